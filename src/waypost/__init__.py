@@ -1,0 +1,3 @@
+"""Waypost: a WhatsApp Business messaging server."""
+
+__version__ = "0.1.0"

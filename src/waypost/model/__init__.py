@@ -1,0 +1,1 @@
+"""The nouns: frozen, typed, importing nothing of ours."""
