@@ -1,0 +1,1 @@
+"""The Ledger on PostgreSQL."""

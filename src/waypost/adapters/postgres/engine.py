@@ -1,0 +1,199 @@
+"""The engine on PostgreSQL: one connection that commits batches, one that claims, a few that read."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import asyncpg
+
+from waypost.adapters.postgres.schema import PACKAGE, check_version
+from waypost.adapters.sql.group_commit import Conflict, GroupCommit
+from waypost.adapters.sql.intents import Intent
+from waypost.adapters.sql.kernel import decide_together
+from waypost.adapters.sql.plan import Each, Plan, Row, Step
+from waypost.adapters.sql.statements import Statement, dialect
+from waypost.model.time import Instant
+from waypost.ports.failure import Busy, Unavailable
+
+T = TypeVar("T")
+
+CONNECT_TIMEOUT = 5.0
+ANSWER_TIMEOUT = 10.0
+
+WRITER_SETTINGS = {
+    "application_name": "waypost",
+    # What a paused process holds is let go by the server.
+    "lock_timeout": "2000",
+    "idle_in_transaction_session_timeout": "2000",
+    # Every statement goes by key. A plan made while a table was still empty must not become a scan of a full one.
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "plan_cache_mode": "force_generic_plan",
+    "jit": "off",
+}
+
+_LOST = (OSError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncio.TimeoutError)
+_MET_ANOTHER = (
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.QueryCanceledError,
+    asyncpg.InvalidCachedStatementError,
+)
+_CLOSING = (asyncpg.OperatorInterventionError, asyncpg.InsufficientResourcesError, asyncpg.IdleInTransactionSessionTimeoutError)
+
+
+class Line:
+    """One connection, opened when needed and again after it was lost; one transaction at a time."""
+
+    def __init__(self, url: str, statements: dict[str, Statement]) -> None:
+        self._url = url
+        self._statements = statements
+        self._connection: asyncpg.Connection[asyncpg.Record] | None = None
+        self._turn = asyncio.Lock()
+
+    async def transact(self, plan: Plan[T]) -> T:
+        async with self._turn:
+            connection = await self._connected()
+            committing = False
+            try:
+                await connection.execute("BEGIN")
+                answer = await self._drive(connection, plan)
+                committing = True
+                await connection.execute("COMMIT")
+            except Exception as error:
+                await self._clean_up(connection, error)
+                raise translated(error, unknown_outcome=committing) from error
+            return answer
+
+    async def _connected(self) -> asyncpg.Connection[asyncpg.Record]:
+        if self._connection is None or self._connection.is_closed():
+            try:
+                self._connection = await asyncpg.connect(
+                    self._url, timeout=CONNECT_TIMEOUT, command_timeout=ANSWER_TIMEOUT, server_settings=WRITER_SETTINGS
+                )
+            except (*_LOST, asyncpg.PostgresError) as error:
+                raise Unavailable(f"PostgreSQL cannot be reached: {error}") from error
+        return self._connection
+
+    async def _clean_up(self, connection: asyncpg.Connection[asyncpg.Record], error: Exception) -> None:
+        """Leave no transaction behind: roll back, or let the connection go, which does the same."""
+        if isinstance(error, (*_LOST, *_CLOSING)) or connection.is_closed():
+            connection.terminate()
+            return
+        try:
+            await connection.execute("ROLLBACK")
+        except (*_LOST, asyncpg.PostgresError):
+            connection.terminate()
+
+    async def _drive(self, connection: asyncpg.Connection[asyncpg.Record], plan: Plan[T]) -> T:
+        try:
+            step = next(plan)
+            while True:
+                step = plan.send(await self._run(connection, step))
+        except StopIteration as stop:
+            answer: T = stop.value
+            return answer
+
+    async def _run(self, connection: asyncpg.Connection[asyncpg.Record], step: Step) -> list[Row]:
+        statement = self._statements[step.statement]
+        found: list[Row]
+        if not isinstance(step, Each):
+            found = await connection.fetch(statement.text, *step.arguments)
+        elif statement.set_wise:
+            found = await connection.fetch(statement.text, *map(list, zip(*step.rows, strict=True)))
+        else:
+            found = await connection.fetchmany(statement.text, step.rows)
+        return found
+
+    async def close(self) -> None:
+        if self._connection is not None and not self._connection.is_closed():
+            await self._connection.close(timeout=CONNECT_TIMEOUT)
+
+
+def translated(error: Exception, *, unknown_outcome: bool) -> Exception:
+    """Foreign errors in our words; an error that is not about the database itself stays what it is."""
+    if isinstance(error, _MET_ANOTHER):
+        return Conflict(str(error))
+    if isinstance(error, (*_LOST, *_CLOSING)):
+        if unknown_outcome:
+            return Unavailable(f"PostgreSQL was lost during a commit: {error}")
+        return Unavailable(f"PostgreSQL was lost: {error}") if _is_down(error) else Conflict(str(error))
+    return error
+
+
+def _is_down(error: Exception) -> bool:
+    """A session that the server ended for being idle may simply run again; a server that is gone may not."""
+    return not isinstance(error, asyncpg.IdleInTransactionSessionTimeoutError)
+
+
+class PostgresEngine:
+    def __init__(self, url: str, readers: asyncpg.Pool[asyncpg.Record]) -> None:
+        self._statements = dict(dialect(PACKAGE))
+        self._commits = Line(url, self._statements)
+        self._claims = Line(url, self._statements)
+        self._readers = readers
+        self._group: GroupCommit[Intent] = GroupCommit(self._run_batch)
+
+    @classmethod
+    async def open(cls, url: str, *, readers: int = 4) -> PostgresEngine:
+        """Connect and make sure that the schema is the one this code was made for."""
+        try:
+            pool = await asyncpg.create_pool(
+                url,
+                min_size=1,
+                max_size=readers,
+                timeout=CONNECT_TIMEOUT,
+                command_timeout=ANSWER_TIMEOUT,
+                server_settings={"application_name": "waypost-read", "jit": "off"},
+            )
+        except (*_LOST, asyncpg.PostgresError) as error:
+            raise Unavailable(f"PostgreSQL cannot be reached: {error}") from error
+        engine = cls(url, pool)
+        try:
+            await engine.ping()
+        except BaseException:
+            pool.terminate()
+            raise
+        return engine
+
+    def now(self) -> Instant:
+        """Only a fall-back for statements that take a clock; PostgreSQL's own decides (`door_tick`)."""
+        return Instant(time.time_ns() // 1000)
+
+    async def decide(self, intent: Intent) -> Any:
+        return await self._group.do(intent)
+
+    async def _run_batch(self, intents: Sequence[Intent]) -> list[Any]:
+        return await self._commits.transact(decide_together(intents))
+
+    async def transact(self, plan: Plan[T]) -> T:
+        try:
+            return await self._claims.transact(plan)
+        except Conflict as conflict:
+            raise Busy(str(conflict)) from conflict
+
+    async def read(self, statement: str, *arguments: object) -> list[Row]:
+        try:
+            found: list[Row] = await self._readers.fetch(self._statements[statement].text, *arguments)
+        except Exception as error:
+            failure = translated(error, unknown_outcome=False)
+            raise (Busy(str(failure)) if isinstance(failure, Conflict) else failure) from error
+        return found
+
+    async def ping(self) -> None:
+        try:
+            async with self._readers.acquire() as connection:
+                await check_version(connection)
+        except (*_LOST, *_CLOSING) as error:
+            raise Unavailable(f"PostgreSQL cannot be reached: {error}") from error
+
+    async def close(self) -> None:
+        await self._group.close()
+        await self._commits.close()
+        await self._claims.close()
+        await self._readers.close()

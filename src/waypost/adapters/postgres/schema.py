@@ -1,0 +1,46 @@
+"""The schema on PostgreSQL: which version it has, and bringing it forward."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import asyncpg
+
+from waypost.adapters.sql.migrations import pending, require_current
+from waypost.ports.failure import Unavailable
+
+PACKAGE = "waypost.adapters.postgres"
+_ONE_AT_A_TIME = 0x57415950  # an advisory lock: "WAYP"
+
+Connection: TypeAlias = Any  # asyncpg's pool hands out proxies of its own
+
+
+async def version(connection: Connection) -> int:
+    if not await connection.fetchval("SELECT to_regclass('waypost_schema') IS NOT NULL"):
+        return 0
+    return int(await connection.fetchval("SELECT version FROM waypost_schema"))
+
+
+async def check_version(connection: Connection) -> None:
+    require_current(PACKAGE, await version(connection))
+
+
+async def migrate(url: str) -> list[str]:
+    """Bring the schema up to date, one process at a time; returns what was applied."""
+    try:
+        connection = await asyncpg.connect(url)
+    except (OSError, asyncpg.PostgresError) as error:
+        raise Unavailable(f"PostgreSQL cannot be reached: {error}") from error
+    try:
+        async with connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
+            await connection.execute("CREATE TABLE IF NOT EXISTS waypost_schema (version integer NOT NULL)")
+            if not await connection.fetchval("SELECT count(*) FROM waypost_schema"):
+                await connection.execute("INSERT INTO waypost_schema VALUES (0)")
+            missing = pending(PACKAGE, await version(connection))
+            for migration in missing:
+                await connection.execute(migration.text)
+                await connection.execute("UPDATE waypost_schema SET version = $1", migration.version)
+            return [migration.name for migration in missing]
+    finally:
+        await connection.close()

@@ -1,0 +1,184 @@
+-- name: facts (set-wise)
+SELECT message_id, org_id, sender, priority, max_attempts, queue_id, provider_id
+FROM delivery WHERE message_id = ANY($1::bigint[])
+
+-- name: wamid_find (set-wise)
+SELECT w.number, w.wamid, w.message_id, w.fence
+FROM unnest($1::text[], $2::text[]) AS u (number, wamid) JOIN wamid w USING (number, wamid)
+
+-- name: wamid_bind (set-wise)
+-- Locks each row whatever it says, in key order: whoever comes second waits here and then sees what the first one wrote.
+INSERT INTO wamid (number, wamid, message_id, fence)
+SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS u (number, wamid, message_id, fence)
+ORDER BY number, wamid
+ON CONFLICT (number, wamid) DO UPDATE
+SET message_id = coalesce(wamid.message_id, excluded.message_id), fence = coalesce(wamid.fence, excluded.fence)
+RETURNING number, wamid, message_id, fence
+
+-- name: report_waiting (set-wise)
+SELECT r.number, r.wamid, r.kind, r.participant, r.org_id, r.recipient, r.at, r.error_code, r.error_message
+FROM unnest($1::text[], $2::text[]) AS u (number, wamid) JOIN report r USING (number, wamid)
+WHERE r.message_id IS NULL ORDER BY r.number, r.wamid, r.at
+
+-- name: queue_ensure (set-wise)
+INSERT INTO queue (org_id, sender, recipient, head, tail)
+SELECT org_id, sender, recipient, NULL, 0
+FROM unnest($1::text[], $2::text[], $3::text[]) AS u (org_id, sender, recipient) ORDER BY org_id, sender, recipient
+ON CONFLICT (org_id, sender, recipient) DO NOTHING
+
+-- name: queue_find (set-wise)
+SELECT q.org_id, q.sender, q.recipient, q.id
+FROM unnest($1::text[], $2::text[], $3::text[]) AS u (org_id, sender, recipient)
+JOIN queue q USING (org_id, sender, recipient)
+
+-- name: queue_lock (set-wise)
+SELECT id, head, tail FROM queue WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE
+
+-- name: queue_update (set-wise)
+UPDATE queue q SET head = u.head, tail = u.tail
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u (id, head, tail) WHERE q.id = u.id
+
+-- name: line_first (set-wise)
+SELECT l.queue_id, l.position, l.message_id, d.sender, l.rank, l.due_at
+FROM unnest($1::bigint[]) AS u (queue_id)
+CROSS JOIN LATERAL (SELECT * FROM queue_line WHERE queue_id = u.queue_id ORDER BY position LIMIT 1) l
+JOIN delivery d ON d.message_id = l.message_id
+
+-- name: line_leave (set-wise)
+DELETE FROM queue_line l USING unnest($1::bigint[], $2::bigint[]) AS u (queue_id, position)
+WHERE l.queue_id = u.queue_id AND l.position = u.position
+
+-- name: line_add (set-wise)
+INSERT INTO queue_line (queue_id, position, message_id, due_at, rank)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+
+-- name: line_drop (set-wise)
+DELETE FROM queue_line WHERE message_id = ANY($1::bigint[])
+
+-- name: message_insert (set-wise)
+-- Ids are given in the order of arrival, keys are inserted in key order.
+INSERT INTO message (id, org_id, sender, channel, recipient, template, subject, payload, dossier_id, idempotency_key, digest, priority,
+    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at)
+SELECT * FROM (
+    SELECT nextval(pg_get_serial_sequence('message', 'id')), u.org_id, u.sender, u.channel, u.recipient, u.template, u.subject, u.payload, u.dossier_id, u.idempotency_key,
+    u.digest, u.priority, u.scheduled_at, u.expires_at, u.ordered, u.max_attempts, u.queue_id, u.created_at
+    FROM unnest(
+        $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[],
+    $10::bytea[], $11::smallint[], $12::bigint[], $13::bigint[], $14::boolean[], $15::smallint[], $16::bigint[],
+    $17::bigint[]
+    ) WITH ORDINALITY AS u (org_id, sender, channel, recipient, template, subject, payload, dossier_id, idempotency_key, digest, priority,
+    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, arrival)
+    ORDER BY arrival
+) AS arrived
+ORDER BY org_id, idempotency_key, nextval
+ON CONFLICT (org_id, idempotency_key) DO NOTHING
+RETURNING id, org_id, idempotency_key
+
+-- name: message_by_key (set-wise)
+SELECT m.org_id, m.idempotency_key, m.id, m.digest
+FROM unnest($1::text[], $2::text[]) AS u (org_id, idempotency_key) JOIN message m USING (org_id, idempotency_key)
+
+-- name: delivery_lock (set-wise)
+SELECT {delivery} FROM delivery d WHERE message_id = ANY($1::bigint[]) ORDER BY message_id FOR UPDATE
+
+-- name: delivery_insert (set-wise)
+INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, queue_id, status, generation, fence, first_fence, tries, due_at,
+    owner, open_at_claim, parked, provider_id, error_code, error_message, sent_at, delivered_at, read_at, updated_at)
+SELECT * FROM unnest(
+    $1::bigint[], $2::text[], $3::text[], $4::smallint[], $5::smallint[], $6::bigint[], $7::text[], $8::integer[],
+    $9::bigint[], $10::bigint[], $11::integer[], $12::bigint[], $13::text[], $14::bigint[], $15::boolean[],
+    $16::text[], $17::text[], $18::text[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[]
+)
+
+-- name: delivery_update (set-wise)
+UPDATE delivery d SET
+    status = u.status, generation = u.generation, fence = u.fence, first_fence = u.first_fence, tries = u.tries, due_at =
+    u.due_at, owner = u.owner, open_at_claim = u.open_at_claim, parked = u.parked, provider_id = u.provider_id,
+    error_code = u.error_code, error_message = u.error_message, sent_at = u.sent_at, delivered_at = u.delivered_at,
+    read_at = u.read_at, updated_at = u.updated_at
+FROM unnest(
+    $1::bigint[], $2::text[], $3::integer[], $4::bigint[], $5::bigint[], $6::integer[], $7::bigint[], $8::text[],
+    $9::bigint[], $10::boolean[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::bigint[],
+    $17::bigint[]
+) AS u (message_id, status, generation, fence, first_fence, tries, due_at, owner, open_at_claim, parked, provider_id,
+    error_code, error_message, sent_at, delivered_at, read_at, updated_at)
+WHERE d.message_id = u.message_id
+
+-- name: attempt_insert (set-wise)
+INSERT INTO attempt (message_id, fence, generation, attempt_no, status, created_at)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::text[], $6::bigint[])
+
+-- name: attempt_finish (set-wise)
+UPDATE attempt a SET status = u.status, error_code = u.error_code, error_message = u.error_message,
+    response = coalesce(u.response, a.response), next_retry_at = u.next_retry_at,
+    finished_at = coalesce(a.finished_at, u.finished_at)
+FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[])
+    AS u (message_id, fence, status, error_code, error_message, response, next_retry_at, finished_at)
+WHERE a.message_id = u.message_id AND a.fence = u.fence
+
+-- name: report_link (set-wise)
+UPDATE report r SET message_id = u.message_id, fence = u.fence
+FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS u (number, wamid, message_id, fence)
+WHERE r.number = u.number AND r.wamid = u.wamid AND r.message_id IS NULL
+
+-- name: report_insert (set-wise)
+INSERT INTO report (number, wamid, kind, participant, org_id, message_id, fence, recipient, at, received_at, error_code, error_message,
+    body)
+SELECT * FROM unnest(
+    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::text[], $9::bigint[],
+    $10::bigint[], $11::text[], $12::text[], $13::text[]
+) AS u (number, wamid, kind, participant, org_id, message_id, fence, recipient, at, received_at, error_code, error_message,
+    body)
+ORDER BY number, wamid, kind, participant
+ON CONFLICT (number, wamid, kind, participant) DO NOTHING
+
+-- name: event_insert (set-wise)
+INSERT INTO event (message_id, at, kind, detail)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[])
+
+-- name: journal_insert (set-wise)
+INSERT INTO journal (org_id, number, kind, key, state, error, received_at, body)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[])
+    AS u (org_id, number, kind, key, state, error, received_at, body)
+ORDER BY number, kind, key
+ON CONFLICT (number, kind, key) DO NOTHING
+
+-- name: ready_add (set-wise)
+INSERT INTO ready (message_id, sender, rank, ready_at)
+SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[])
+ON CONFLICT (message_id) DO UPDATE SET rank = excluded.rank, ready_at = excluded.ready_at
+
+-- name: ready_drop (set-wise)
+DELETE FROM ready WHERE message_id = ANY($1::bigint[])
+
+-- name: later_add (set-wise)
+INSERT INTO later (message_id, sender, rank, due_at)
+SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[])
+ON CONFLICT (message_id) DO UPDATE SET rank = excluded.rank, due_at = excluded.due_at
+
+-- name: later_drop (set-wise)
+DELETE FROM later WHERE message_id = ANY($1::bigint[])
+
+-- name: later_due
+SELECT message_id, sender, rank FROM later WHERE due_at <= $1 ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
+
+-- name: claim_pick
+-- Skips what anybody holds, so a claim waits for nobody; materialised, so that rows are locked once.
+WITH picked AS MATERIALIZED (
+    SELECT {delivery}, r.ready_at
+    FROM ready r JOIN delivery d ON d.message_id = r.message_id
+    ORDER BY r.rank, r.message_id LIMIT $1
+    FOR UPDATE OF r, d SKIP LOCKED
+)
+SELECT {delivery of p},
+    m.recipient, m.template, m.payload, m.expires_at, m.created_at, p.ready_at
+FROM picked p JOIN message m ON m.id = p.message_id
+
+-- name: door_tick
+-- By the database's own clock: a jump of one server's clock does not count.
+UPDATE door SET
+    open_total = open_total
+        + CASE WHEN clock.now - ticked_at BETWEEN 0 AND $2::bigint THEN clock.now - ticked_at ELSE 0 END,
+    ticked_at = clock.now
+FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now, $1::bigint AS caller_now) AS clock
+WHERE id = 1 RETURNING open_total

@@ -1,0 +1,101 @@
+"""Orgs, keys, people and numbers in SQL: rare writes, each a transaction of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from waypost.adapters.sql import rows
+from waypost.adapters.sql.engine import Engine
+from waypost.adapters.sql.plan import Once, Plan, Row
+from waypost.model.account import ApiKey, Caller, Number, Org, User
+from waypost.model.ids import KeyId, NumberId, OrgId, UserId
+from waypost.model.time import Instant
+from waypost.ports.accounts import NumberChange
+
+
+def _one(statement: str, *arguments: object) -> Plan[list[Row]]:
+    return (yield Once(statement, arguments))
+
+
+class SqlAccounts:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def _write(self, statement: str, *arguments: object) -> list[Row]:
+        return await self._engine.transact(_one(statement, *arguments))
+
+    async def create_org(self, org: Org) -> bool:
+        return bool(await self._write("org_insert", org.id, org.created_at))
+
+    async def org(self, org: OrgId) -> Org | None:
+        found = await self._engine.read("org_get", org)
+        return rows.org(found[0]) if found else None
+
+    async def orgs(self) -> Sequence[Org]:
+        return [rows.org(row) for row in await self._engine.read("orgs_all")]
+
+    async def add_key(self, key: ApiKey, digest: bytes) -> None:
+        await self._write("key_insert", key.id, key.org_id, digest, key.role.value, key.label, key.created_at)
+
+    async def keys(self, org: OrgId) -> Sequence[ApiKey]:
+        return [rows.api_key(row) for row in await self._engine.read("keys_of", org)]
+
+    async def revoke_key(self, org: OrgId, key: KeyId, now: Instant) -> bool:
+        return bool(await self._write("key_revoke", org, key, now))
+
+    async def add_user(self, user: User, digest: bytes) -> None:
+        await self._write("person_insert", user.id, user.org_id, digest, user.name, user.role.value, user.created_at)
+
+    async def users(self, org: OrgId) -> Sequence[User]:
+        return [rows.user(row) for row in await self._engine.read("people_of", org)]
+
+    async def renew_token(self, org: OrgId, user: UserId, digest: bytes) -> bool:
+        return bool(await self._write("person_token", org, user, digest))
+
+    async def remove_user(self, org: OrgId, user: UserId) -> bool:
+        return bool(await self._write("person_delete", org, user))
+
+    async def caller(self, digest: bytes) -> Caller | None:
+        found = await self._engine.read("caller_find", digest)
+        return rows.caller(found[0]) if found else None
+
+    async def connect(self, number: Number) -> bool:
+        return bool(
+            await self._write(
+                "number_insert",
+                number.id,
+                number.org_id,
+                number.waba_id,
+                number.sealed_token,
+                number.sealed_app_secret,
+                number.sealed_verify_token,
+                number.graph_url,
+                number.error_catalogue,
+                number.enabled,
+                number.created_at,
+                number.updated_at,
+            )
+        )
+
+    async def numbers(self, org: OrgId | None = None) -> Sequence[Number]:
+        found = await (self._engine.read("numbers_all") if org is None else self._engine.read("numbers_of", org))
+        return [rows.number(row) for row in found]
+
+    async def change_number(self, org: OrgId, number: NumberId, change: NumberChange, now: Instant) -> Number | None:
+        found = await self._write(
+            "number_change",
+            org,
+            number,
+            change.waba_id,
+            change.sealed_token,
+            change.sealed_app_secret,
+            change.sealed_verify_token,
+            change.graph_url,
+            change.error_catalogue,
+            change.enabled,
+            now,
+        )
+        return rows.number(found[0]) if found else None
+
+    async def disconnect(self, org: OrgId, number: NumberId) -> bool:
+        return bool(await self._write("number_delete", org, number))

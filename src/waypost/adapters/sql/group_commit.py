@@ -1,0 +1,94 @@
+"""One writer per process: everything that queued while the last commit ran goes into the next transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from waypost.ports.failure import Busy, LedgerError, Rejected, Unavailable
+
+Intent = TypeVar("Intent")
+
+
+class Conflict(Exception):
+    """The transaction met another one (deadlock, lock timeout, busy file) and changed nothing; it may run again."""
+
+
+class GroupCommit(Generic[Intent]):
+    """Collects intents, runs them in batches, answers each caller after COMMIT. No timer: the commit is the clock."""
+
+    def __init__(
+        self,
+        run: Callable[[Sequence[Intent]], Awaitable[Sequence[Any]]],
+        *,
+        most_waiting: int = 20_000,
+        most_together: int = 1_000,
+    ) -> None:
+        self._run = run
+        self._most_waiting = most_waiting
+        self._most_together = most_together
+        self._waiting: deque[tuple[Intent, asyncio.Future[Any]]] = deque()
+        self._writer: asyncio.Task[None] | None = None
+        self._closed = False
+
+    async def do(self, intent: Intent) -> Any:
+        """The intent's answer, after COMMIT; Busy at once when too much waits already."""
+        if self._closed:
+            raise Unavailable("the ledger is closed")
+        if len(self._waiting) >= self._most_waiting:
+            raise Busy(f"{len(self._waiting)} writes are waiting")
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append((intent, answer))
+        if self._writer is None:
+            self._writer = asyncio.ensure_future(self._drain())
+        return await answer
+
+    async def close(self) -> None:
+        """Refuse what is new, finish what waits."""
+        self._closed = True
+        if self._writer is not None:
+            await self._writer
+
+    async def _drain(self) -> None:
+        try:
+            while self._waiting:
+                size = min(len(self._waiting), self._most_together)
+                batch = [self._waiting.popleft() for _ in range(size)]
+                await self._carry_out(batch)
+        finally:
+            self._writer = None
+
+    async def _carry_out(self, batch: Sequence[tuple[Intent, asyncio.Future[Any]]]) -> None:
+        outcomes = await self._outcomes([intent for intent, _ in batch])
+        for (_, answer), outcome in zip(batch, outcomes, strict=True):
+            if answer.done():  # its caller went away; what it asked for stands
+                continue
+            if isinstance(outcome, BaseException):
+                answer.set_exception(outcome)
+            else:
+                answer.set_result(outcome)
+
+    async def _outcomes(self, batch: Sequence[Intent], reruns: int = 1) -> list[Any]:
+        """One outcome per intent. A conflict reruns the batch, then halves it; a poisoned intent is found by halving."""
+        try:
+            return list(await self._run(batch))
+        except Conflict as conflict:
+            if reruns:
+                return await self._outcomes(batch, reruns - 1)
+            if len(batch) == 1:
+                return [Busy(f"kept meeting other transactions: {conflict}")]
+        except LedgerError as failure:
+            return [type(failure)(*failure.args) for _ in batch]
+        except Exception as poison:
+            if len(batch) == 1:
+                return [_alone(poison)]
+        middle = len(batch) // 2
+        return [*await self._outcomes(batch[:middle]), *await self._outcomes(batch[middle:])]
+
+
+def _alone(poison: Exception) -> Rejected:
+    failure = Rejected(f"{type(poison).__name__}: {poison}")
+    failure.__cause__ = poison
+    return failure

@@ -1,0 +1,244 @@
+"""What may be asked of the Ledger in one transaction with others: each says which keys it needs, then decides on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from waypost.adapters.sql import rows
+from waypost.adapters.sql.work import Binding, Work
+from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId
+from waypost.model.message import Delivery, Draft, Message, Status
+from waypost.model.report import Post, ReportKind, StatusReport
+from waypost.model.time import Instant
+from waypost.ports.journal import Move, Taken
+from waypost.ports.outbox import Created, Different, Patience, Same, Settled, Settlement, Submitted, Swept
+from waypost.rules import delivery as rule
+from waypost.rules.delivery import Accept, TryAgain, Unsettled
+
+
+@dataclass(slots=True)
+class Keys:
+    """What a batch needs to find, lock or insert before it can decide."""
+
+    drafts: list[tuple[Draft, Instant]] = field(default_factory=list)
+    messages: set[MessageId] = field(default_factory=set)
+    queues: set[QueueId] = field(default_factory=set)
+    reports: list[StatusReport] = field(default_factory=list)
+    acceptances: list[tuple[NumberId, Wamid, MessageId, Fence]] = field(default_factory=list)
+
+
+class Intent(Protocol):
+    @property
+    def now(self) -> Instant: ...
+
+    def needs(self, keys: Keys) -> None:
+        """Add the keys that are known before anything was read."""
+
+    def decide(self, work: Work) -> Any:
+        """Change the work and return the answer; no reading, no writing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    draft: Draft
+    now: Instant
+
+    def needs(self, keys: Keys) -> None:
+        keys.drafts.append((self.draft, self.now))
+
+    def decide(self, work: Work) -> Submitted:
+        key = (self.draft.org_id, self.draft.idempotency_key)
+        message_id, digest, fresh = work.stored[key]
+        if not fresh:
+            return Same(message_id) if digest == self.draft.digest else Different(message_id)
+        work.stored[key] = (message_id, digest, False)  # the next one with this key in the batch finds it stored
+        delivery = work.deliveries[message_id]
+        queue_id = work.facts[message_id].queue_id
+        return Created(
+            Message(id=message_id, draft=self.draft, queue_id=queue_id, created_at=self.now, delivery=delivery)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    settlement: Settlement
+    now: Instant
+
+    def needs(self, keys: Keys) -> None:
+        message = self.settlement.message
+        keys.messages.add(message.id)
+        if message.queue_id is not None:
+            keys.queues.add(message.queue_id)
+        if isinstance(self.settlement.verdict, Accept):
+            keys.acceptances.append((message.sender, self.settlement.verdict.wamid, message.id, message.fence))
+
+    def decide(self, work: Work) -> Settled:
+        message, verdict = self.settlement.message, self.settlement.verdict
+        before = work.deliveries[message.id]
+        held = before.fence == message.fence and before.status is Status.SENDING
+        after = rule.settle(before, message.fence, verdict, self.now)
+        retry_at = after.due_at if held and isinstance(verdict, TryAgain) else None
+        if held or isinstance(verdict, Accept):
+            work.finish_attempt(message.id, message.fence, verdict, retry_at, self.now)
+        work.change(after, self.now)
+        early = 0
+        if isinstance(verdict, Accept):
+            key = (message.sender, verdict.wamid)
+            early = apply_waiting(work, key, message.id, message.fence, self.now)
+        if isinstance(verdict, Accept) and not held and before.status is Status.QUEUED:
+            work.note(message.id, self.now, "withdrawn", "the provider had accepted an earlier try")
+        return Settled(
+            held=held,
+            before=before,
+            delivery=work.deliveries[message.id],
+            promoted=_freed(work, message.id),
+            early=early,
+        )
+
+
+def _freed(work: Work, message_id: MessageId) -> bool:
+    queue_id = work.facts[message_id].queue_id
+    return queue_id is not None and work.queues[queue_id].freed
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    post: Post
+    now: Instant
+
+    def needs(self, keys: Keys) -> None:
+        keys.reports.extend(self.post.reports)
+
+    def decide(self, work: Work) -> Taken:
+        moves: dict[MessageId, Move] = {}
+        early = late = unmatched = 0
+        for told in self.post.reports:
+            key = (told.number, told.wamid)
+            binding = work.bindings.get(key, _NOBODY)
+            work.reports.append(rows.report_row(told, binding.message_id, binding.fence, self.now))
+            if binding.message_id is None or binding.fence is None:
+                unmatched += 1
+                continue
+            apply_waiting(work, key, binding.message_id, binding.fence, self.now)
+            before = work.deliveries[binding.message_id]
+            early, late = (early + 1, late) if before.status is Status.SENDING else (early, late + 1)
+            after = self._apply(told, before, binding.fence, work)
+            if after is not before:
+                first = moves.get(before.message_id)
+                moves[before.message_id] = Move(first.before if first else before, after)
+        work.items.extend(
+            (i.org_id, i.number, i.kind, i.key, i.state, i.error, self.now, i.body) for i in self.post.items
+        )
+        promoted = any(_freed(work, message_id) for message_id in moves)
+        return Taken(moved=list(moves.values()), early=early, late=late, unmatched=unmatched, promoted=promoted)
+
+    def _apply(self, told: StatusReport, before: Delivery, fence: Fence, work: Work) -> Delivery:
+        after = rule.report(before, fence, told, self.now)
+        if after is before:
+            return before
+        work.change(after, self.now)
+        if before.status in (Status.SENDING, Status.QUEUED) and told.kind is not ReportKind.FAILED:
+            work.attempt_proven(before.message_id, fence, self.now)
+        if before.status is Status.QUEUED:
+            work.note(before.message_id, self.now, "withdrawn", f"the provider reported {told.kind.value}")
+        return after
+
+
+_NOBODY = Binding(None, None)
+
+
+def apply_waiting(work: Work, key: tuple[NumberId, Wamid], message_id: MessageId, fence: Fence, now: Instant) -> int:
+    """Statuses that came before anybody knew whose wamid it was."""
+    waiting = work.waiting_reports.pop(key, [])
+    for told in waiting:
+        work.change(rule.report(work.deliveries[message_id], fence, told, now), now)
+    if waiting:
+        work.report_links.append((*key, message_id, fence))
+    return len(waiting)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A person's cancel or retry. Answers (before, after), or None for a message that is not this org's."""
+
+    org: OrgId
+    message: MessageId
+    verb: str
+    now: Instant
+
+    def needs(self, keys: Keys) -> None:
+        keys.messages.add(self.message)
+
+    def decide(self, work: Work) -> tuple[Delivery, Delivery, bool] | None:
+        before = work.deliveries.get(self.message)
+        if before is None or before.org_id != self.org:
+            return None
+        after = rule.cancel(before, self.now) if self.verb == "cancelled" else rule.reopen(before, self.now)
+        if after is not before:
+            work.change(after, self.now)
+            work.note(self.message, self.now, self.verb, "by a person")
+        return before, after, _freed(work, self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUpWaiting:
+    """Tries that stayed unsettled; `suspects` have an unmatched status since, so they are never queued again."""
+
+    candidates: tuple[MessageId, ...]
+    suspects: frozenset[MessageId]
+    patience: Patience
+    stale_before: int
+    now: Instant
+
+    def needs(self, keys: Keys) -> None:
+        keys.messages.update(self.candidates)
+
+    def decide(self, work: Work) -> Swept:
+        requeued: list[MessageId] = []
+        parked: list[MessageId] = []
+        for message_id in self.candidates:
+            before = work.deliveries[message_id]
+            if before.open_at_claim > self.stale_before:
+                continue  # claimed again since the candidates were read
+            policy = Unsettled.PARK if message_id in self.suspects else self.patience.policy
+            after = rule.give_up_waiting(before, policy, work.facts[message_id].max_attempts, self.now)
+            if after is before:
+                continue
+            work.change(after, self.now)
+            (parked if after.parked else requeued).append(message_id)
+            work.note(message_id, self.now, "parked" if after.parked else "requeued", "no answer and no status came")
+        return Swept(requeued, parked)
+
+
+@dataclass(frozen=True, slots=True)
+class HandBack:
+    owner: WorkerId
+    candidates: tuple[MessageId, ...]
+    now: Instant
+
+    def needs(self, keys: Keys) -> None:
+        keys.messages.update(self.candidates)
+
+    def decide(self, work: Work) -> list[MessageId]:
+        back = []
+        for message_id in self.candidates:
+            before = work.deliveries[message_id]
+            if before.owner != self.owner or before.status is not Status.SENDING or before.error_code == "UNSURE":
+                continue
+            verdict = TryAgain(self.now, "HANDED_BACK", "claimed, but never tried", None, counts=False)
+            after = rule.settle(before, before.fence, verdict, self.now)
+            work.finish_attempt(message_id, before.fence, verdict, self.now, self.now)
+            work.change(replace(after, error_code=None, error_message=None), self.now)
+            back.append(message_id)
+        return back
+
+
+def all_keys(intents: Iterable[Intent]) -> Keys:
+    keys = Keys()
+    for intent in intents:
+        intent.needs(keys)
+    return keys

@@ -1,0 +1,129 @@
+"""How a batch of intents becomes one transaction: resolve, lock in one order, decide, write set-wise.
+
+The order is the same for every transaction, table by table and key by key: queue, message key, wamid, delivery. Nothing is
+locked while keys are resolved, and nothing is read from the database while decisions are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from waypost.adapters.sql import rows
+from waypost.adapters.sql.group_commit import Conflict
+from waypost.adapters.sql.intents import Intent, Keys, all_keys
+from waypost.adapters.sql.plan import Plan, Row, each
+from waypost.adapters.sql.rows import Facts
+from waypost.adapters.sql.work import Binding, Queue, Work
+from waypost.adapters.sql.writing import write
+from waypost.model.ids import Fence, MessageId, NumberId, QueueId, Wamid
+from waypost.model.report import StatusReport
+
+WamidKey: TypeAlias = tuple[NumberId, Wamid]
+ToBind: TypeAlias = dict[WamidKey, tuple[MessageId | None, Fence | None]]
+
+
+def decide_together(intents: Sequence[Intent]) -> Plan[list[Any]]:
+    keys = all_keys(intents)
+    work = Work(now=max(intent.now for intent in intents))
+    to_bind = yield from _resolve(keys, work)
+    yield from _lock_queues(keys, work)
+    yield from _store_messages(keys, work)
+    yield from _bind_wamids(to_bind, work)
+    yield from _lock_deliveries(work)
+    answers = [intent.decide(work) for intent in intents]
+    yield from write(work)
+    return answers
+
+
+def _resolve(keys: Keys, work: Work) -> Plan[ToBind]:
+    """Find the messages that are meant, without locks; returns the wamids that must be bound or waited for."""
+    echoed = {told.echo.message_id for told in keys.reports if told.echo}
+    provider_ids = yield from _load_facts(keys.messages | echoed, work)
+    to_bind: ToBind = {}
+    nameless = []
+    for told in keys.reports:
+        known = _echoed(told, work)
+        if known is None or told.echo is None:
+            nameless.append(told)
+            continue
+        work.bindings[told.number, told.wamid] = Binding(known.message_id, told.echo.fence)
+        if provider_ids.get(known.message_id) != told.wamid:
+            to_bind[told.number, told.wamid] = (known.message_id, told.echo.fence)
+    yield from _resolve_by_wamid(nameless, to_bind, work)
+    for number, wamid, message_id, fence in keys.acceptances:
+        to_bind[number, wamid] = (message_id, fence)
+    return to_bind
+
+
+def _load_facts(wanted: set[MessageId], work: Work) -> Plan[dict[MessageId, Wamid | None]]:
+    found = yield from each("facts", [(message_id,) for message_id in sorted(wanted)])
+    for row in found:
+        work.facts[row[0]] = Facts(*row[:6])
+    return {row[0]: row[6] for row in found}
+
+
+def _echoed(told: StatusReport, work: Work) -> Facts | None:
+    """An echo counts only for the number, and so the org, whose secret signed it."""
+    known = work.facts.get(told.echo.message_id) if told.echo else None
+    return known if known and known.org_id == told.org_id and known.sender == told.number else None
+
+
+def _resolve_by_wamid(reports: Sequence[StatusReport], to_bind: ToBind, work: Work) -> Plan[None]:
+    wanted = sorted({(told.number, told.wamid) for told in reports})
+    to_bind.update({key: (None, None) for key in wanted if key not in to_bind})
+    for number, wamid, message_id, fence in (yield from each("wamid_find", wanted)):
+        if message_id is not None:
+            work.bindings[number, wamid] = Binding(message_id, fence)
+            del to_bind[number, wamid]
+    bound = {b.message_id for b in work.bindings.values() if b.message_id is not None}
+    yield from _load_facts(bound - work.facts.keys(), work)
+
+
+def _lock_queues(keys: Keys, work: Work) -> Plan[None]:
+    names = sorted({(draft.org_id, draft.sender, draft.recipient) for draft, _ in keys.drafts if draft.ordered})
+    yield from each("queue_ensure", names)
+    for org, sender, recipient, queue_id in (yield from each("queue_find", names)):
+        work.queue_names[org, sender, recipient] = queue_id
+    ids = keys.queues | {known.queue_id for known in work.facts.values() if known.queue_id is not None}
+    wanted = sorted(ids | set(work.queue_names.values()))
+    for queue_id, head, tail in (yield from each("queue_lock", [(queue_id,) for queue_id in wanted])):
+        work.queues[QueueId(queue_id)] = Queue(QueueId(queue_id), head, tail)
+
+
+def _store_messages(keys: Keys, work: Work) -> Plan[None]:
+    """Insert what is new; whoever used the key first, here or in another process, is found instead."""
+    queue_of = [
+        work.queue_names[draft.org_id, draft.sender, draft.recipient] if draft.ordered else None
+        for draft, _ in keys.drafts
+    ]
+    wanted = [rows.draft_row(draft, queue, now) for (draft, now), queue in zip(keys.drafts, queue_of, strict=True)]
+    fresh = {(org, key): message_id for message_id, org, key in (yield from each("message_insert", wanted))}
+    for (draft, now), queue in zip(keys.drafts, queue_of, strict=True):
+        name = (draft.org_id, draft.idempotency_key)
+        if name in fresh and name not in work.stored:
+            work.stored[name] = (fresh[name], draft.digest, True)
+            work.add(fresh[name], draft, queue, now)
+    missing = sorted({(d.org_id, d.idempotency_key) for d, _ in keys.drafts} - work.stored.keys())
+    for org, key, message_id, digest in (yield from each("message_by_key", missing)):
+        work.stored[org, key] = (message_id, bytes(digest), False)
+
+
+def _bind_wamids(to_bind: ToBind, work: Work) -> Plan[None]:
+    """Write the wamid row from this side; whichever side comes second meets what the first one left."""
+    wanted: list[Row] = [(*key, *to_bind[key]) for key in sorted(to_bind)]
+    for number, wamid, message_id, fence in (yield from each("wamid_bind", wanted)):
+        if message_id is None:
+            continue
+        if message_id not in work.facts:
+            raise Conflict("the message was settled by another process in the meantime")
+        work.bindings[number, wamid] = Binding(message_id, fence)
+    bound = [key for key in sorted(to_bind) if key in work.bindings]
+    for row in (yield from each("report_waiting", bound)):
+        work.waiting_reports.setdefault((row[0], row[1]), []).append(rows.waiting_report(row))
+
+
+def _lock_deliveries(work: Work) -> Plan[None]:
+    wanted = [(message_id,) for message_id in sorted(work.facts) if message_id not in work.deliveries]
+    for row in (yield from each("delivery_lock", wanted)):
+        work.deliveries[row[0]] = work.originals[row[0]] = rows.delivery(row)

@@ -1,0 +1,151 @@
+"""The Ledger's ports, on any engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from waypost.adapters.sql import rows
+from waypost.adapters.sql.accounts import SqlAccounts
+from waypost.adapters.sql.claiming import claim_due
+from waypost.adapters.sql.engine import Engine
+from waypost.adapters.sql.intents import Change, GiveUpWaiting, HandBack, Settle, Submit, Take
+from waypost.adapters.sql.plan import Once, Plan
+from waypost.adapters.sql.reading import SqlMessages
+from waypost.model.ids import MessageId, OrgId, WorkerId
+from waypost.model.message import Claimed, Delivery, Draft
+from waypost.model.report import Post
+from waypost.model.time import Instant, Span
+from waypost.ports.journal import Journaled, Orphans, Taken
+from waypost.ports.outbox import (
+    Changed,
+    Demand,
+    Done,
+    Missing,
+    NotAllowed,
+    Patience,
+    Settled,
+    Settlement,
+    Submitted,
+    Swept,
+)
+
+
+class SqlOutbox:
+    def __init__(self, engine: Engine, messages: SqlMessages) -> None:
+        self._engine = engine
+        self._messages = messages
+
+    async def submit(self, draft: Draft, now: Instant) -> Submitted:
+        answer: Submitted = await self._engine.decide(Submit(draft, now))
+        return answer
+
+    async def claim(self, demand: Demand, now: Instant) -> Sequence[Claimed]:
+        return await self._engine.transact(claim_due(demand, now))
+
+    async def settle(self, settlement: Settlement, now: Instant) -> Settled:
+        answer: Settled = await self._engine.decide(Settle(settlement, now))
+        return answer
+
+    async def hand_back(self, owner: WorkerId, holding: Sequence[MessageId], now: Instant) -> Sequence[MessageId]:
+        held = set(holding)
+        mine = await self._engine.read("claims_of", owner)
+        unknown = tuple(row[0] for row in mine if row[0] not in held)
+        if not unknown:
+            return []
+        answer: list[MessageId] = await self._engine.decide(HandBack(owner, unknown, now))
+        return answer
+
+    async def cancel(self, org: OrgId, message: MessageId, now: Instant) -> Changed:
+        return await self._change(Change(org, message, "cancelled", now))
+
+    async def retry(self, org: OrgId, message: MessageId, now: Instant) -> Changed:
+        return await self._change(Change(org, message, "retried", now))
+
+    async def _change(self, change: Change) -> Changed:
+        answer = await self._engine.decide(change)
+        message = await self._messages.get(change.org, change.message) if answer else None
+        if answer is None or message is None:
+            return Missing()
+        before, after, promoted = answer
+        return NotAllowed(message) if after is before else Done(message, promoted)
+
+    async def sweep(self, patience: Patience, limit: int, now: Instant) -> Swept:
+        ((open_total,),) = await self._engine.read("door_total")
+        stale_before = open_total - patience.limit - patience.slack
+        found = await self._engine.read("stale_claims", stale_before, limit)
+        if not found:
+            return Swept([], [])
+        candidates = tuple(row[0] for row in found)
+        suspects = frozenset(row[0] for row in found if row[1])
+        answer: Swept = await self._engine.decide(GiveUpWaiting(candidates, suspects, patience, stale_before, now))
+        return answer
+
+
+class SqlJournal:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def take(self, post: Post, now: Instant) -> Taken:
+        answer: Taken = await self._engine.decide(Take(post, now))
+        return answer
+
+    async def items(self, org: OrgId, state: str | None, limit: int) -> Sequence[Journaled]:
+        if state is None:
+            found = await self._engine.read("journal_newest", org, limit)
+        else:
+            found = await self._engine.read("journal_by_state", org, limit, state)
+        return [rows.journaled(row) for row in found]
+
+    async def tidy(self, waiting_since: Instant, forget_before: Instant) -> Orphans:
+        forgotten = await self._engine.transact(_forget(forget_before))
+        ((waiting,),) = await self._engine.read("orphans_count", waiting_since)
+        return Orphans(waiting, forgotten)
+
+
+def _forget(before: Instant) -> Plan[int]:
+    return len((yield Once("orphans_forget", (before,))))
+
+
+class SqlDoor:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def tick(self, gap: Span) -> int:
+        return await self._engine.transact(_tick(self._engine.now(), gap))
+
+
+def _tick(now: Instant, gap: Span) -> Plan[int]:
+    ((total,),) = yield Once("door_tick", (now, gap))
+    return int(total)
+
+
+class SqlLookup:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def delivery(self, message: MessageId) -> Delivery | None:
+        found = await self._engine.read("delivery_get", message)
+        return rows.delivery(found[0]) if found else None
+
+    async def next_due(self) -> Instant | None:
+        ((due_at,),) = await self._engine.read("next_due")
+        return due_at if due_at is None else Instant(due_at)
+
+
+class SqlLedger:
+    """Every noun of the Ledger on one engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.messages = SqlMessages(engine)
+        self.outbox = SqlOutbox(engine, self.messages)
+        self.accounts = SqlAccounts(engine)
+        self.journal = SqlJournal(engine)
+        self.door = SqlDoor(engine)
+        self.lookup = SqlLookup(engine)
+
+    async def ping(self) -> None:
+        await self._engine.ping()
+
+    async def close(self) -> None:
+        await self._engine.close()

@@ -1,0 +1,41 @@
+"""A transaction as a generator: it asks for statements by name and is sent their rows.
+
+The same plan runs on SQLite, statement by statement in a thread, and on PostgreSQL, set-wise over a connection. So the
+order of locks, the decisions and the writes are written once, and an engine is only a way to run named statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+Row: TypeAlias = Sequence[Any]
+T = TypeVar("T")
+
+
+class Each(NamedTuple):
+    """Run the statement for every row of arguments, in this order; the rows it returns come back as one list.
+
+    An engine may run it set-wise, so a statement that returns rows returns their key too.
+    """
+
+    statement: str
+    rows: Sequence[Row]
+
+
+class Once(NamedTuple):
+    """Run the statement once with these arguments."""
+
+    statement: str
+    arguments: Row = ()
+
+
+Step: TypeAlias = Each | Once
+Plan: TypeAlias = Generator[Step, list[Row], T]
+
+
+def each(statement: str, rows: Sequence[Row]) -> Plan[list[Row]]:
+    """The rows of `Each`, or nothing at all (and no round trip) when there is nothing to ask."""
+    if not rows:
+        return []
+    return (yield Each(statement, rows))

@@ -1,0 +1,58 @@
+"""Reading messages, every statement bound to an org."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from waypost.adapters.sql import rows
+from waypost.adapters.sql.engine import Engine
+from waypost.model.ids import MessageId, OrgId
+from waypost.model.message import Message
+from waypost.ports.messages import Life, Page, PageQuery, Query
+
+
+class SqlMessages:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def get(self, org: OrgId, message: MessageId) -> Message | None:
+        found = await self._engine.read("message_get", message, org)
+        return rows.message(found[0]) if found else None
+
+    async def life(self, org: OrgId, message: MessageId) -> Life | None:
+        found = await self.get(org, message)
+        if found is None:
+            return None
+        return Life(
+            message=found,
+            attempts=[rows.attempt(row) for row in await self._engine.read("attempts_of", message)],
+            reports=[rows.heard(row) for row in await self._engine.read("reports_of", message)],
+            events=[rows.event(row) for row in await self._engine.read("events_of", message)],
+        )
+
+    async def find(self, org: OrgId, query: Query, limit: int) -> Sequence[Message]:
+        """The most selective filter that is given picks the index."""
+        status = query.status.value if query.status else None
+        if query.dossier_id is not None:
+            found = await self._engine.read(
+                "messages_by_dossier", org, limit, query.dossier_id, status, query.recipient
+            )
+        elif query.recipient is not None:
+            found = await self._engine.read("messages_by_recipient", org, limit, query.recipient, status)
+        elif status is not None:
+            found = await self._engine.read("messages_by_status", org, limit, status)
+        else:
+            found = await self._engine.read("messages_newest", org, limit)
+        return [rows.message(row) for row in found]
+
+    async def page(self, org: OrgId, query: PageQuery) -> Page:
+        direction = "ascending" if query.ascending else "descending"
+        offset = query.page * query.size
+        if query.dossier_id is None:
+            found = await self._engine.read(f"page_{direction}", org, query.size, offset)
+            total = await self._engine.read("messages_count", org)
+        else:
+            found = await self._engine.read(f"page_dossier_{direction}", org, query.size, offset, query.dossier_id)
+            total = await self._engine.read("messages_count_dossier", org, query.dossier_id)
+        return Page([rows.message(row) for row in found], total[0][0])
+

@@ -1,0 +1,250 @@
+"""Rows to nouns and back; the column order here is the order in the statements."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from waypost.adapters.sql.plan import Row
+from waypost.model.account import ApiKey, Caller, Number, Org, Role, User
+from waypost.model.ids import Fence, KeyId, MessageId, NumberId, OrgId, QueueId, UserId
+from waypost.model.message import Attempt, AttemptStatus, Channel, Delivery, Draft, Event, Message, Status
+from waypost.model.report import JournalItem, ReportKind, StatusReport
+from waypost.model.time import Instant
+from waypost.ports.journal import Journaled
+from waypost.ports.messages import Heard
+
+
+class Facts(NamedTuple):
+    """What a decision needs to know of a message that never changes."""
+
+    message_id: MessageId
+    org_id: OrgId
+    sender: NumberId
+    priority: int
+    max_attempts: int
+    queue_id: QueueId | None
+
+
+def facts(row: Row) -> Facts:
+    return Facts(*row[:6])
+
+
+_STATUS = {status.value: status for status in Status}
+
+
+def delivery(row: Row) -> Delivery:
+    """From the columns after the facts, which lend the first two."""
+    return Delivery(
+        message_id=row[0],
+        org_id=row[1],
+        status=_STATUS[row[6]],
+        generation=row[7],
+        fence=Fence(row[8]),
+        first_fence=Fence(row[9]),
+        tries=row[10],
+        due_at=row[11],
+        owner=row[12],
+        open_at_claim=row[13],
+        parked=bool(row[14]),
+        provider_id=row[15],
+        error_code=row[16],
+        error_message=row[17],
+        sent_at=row[18],
+        delivered_at=row[19],
+        read_at=row[20],
+        updated_at=row[21],
+    )
+
+
+def delivery_state(d: Delivery) -> Row:
+    """The key, then what an update may change."""
+    return (
+        d.message_id,
+        d.status.value,
+        d.generation,
+        d.fence,
+        d.first_fence,
+        d.tries,
+        d.due_at,
+        d.owner,
+        d.open_at_claim,
+        d.parked,
+        d.provider_id,
+        d.error_code,
+        d.error_message,
+        d.sent_at,
+        d.delivered_at,
+        d.read_at,
+        d.updated_at,
+    )
+
+
+def new_delivery(message_id: MessageId, draft: Draft, now: Instant) -> Delivery:
+    return Delivery(
+        message_id=message_id,
+        org_id=draft.org_id,
+        status=Status.QUEUED,
+        generation=1,
+        fence=Fence(0),
+        first_fence=Fence(0),
+        tries=0,
+        due_at=max(now, draft.scheduled_at or now),
+        owner=None,
+        open_at_claim=0,
+        parked=False,
+        provider_id=None,
+        error_code=None,
+        error_message=None,
+        sent_at=None,
+        delivered_at=None,
+        read_at=None,
+        updated_at=now,
+    )
+
+
+def draft_row(draft: Draft, queue_id: QueueId | None, now: Instant) -> Row:
+    return (
+        draft.org_id,
+        draft.sender,
+        draft.channel.value,
+        draft.recipient,
+        draft.template,
+        draft.subject,
+        draft.payload,
+        draft.dossier_id,
+        draft.idempotency_key,
+        draft.digest,
+        draft.priority,
+        draft.scheduled_at,
+        draft.expires_at,
+        draft.ordered,
+        draft.max_attempts,
+        queue_id,
+        now,
+    )
+
+
+def message(row: Row) -> Message:
+    """From `message` (18 columns), then `delivery` (22)."""
+    draft = Draft(
+        org_id=OrgId(row[1]),
+        sender=NumberId(row[2]),
+        channel=Channel(row[3]),
+        recipient=row[4],
+        template=row[5],
+        subject=row[6],
+        payload=row[7],
+        dossier_id=row[8],
+        idempotency_key=row[9],
+        digest=bytes(row[10]),
+        priority=row[11],
+        scheduled_at=row[12],
+        expires_at=row[13],
+        ordered=bool(row[14]),
+        max_attempts=row[15],
+    )
+    return Message(
+        id=MessageId(row[0]), draft=draft, queue_id=row[16], created_at=row[17], delivery=delivery(row[18:])
+    )
+
+
+def attempt(row: Row) -> Attempt:
+    return Attempt(
+        message_id=row[0],
+        fence=row[1],
+        generation=row[2],
+        attempt_no=row[3],
+        status=AttemptStatus(row[4]),
+        error_code=row[5],
+        error_message=row[6],
+        response=row[7],
+        next_retry_at=row[8],
+        created_at=row[9],
+        finished_at=row[10],
+    )
+
+
+def report_row(told: StatusReport, message_id: MessageId | None, fence: Fence | None, now: Instant) -> Row:
+    return (
+        told.number,
+        told.wamid,
+        told.kind.value,
+        told.participant,
+        told.org_id,
+        message_id,
+        fence,
+        told.recipient,
+        told.at,
+        now,
+        told.error_code,
+        told.error_message,
+        told.body,
+    )
+
+
+def waiting_report(row: Row) -> StatusReport:
+    """From number, wamid, kind, participant, org_id, recipient, at, error_code, error_message."""
+    return StatusReport(
+        number=row[0],
+        wamid=row[1],
+        kind=ReportKind(row[2]),
+        participant=row[3],
+        org_id=row[4],
+        recipient=row[5],
+        at=row[6],
+        error_code=row[7],
+        error_message=row[8],
+        echo=None,
+        body="",
+    )
+
+
+def heard(row: Row) -> Heard:
+    return Heard(at=row[0], received_at=row[1], kind=row[2], body=row[3])
+
+
+def event(row: Row) -> Event:
+    return Event(at=row[0], kind=row[1], detail=row[2])
+
+
+def journaled(row: Row) -> Journaled:
+    item = JournalItem(
+        org_id=row[1], number=row[2], kind=row[3], key=row[4], state=row[5], error=row[6], body=row[8]
+    )
+    return Journaled(id=row[0], item=item, received_at=row[7])
+
+
+def org(row: Row) -> Org:
+    return Org(OrgId(row[0]), Instant(row[1]))
+
+
+def api_key(row: Row) -> ApiKey:
+    return ApiKey(
+        id=KeyId(row[0]), org_id=row[1], role=Role(row[2]), label=row[3], created_at=row[4], revoked_at=row[5]
+    )
+
+
+def user(row: Row) -> User:
+    return User(id=UserId(row[0]), org_id=row[1], name=row[2], role=Role(row[3]), created_at=row[4])
+
+
+def number(row: Row) -> Number:
+    return Number(
+        id=NumberId(row[0]),
+        org_id=row[1],
+        waba_id=row[2],
+        sealed_token=bytes(row[3]),
+        sealed_app_secret=bytes(row[4]),
+        sealed_verify_token=bytes(row[5]),
+        graph_url=row[6],
+        error_catalogue=row[7],
+        enabled=bool(row[8]),
+        created_at=row[9],
+        updated_at=row[10],
+    )
+
+
+def caller(row: Row) -> Caller:
+    return Caller(org_id=row[0], role=Role(row[1]), key_id=row[2], user_id=row[3])
+
+

@@ -1,0 +1,152 @@
+-- name: facts
+-- What never changes of a message, and the provider's id of it, if known.
+SELECT message_id, org_id, sender, priority, max_attempts, queue_id, provider_id FROM delivery WHERE message_id = $1
+
+-- name: wamid_find
+SELECT number, wamid, message_id, fence FROM wamid WHERE number = $1 AND wamid = $2
+
+-- name: wamid_bind
+-- Locks the row whatever it says: whoever comes second waits here and then sees what the first one wrote.
+INSERT INTO wamid (number, wamid, message_id, fence) VALUES ($1, $2, $3, $4)
+ON CONFLICT (number, wamid) DO UPDATE
+SET message_id = coalesce(wamid.message_id, excluded.message_id), fence = coalesce(wamid.fence, excluded.fence)
+RETURNING number, wamid, message_id, fence
+
+-- name: report_waiting
+SELECT number, wamid, kind, participant, org_id, recipient, at, error_code, error_message
+FROM report WHERE number = $1 AND wamid = $2 AND message_id IS NULL ORDER BY at
+
+-- name: queue_ensure
+INSERT INTO queue (org_id, sender, recipient, head, tail) VALUES ($1, $2, $3, NULL, 0)
+ON CONFLICT (org_id, sender, recipient) DO NOTHING
+
+-- name: queue_find
+SELECT org_id, sender, recipient, id FROM queue WHERE org_id = $1 AND sender = $2 AND recipient = $3
+
+-- name: queue_lock
+SELECT id, head, tail FROM queue WHERE id = $1
+
+-- name: queue_update
+UPDATE queue SET head = $2, tail = $3 WHERE id = $1
+
+-- name: line_first
+SELECT l.queue_id, l.position, l.message_id, d.sender, l.rank, l.due_at
+FROM queue_line l JOIN delivery d ON d.message_id = l.message_id
+WHERE l.queue_id = $1 ORDER BY l.position LIMIT 1
+
+-- name: line_leave
+DELETE FROM queue_line WHERE queue_id = $1 AND position = $2
+
+-- name: line_add
+INSERT INTO queue_line (queue_id, position, message_id, due_at, rank) VALUES ($1, $2, $3, $4, $5)
+
+-- name: line_drop
+DELETE FROM queue_line WHERE message_id = $1
+
+-- name: message_insert
+INSERT INTO message (org_id, sender, channel, recipient, template, subject, payload, dossier_id, idempotency_key, digest,
+    priority, scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+ON CONFLICT (org_id, idempotency_key) DO NOTHING
+RETURNING id, org_id, idempotency_key
+
+-- name: message_by_key
+SELECT org_id, idempotency_key, id, digest FROM message WHERE org_id = $1 AND idempotency_key = $2
+
+-- name: delivery_lock
+SELECT {delivery} FROM delivery d WHERE message_id = $1
+
+-- name: delivery_insert
+INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, queue_id, status, generation, fence,
+    first_fence, tries, due_at, owner, open_at_claim, parked, provider_id, error_code, error_message, sent_at,
+    delivered_at, read_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+
+-- name: delivery_update
+UPDATE delivery SET status = $2, generation = $3, fence = $4, first_fence = $5, tries = $6, due_at = $7, owner = $8,
+    open_at_claim = $9, parked = $10, provider_id = $11, error_code = $12, error_message = $13, sent_at = $14,
+    delivered_at = $15, read_at = $16, updated_at = $17
+WHERE message_id = $1
+
+-- name: attempt_insert
+INSERT INTO attempt (message_id, fence, generation, attempt_no, status, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+
+-- name: attempt_finish
+-- A proven success keeps the response that its worker brings later, or brought before.
+UPDATE attempt SET status = $3, error_code = $4, error_message = $5, response = coalesce($6, response),
+    next_retry_at = $7, finished_at = coalesce(finished_at, $8)
+WHERE message_id = $1 AND fence = $2
+
+-- name: report_link
+UPDATE report SET message_id = $3, fence = $4 WHERE number = $1 AND wamid = $2 AND message_id IS NULL
+
+-- name: report_insert
+INSERT INTO report (number, wamid, kind, participant, org_id, message_id, fence, recipient, at, received_at, error_code,
+    error_message, body)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+ON CONFLICT (number, wamid, kind, participant) DO NOTHING
+
+-- name: event_insert
+INSERT INTO event (message_id, at, kind, detail) VALUES ($1, $2, $3, $4)
+
+-- name: journal_insert
+INSERT INTO journal (org_id, number, kind, key, state, error, received_at, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (number, kind, key) DO NOTHING
+
+-- name: ready_add
+INSERT INTO ready (message_id, sender, rank, ready_at) VALUES ($1, $2, $3, $4)
+ON CONFLICT (message_id) DO UPDATE SET rank = excluded.rank, ready_at = excluded.ready_at
+
+-- name: ready_drop
+DELETE FROM ready WHERE message_id = $1
+
+-- name: later_add
+INSERT INTO later (message_id, sender, rank, due_at) VALUES ($1, $2, $3, $4)
+ON CONFLICT (message_id) DO UPDATE SET rank = excluded.rank, due_at = excluded.due_at
+
+-- name: later_drop
+DELETE FROM later WHERE message_id = $1
+
+-- name: later_due
+SELECT message_id, sender, rank FROM later WHERE due_at <= $1 ORDER BY due_at LIMIT $2
+
+-- name: next_due
+SELECT min(due_at) FROM later
+
+-- name: claim_pick
+-- The whole of a claim's reading: the delivery (22 columns), then what the worker needs to send.
+SELECT {delivery},
+    m.recipient, m.template, m.payload, m.expires_at, m.created_at, r.ready_at
+FROM ready r JOIN delivery d ON d.message_id = r.message_id JOIN message m ON m.id = r.message_id
+ORDER BY r.rank, r.message_id LIMIT $1
+
+-- name: claims_of
+SELECT message_id FROM delivery WHERE status = 'SENDING' AND NOT parked AND owner = $1 ORDER BY message_id
+
+-- name: door_total
+SELECT open_total FROM door WHERE id = 1
+
+-- name: door_tick
+UPDATE door SET
+    open_total = open_total + CASE WHEN $1 - ticked_at BETWEEN 0 AND $2 THEN $1 - ticked_at ELSE 0 END,
+    ticked_at = $1
+WHERE id = 1 RETURNING open_total
+
+-- name: stale_claims
+-- Tries that nobody settled while the door was open for the whole limit; `suspect` when a status without a message came
+-- for the same number and recipient since.
+SELECT d.message_id, EXISTS (
+    SELECT 1 FROM report r
+    WHERE r.message_id IS NULL AND r.number = d.sender AND r.recipient = m.recipient AND r.received_at >= a.created_at
+) AS suspect
+FROM delivery d
+JOIN message m ON m.id = d.message_id
+JOIN attempt a ON a.message_id = d.message_id AND a.fence = d.fence
+WHERE d.status = 'SENDING' AND NOT d.parked AND d.open_at_claim <= $1
+ORDER BY d.open_at_claim LIMIT $2
+
+-- name: orphans_count
+SELECT count(*) FROM report WHERE message_id IS NULL AND received_at < $1
+
+-- name: orphans_forget
+DELETE FROM report WHERE message_id IS NULL AND received_at < $1 RETURNING kind

@@ -1,0 +1,63 @@
+-- name: message_get
+SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id WHERE m.id = $1 AND m.org_id = $2
+
+-- name: messages_newest
+SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id WHERE m.org_id = $1 ORDER BY m.id DESC LIMIT $2
+
+-- name: messages_by_status
+SELECT {message}, {delivery} FROM delivery d JOIN message m ON m.id = d.message_id
+WHERE d.org_id = $1 AND d.status = $3 ORDER BY d.message_id DESC LIMIT $2
+
+-- name: messages_by_recipient
+SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id
+WHERE m.org_id = $1 AND m.recipient = $3 AND d.status = coalesce(CAST($4 AS text), d.status) ORDER BY m.id DESC LIMIT $2
+
+-- name: messages_by_dossier
+SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id
+WHERE m.org_id = $1 AND m.dossier_id = $3 AND d.status = coalesce(CAST($4 AS text), d.status)
+    AND m.recipient = coalesce(CAST($5 AS text), m.recipient)
+ORDER BY m.id DESC LIMIT $2
+
+-- name: messages_count
+SELECT count(*) FROM message WHERE org_id = $1
+
+-- name: messages_count_dossier
+SELECT count(*) FROM message WHERE org_id = $1 AND dossier_id = $2
+
+-- name: page_descending
+SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id
+WHERE m.org_id = $1 ORDER BY m.id DESC LIMIT $2 OFFSET $3
+
+-- name: page_ascending
+SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id
+WHERE m.org_id = $1 ORDER BY m.id LIMIT $2 OFFSET $3
+
+-- name: page_dossier_descending
+SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id
+WHERE m.org_id = $1 AND m.dossier_id = $4 ORDER BY m.id DESC LIMIT $2 OFFSET $3
+
+-- name: page_dossier_ascending
+SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id
+WHERE m.org_id = $1 AND m.dossier_id = $4 ORDER BY m.id LIMIT $2 OFFSET $3
+
+-- name: attempts_of
+SELECT message_id, fence, generation, attempt_no, status, error_code, error_message, response, next_retry_at,
+    created_at, finished_at
+FROM attempt WHERE message_id = $1 ORDER BY fence
+
+-- name: reports_of
+SELECT at, received_at, kind, body FROM report WHERE message_id = $1 ORDER BY received_at, at
+
+-- name: events_of
+SELECT at, kind, detail FROM event WHERE message_id = $1 ORDER BY id
+
+-- name: delivery_get
+SELECT {delivery} FROM delivery d WHERE message_id = $1
+
+-- name: journal_newest
+SELECT id, org_id, number, kind, key, state, error, received_at, body
+FROM journal WHERE org_id = $1 ORDER BY id DESC LIMIT $2
+
+-- name: journal_by_state
+SELECT id, org_id, number, kind, key, state, error, received_at, body
+FROM journal WHERE org_id = $1 AND state = $3 ORDER BY id DESC LIMIT $2

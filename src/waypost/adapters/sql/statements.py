@@ -1,0 +1,61 @@
+"""Named statements in .sql files: `-- name: claim_pick` starts one, the comment below it says why it is as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import NamedTuple
+
+_MESSAGE = """id org_id sender channel recipient template subject payload dossier_id idempotency_key digest priority
+    scheduled_at expires_at ordered max_attempts queue_id created_at""".split()
+_DELIVERY = """message_id org_id sender priority max_attempts queue_id status generation fence first_fence tries due_at
+    owner open_at_claim parked provider_id error_code error_message sent_at delivered_at read_at updated_at""".split()
+
+COLUMNS = {
+    "{message}": ", ".join(f"m.{name}" for name in _MESSAGE),
+    "{delivery}": ", ".join(f"d.{name}" for name in _DELIVERY),
+    "{delivery of p}": ", ".join(f"p.{name}" for name in _DELIVERY),
+}
+"""The column lists that rows.py reads by position, so that a statement cannot get their order wrong."""
+
+_HEAD = re.compile(r"^-- name: (\w+)( \(set-wise\))?$", re.MULTILINE)
+
+
+class Statement(NamedTuple):
+    name: str
+    text: str
+    set_wise: bool
+    """It takes one array per column instead of one row of arguments."""
+
+
+def parse(text: str) -> dict[str, Statement]:
+    heads = list(_HEAD.finditer(text))
+    ends = [head.start() for head in heads[1:]] + [len(text)]
+    found = {}
+    for head, end in zip(heads, ends, strict=True):
+        name = head.group(1)
+        if name in found:
+            raise ValueError(f"statement {name} stands twice in one file")
+        found[name] = Statement(name, _with_columns(text[head.end() : end].strip()), head.group(2) is not None)
+    return found
+
+
+def _with_columns(text: str) -> str:
+    for mark, columns in COLUMNS.items():
+        text = text.replace(mark, columns)
+    return text
+
+
+def load(package: str) -> dict[str, Statement]:
+    """Every statement of the package's `sql` folder."""
+    found: dict[str, Statement] = {}
+    for entry in sorted(files(package).joinpath("sql").iterdir(), key=lambda e: e.name):
+        if entry.name.endswith(".sql"):
+            found |= parse(entry.read_text())
+    return found
+
+
+def dialect(package: str) -> Mapping[str, Statement]:
+    """The statements that both databases understand, and the package's own where it says it better."""
+    return load("waypost.adapters.sql") | load(package)

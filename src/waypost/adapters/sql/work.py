@@ -1,0 +1,151 @@
+"""One transaction in memory: what it has locked, what has been decided, what will be written.
+
+Intents change deliveries here, by the rules, and never say how a row is stored; `place` derives from the old and the new
+status in which of ready, later and the line of a queue a message must stand. So no intent can forget one of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from waypost.adapters.sql import rows
+from waypost.adapters.sql.plan import Row
+from waypost.adapters.sql.rows import Facts
+from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid
+from waypost.model.message import AttemptStatus, Delivery, Draft, Status
+from waypost.model.report import StatusReport
+from waypost.model.time import Instant, Span, minutes
+from waypost.rules.delivery import Verdict, attempt_status
+
+HEAD_START: Span = minutes(1)
+"""What one step of priority is worth in the queue: enough to overtake, too little to starve anyone."""
+
+
+def rank(due_at: int, priority: int) -> int:
+    return due_at - priority * HEAD_START
+
+
+@dataclass(slots=True)
+class Queue:
+    """A locked queue row."""
+
+    id: QueueId
+    head: MessageId | None
+    tail: int
+    freed: bool = False
+    """Its head is out of the way: the next in line is to be promoted."""
+    changed: bool = False
+
+
+@dataclass(slots=True)
+class Binding:
+    """A locked wamid row: whose try this is, if anybody has said so yet."""
+
+    message_id: MessageId | None
+    fence: Fence | None
+
+
+@dataclass(slots=True)
+class Work:
+    now: Instant
+    facts: dict[MessageId, Facts] = field(default_factory=dict)
+    originals: dict[MessageId, Delivery] = field(default_factory=dict)
+    deliveries: dict[MessageId, Delivery] = field(default_factory=dict)
+    queues: dict[QueueId, Queue] = field(default_factory=dict)
+    bindings: dict[tuple[NumberId, Wamid], Binding] = field(default_factory=dict)
+    waiting_reports: dict[tuple[NumberId, Wamid], list[StatusReport]] = field(default_factory=dict)
+    queue_names: dict[tuple[OrgId, NumberId, str], QueueId] = field(default_factory=dict)
+    """(org, sender, recipient) -> the queue that orders what goes there."""
+    stored: dict[tuple[OrgId, str], tuple[MessageId, bytes, bool]] = field(default_factory=dict)
+    """(org, idempotency key) -> id, content digest, stored by this transaction."""
+
+    new_deliveries: list[Row] = field(default_factory=list)
+    reports: list[Row] = field(default_factory=list)
+    report_links: list[Row] = field(default_factory=list)
+    attempts: list[Row] = field(default_factory=list)
+    events: list[Row] = field(default_factory=list)
+    items: list[Row] = field(default_factory=list)
+    to_ready: list[Row] = field(default_factory=list)
+    to_later: list[Row] = field(default_factory=list)
+    to_line: list[Row] = field(default_factory=list)
+    unplaced: set[MessageId] = field(default_factory=set)
+    """Messages to be taken out of ready, later and any line."""
+
+    def add(self, message_id: MessageId, draft: Draft, queue_id: QueueId | None, now: Instant) -> None:
+        """A message that this transaction stored."""
+        known = Facts(message_id, draft.org_id, draft.sender, draft.priority, draft.max_attempts, queue_id)
+        fresh = rows.new_delivery(message_id, draft, now)
+        self.facts[message_id] = known
+        self.originals[message_id] = self.deliveries[message_id] = fresh
+        self.new_deliveries.append((*known, *rows.delivery_state(fresh)[1:]))
+        self._enqueue(known, fresh, now)
+
+    def change(self, after: Delivery, now: Instant) -> Delivery:
+        """Put a delivery that a rule returned in place of the one it was made from; returns the one before."""
+        before = self.deliveries[after.message_id]
+        if after is before:
+            return before
+        self.deliveries[after.message_id] = after
+        self._place(before, after, now)
+        return before
+
+    def _place(self, before: Delivery, after: Delivery, now: Instant) -> None:
+        known = self.facts[after.message_id]
+        if before.status is Status.QUEUED and after.status is not Status.QUEUED:
+            self.unplaced.add(after.message_id)
+        elif after.status is Status.QUEUED and before.status is not Status.QUEUED:
+            self._enqueue(known, after, now)
+        out_of_the_way = after.parked or after.status not in (Status.QUEUED, Status.SENDING)
+        if known.queue_id is not None and out_of_the_way:
+            self._free(self.queues[known.queue_id], after.message_id)
+
+    def _enqueue(self, known: Facts, delivery: Delivery, now: Instant) -> None:
+        due_at = delivery.due_at or now
+        standing = rank(due_at, known.priority)
+        if known.queue_id is not None and not self._is_head(self.queues[known.queue_id], delivery.message_id):
+            queue = self.queues[known.queue_id]
+            queue.tail += 1
+            queue.changed = True
+            self.to_line.append((queue.id, queue.tail, delivery.message_id, due_at, standing))
+        elif due_at <= now:
+            self.to_ready.append((delivery.message_id, known.sender, standing, now))
+        else:
+            self.to_later.append((delivery.message_id, known.sender, standing, due_at))
+
+    @staticmethod
+    def _is_head(queue: Queue, message_id: MessageId) -> bool:
+        if queue.head is None:
+            queue.head = message_id
+            queue.changed = True
+        return queue.head == message_id and not queue.freed
+
+    @staticmethod
+    def _free(queue: Queue, message_id: MessageId) -> None:
+        if queue.head == message_id:
+            queue.freed = queue.changed = True
+
+    def finish_attempt(
+        self, message_id: MessageId, fence: Fence, verdict: Verdict, retry_at: Instant | None, now: Instant
+    ) -> None:
+        code = getattr(verdict, "code", None)
+        text = getattr(verdict, "message", None) or getattr(verdict, "reason", None)
+        response = getattr(verdict, "response", None)
+        self.attempts.append((message_id, fence, attempt_status(verdict).value, code, text, response, retry_at, now))
+
+    def attempt_proven(self, message_id: MessageId, fence: Fence, now: Instant) -> None:
+        """A report shows that the provider has this try, whatever its worker thought."""
+        self.attempts.append((message_id, fence, AttemptStatus.SUCCESS.value, None, None, None, None, now))
+
+    def note(self, message_id: MessageId, now: Instant, kind: str, detail: str = "") -> None:
+        self.events.append((message_id, now, kind, detail))
+
+    def still_queued(self, placements: list[Row], key: int) -> list[Row]:
+        """The placements of messages that end this transaction QUEUED, the latest of each."""
+        latest = {row[key]: row for row in placements if self.deliveries[row[key]].status is Status.QUEUED}
+        return [latest[message_id] for message_id in sorted(latest)]
+
+    def changed(self) -> list[Delivery]:
+        """In the order of their ids, so that every transaction updates in the same order."""
+        return [
+            now for mid, now in sorted(self.deliveries.items()) if now is not self.originals.get(mid)
+        ]

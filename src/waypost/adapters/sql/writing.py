@@ -1,0 +1,58 @@
+"""What a transaction writes once everything is decided: table by table, each set-wise, in one order."""
+
+from __future__ import annotations
+
+from waypost.adapters.sql import rows
+from waypost.adapters.sql.plan import Plan, Row, each
+from waypost.adapters.sql.work import Queue, Work
+
+
+def write(work: Work) -> Plan[None]:
+    yield from each("delivery_insert", work.new_deliveries)
+    yield from each("delivery_update", [rows.delivery_state(delivery) for delivery in work.changed()])
+    yield from each("attempt_finish", _once_per_try(work.attempts))
+    yield from each("report_link", work.report_links)
+    yield from each("report_insert", work.reports)
+    yield from each("event_insert", work.events)
+    yield from each("journal_insert", work.items)
+    yield from _write_places(work)
+    yield from _promote([work.queues[queue_id] for queue_id in sorted(work.queues)], work)
+
+
+def _once_per_try(attempts: list[Row]) -> list[Row]:
+    """Set-wise updates may name a row once: a success is final, else the last word counts."""
+    last: dict[tuple[int, int], Row] = {}
+    for row in attempts:
+        known = last.get((row[0], row[1]))
+        if known is None or known[2] != "SUCCESS" or row[5] is not None:
+            last[row[0], row[1]] = row
+    return [last[key] for key in sorted(last)]
+
+
+def _write_places(work: Work) -> Plan[None]:
+    gone = [(message_id,) for message_id in sorted(work.unplaced)]
+    yield from each("ready_drop", gone)
+    yield from each("later_drop", gone)
+    yield from each("line_drop", gone)
+    yield from each("ready_add", work.still_queued(work.to_ready, key=0))
+    yield from each("later_add", work.still_queued(work.to_later, key=0))
+    yield from each("line_add", work.still_queued(work.to_line, key=2))
+
+
+def _promote(queues: list[Queue], work: Work) -> Plan[None]:
+    """Where a head is out of the way, the first in line becomes the head."""
+    freed = [(queue.id,) for queue in queues if queue.freed]
+    heads: dict[int, int] = {}
+    ready, later, left = [], [], []
+    for queue_id, position, message_id, sender, standing, due_at in (yield from each("line_first", freed)):
+        heads[queue_id] = message_id
+        left.append((queue_id, position))
+        if due_at <= work.now:
+            ready.append((message_id, sender, standing, work.now))
+        else:
+            later.append((message_id, sender, standing, due_at))
+    yield from each("line_leave", left)
+    yield from each("ready_add", ready)
+    yield from each("later_add", later)
+    changed = [(q.id, heads.get(q.id) if q.freed else q.head, q.tail) for q in queues if q.changed]
+    yield from each("queue_update", changed)

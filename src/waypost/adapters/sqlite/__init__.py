@@ -1,0 +1,1 @@
+"""The Ledger on SQLite, inside the process."""

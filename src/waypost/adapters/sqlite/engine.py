@@ -1,0 +1,97 @@
+"""Engines on SQLite: one writer thread and one reading thread for a server, or inline for a simulation."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from waypost.adapters.sql.group_commit import Conflict, GroupCommit
+from waypost.adapters.sql.intents import Intent
+from waypost.adapters.sql.kernel import decide_together
+from waypost.adapters.sql.plan import Plan, Row
+from waypost.adapters.sqlite.store import Store
+from waypost.model.time import Instant
+from waypost.ports.failure import Busy
+
+T = TypeVar("T")
+
+
+class ThreadedEngine:
+    """For a server: commits in one thread, reads in another, the loop never waits for the disk."""
+
+    def __init__(self, path: Path, now: Callable[[], Instant]) -> None:
+        self.now = now
+        self._write = ThreadPoolExecutor(1, "sqlite-write")
+        self._reading = ThreadPoolExecutor(1, "sqlite-read")
+        self._writer = Store(path)
+        self._writer.check()
+        self._reader = Store(path)
+        self._group: GroupCommit[Intent] = GroupCommit(self._run_batch)
+
+    async def decide(self, intent: Intent) -> Any:
+        return await self._group.do(intent)
+
+    async def _run_batch(self, intents: Sequence[Intent]) -> list[Any]:
+        return await self._in_writer(lambda: self._writer.transact(decide_together(intents)))
+
+    async def transact(self, plan: Plan[T]) -> T:
+        try:
+            return await self._in_writer(lambda: self._writer.transact(plan))
+        except Conflict as conflict:
+            raise Busy(str(conflict)) from conflict
+
+    async def _in_writer(self, action: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._write, action)
+
+    async def read(self, statement: str, *arguments: object) -> list[Row]:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._reading, self._reader.read, statement, arguments)
+
+    async def ping(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._reading, self._reader.check)
+
+    async def close(self) -> None:
+        await self._group.close()
+        await asyncio.get_running_loop().run_in_executor(None, self._shut)
+
+    def _shut(self) -> None:
+        self._write.shutdown()
+        self._reading.shutdown()
+        self._writer.close()
+        self._reader.close()
+
+
+class InlineEngine:
+    """For a simulation: the same statements on a store that several servers share, with delays before and after."""
+
+    def __init__(self, store: Store, now: Callable[[], Instant], pause: Callable[[str], Awaitable[None]]) -> None:
+        """`pause` is awaited before a transaction and between its commit and its answer: where a crash may fall."""
+        self.now = now
+        self._store = store
+        self._pause = pause
+        self._group: GroupCommit[Intent] = GroupCommit(self._run_batch)
+
+    async def decide(self, intent: Intent) -> Any:
+        return await self._group.do(intent)
+
+    async def _run_batch(self, intents: Sequence[Intent]) -> list[Any]:
+        return await self.transact(decide_together(intents))
+
+    async def transact(self, plan: Plan[T]) -> T:
+        await self._pause("before commit")
+        answer = self._store.transact(plan)
+        await self._pause("after commit")
+        return answer
+
+    async def read(self, statement: str, *arguments: object) -> list[Row]:
+        await self._pause("read")
+        return self._store.read(statement, arguments)
+
+    async def ping(self) -> None:
+        self._store.check()
+
+    async def close(self) -> None:
+        await self._group.close()

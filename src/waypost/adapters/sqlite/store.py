@@ -1,0 +1,110 @@
+"""One SQLite file, synchronously: plans in, answers out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from waypost.adapters.sql.group_commit import Conflict
+from waypost.adapters.sql.migrations import pending, require_current
+from waypost.adapters.sql.plan import Each, Plan, Row, Step
+from waypost.adapters.sql.statements import dialect
+from waypost.adapters.sqlite.turn import FileTurn
+from waypost.ports.failure import Unavailable
+
+PACKAGE = "waypost.adapters.sqlite"
+BUSY_MS = 5_000
+
+T = TypeVar("T")
+
+
+def _statements() -> Mapping[str, str]:
+    """SQLite numbers its arguments ?1, PostgreSQL $1."""
+    return {name: re.sub(r"\$(\d+)", r"?\1", statement.text) for name, statement in dialect(PACKAGE).items()}
+
+
+class Store:
+    """A connection with its statements. Not shared between threads at the same time."""
+
+    def __init__(self, path: Path | None) -> None:
+        """`None` is a database in memory, for simulations."""
+        self._texts = _statements()
+        self._turn = FileTurn(path) if path else None
+        self._connection = apsw.Connection(str(path) if path else ":memory:", statementcachesize=256)
+        self._connection.set_busy_timeout(BUSY_MS)
+        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "temp_store = MEMORY"):
+            self._connection.execute(f"PRAGMA {pragma}")
+
+    def transact(self, plan: Plan[T]) -> T:
+        """Run a plan in one transaction; whatever goes wrong, nothing of it remains."""
+        with self._turn.held() if self._turn else nullcontext():
+            return self._translated(lambda: self._in_transaction(plan))
+
+    def _in_transaction(self, plan: Plan[T]) -> T:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            answer = self._drive(plan)
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+        return answer
+
+    def _drive(self, plan: Plan[T]) -> T:
+        try:
+            step = next(plan)
+            while True:
+                step = plan.send(self._run(step))
+        except StopIteration as stop:
+            answer: T = stop.value
+            return answer
+
+    def _run(self, step: Step) -> list[Row]:
+        text = self._texts[step.statement]
+        if isinstance(step, Each):
+            return list(self._connection.executemany(text, step.rows))
+        return list(self._connection.execute(text, step.arguments))
+
+    def read(self, statement: str, arguments: Row) -> list[Row]:
+        return self._translated(lambda: list(self._connection.execute(self._texts[statement], arguments)))
+
+    @staticmethod
+    def _translated(action: Callable[[], T]) -> T:
+        try:
+            return action()
+        except (apsw.BusyError, apsw.LockedError) as error:
+            raise Conflict(str(error)) from error
+        except (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError) as error:
+            raise Unavailable(f"SQLite cannot write: {error}") from error
+
+    def version(self) -> int:
+        ((version,),) = self._connection.execute("PRAGMA user_version")
+        return int(version)
+
+    def migrate(self) -> list[str]:
+        """Bring the schema up to date; returns what was applied. Several processes may try at once."""
+        with self._turn.held() if self._turn else nullcontext():
+            return self._translated(self._migrate)
+
+    def _migrate(self) -> list[str]:
+        applied = []
+        for migration in pending(PACKAGE, self.version()):
+            self._connection.execute(
+                f"BEGIN IMMEDIATE; {migration.text}; PRAGMA user_version = {migration.version}; COMMIT"
+            )
+            applied.append(migration.name)
+        return applied
+
+    def check(self) -> None:
+        require_current(PACKAGE, self.version())
+
+    def close(self) -> None:
+        self._connection.close()
+        if self._turn:
+            self._turn.close()

@@ -1,0 +1,20 @@
+"""Names of things, each its own type, so that one is never passed where another is meant."""
+
+from __future__ import annotations
+
+from typing import NewType
+
+OrgId = NewType("OrgId", str)
+KeyId = NewType("KeyId", str)
+UserId = NewType("UserId", str)
+NumberId = NewType("NumberId", str)
+"""Meta's `phone_number_id` of a connected business number."""
+
+MessageId = NewType("MessageId", int)
+Fence = NewType("Fence", int)
+"""The count of claims of a message over its whole life; whoever holds an old one has lost the message."""
+
+QueueId = NewType("QueueId", int)
+Wamid = NewType("Wamid", str)
+WorkerId = NewType("WorkerId", str)
+"""One start of one process; never reused."""

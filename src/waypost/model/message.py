@@ -1,0 +1,139 @@
+"""An outbound message: what was asked for (never changes), where it stands (changes), and what was tried."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId
+from waypost.model.time import Instant
+
+
+class Channel(StrEnum):
+    WHATSAPP = "WHATSAPP"
+    EMAIL = "EMAIL"
+    SMS = "SMS"
+    PHONE = "PHONE"
+
+
+class Status(StrEnum):
+    """Where a message stands; docs/explanation/states.md draws the moves."""
+
+    QUEUED = "QUEUED"
+    SENDING = "SENDING"
+    SENT = "SENT"
+    DELIVERED = "DELIVERED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
+class AttemptStatus(StrEnum):
+    TRYING = "TRYING"
+    SUCCESS = "SUCCESS"
+    FAILED = "FAILED"
+    UNSURE = "UNSURE"
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """A message as asked for: checked, normalised, not yet stored."""
+
+    org_id: OrgId
+    sender: NumberId
+    channel: Channel
+    recipient: str
+    template: str | None
+    subject: str | None
+    payload: str
+    """The caller's `payloadJson`, as JSON text."""
+    dossier_id: int | None
+    idempotency_key: str
+    digest: bytes
+    """Of everything that makes two requests the same content."""
+    priority: int
+    scheduled_at: Instant | None
+    expires_at: Instant | None
+    ordered: bool
+    max_attempts: int
+
+
+class Delivery(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a message stands. The one mutable part of it; rules/delivery.py alone says how it may change."""
+
+    message_id: MessageId
+    org_id: OrgId
+    status: Status
+    generation: int
+    """Grows when a person retries or replays; states only climb within one."""
+    fence: Fence
+    first_fence: Fence
+    """The fence when this generation began: a higher one belongs to it."""
+    tries: int
+    """Tries of this generation that count against the limit."""
+    due_at: Instant | None
+    """When QUEUED: not before."""
+    owner: WorkerId | None
+    open_at_claim: int
+    """How long the webhook door had been open, in all, when the latest claim was made."""
+    parked: bool
+    """Unsure for longer than the stale limit, and left to a person."""
+    provider_id: Wamid | None
+    error_code: str | None
+    error_message: str | None
+    sent_at: Instant | None
+    delivered_at: Instant | None
+    read_at: Instant | None
+    updated_at: Instant
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored message with its delivery: what the API shows."""
+
+    id: MessageId
+    draft: Draft
+    queue_id: QueueId | None
+    created_at: Instant
+    delivery: Delivery
+
+
+class Claimed(msgspec.Struct, frozen=True, kw_only=True):
+    """A message taken by a worker for one try."""
+
+    id: MessageId
+    fence: Fence
+    generation: int
+    tries: int
+    """This try included."""
+    org_id: OrgId
+    sender: NumberId
+    recipient: str
+    template: str | None
+    payload: str
+    max_attempts: int
+    expires_at: Instant | None
+    queue_id: QueueId | None
+    created_at: Instant
+    ready_at: Instant
+    """When it became due: what the queueing delay is measured from."""
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    message_id: MessageId
+    fence: Fence
+    generation: int
+    attempt_no: int
+    status: AttemptStatus
+    error_code: str | None
+    error_message: str | None
+    response: str | None
+    next_retry_at: Instant | None
+    created_at: Instant
+    finished_at: Instant | None
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """Something in the life of a message that no other row records."""
+
+    at: Instant
+    kind: str
+    detail: str

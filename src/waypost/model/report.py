@@ -1,0 +1,62 @@
+"""What a webhook POST tells us, item by item, after its signature was checked."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from waypost.model.ids import Fence, MessageId, NumberId, OrgId, Wamid
+from waypost.model.time import Instant
+
+
+class ReportKind(StrEnum):
+    """The provider's words for what became of a message."""
+
+    SENT = "sent"
+    DELIVERED = "delivered"
+    READ = "read"
+    PLAYED = "played"
+    FAILED = "failed"
+
+
+class Echo(msgspec.Struct, frozen=True):
+    """Our own id and fence, as they came back in `biz_opaque_callback_data`."""
+
+    message_id: MessageId
+    fence: Fence
+
+
+class StatusReport(msgspec.Struct, frozen=True, kw_only=True):
+    org_id: OrgId
+    number: NumberId
+    wamid: Wamid
+    kind: ReportKind
+    participant: str
+    """Empty but for group messages, where each participant reports."""
+    at: Instant
+    recipient: str
+    echo: Echo | None
+    error_code: str | None
+    error_message: str | None
+    body: str
+    """The status as it came, JSON text."""
+
+
+class JournalItem(msgspec.Struct, frozen=True, kw_only=True):
+    """An inbound message or update that is kept whole until a later step takes it."""
+
+    org_id: OrgId
+    number: NumberId
+    kind: str
+    key: str
+    body: str
+    state: str = "pending"
+    error: str | None = None
+
+
+class Post(msgspec.Struct, frozen=True):
+    """Everything of one webhook POST that is ours; commits together."""
+
+    reports: list[StatusReport]
+    items: list[JournalItem]

@@ -1,0 +1,71 @@
+"""Orgs, keys, people and connected numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from waypost.model.account import ApiKey, Caller, Number, Org, User
+from waypost.model.ids import KeyId, NumberId, OrgId, UserId
+from waypost.model.time import Instant
+
+
+class NumberChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What to change of a number; None leaves it."""
+
+    waba_id: str | None = None
+    sealed_token: bytes | None = None
+    sealed_app_secret: bytes | None = None
+    sealed_verify_token: bytes | None = None
+    graph_url: str | None = None
+    error_catalogue: str | None = None
+    enabled: bool | None = None
+
+
+class Accounts(Protocol):
+    async def create_org(self, org: Org) -> bool:
+        """Store a new org; False when the id is taken, and nothing changes."""
+
+    async def org(self, org: OrgId) -> Org | None:
+        """The org, if it exists."""
+
+    async def orgs(self) -> Sequence[Org]:
+        """Every org, oldest first."""
+
+    async def add_key(self, key: ApiKey, digest: bytes) -> None:
+        """Store a key by the digest of its secret."""
+
+    async def keys(self, org: OrgId) -> Sequence[ApiKey]:
+        """The org's keys that are not revoked, oldest first."""
+
+    async def revoke_key(self, org: OrgId, key: KeyId, now: Instant) -> bool:
+        """End a key; False when the org has no such live key."""
+
+    async def add_user(self, user: User, digest: bytes) -> None:
+        """Store a person by the digest of their token."""
+
+    async def users(self, org: OrgId) -> Sequence[User]:
+        """The org's people, oldest first."""
+
+    async def renew_token(self, org: OrgId, user: UserId, digest: bytes) -> bool:
+        """Replace a person's token; the old one ends. False when the org has no such person."""
+
+    async def remove_user(self, org: OrgId, user: UserId) -> bool:
+        """Remove a person and their token; False when the org has no such person."""
+
+    async def caller(self, digest: bytes) -> Caller | None:
+        """Who holds the key or token with this digest; None for unknown and revoked ones."""
+
+    async def connect(self, number: Number) -> bool:
+        """Store a number; False when it is connected already, to whichever org, and nothing changes."""
+
+    async def numbers(self, org: OrgId | None = None) -> Sequence[Number]:
+        """The connected numbers, oldest first; of one org, or of all for the door that must tell owners apart."""
+
+    async def change_number(self, org: OrgId, number: NumberId, change: NumberChange, now: Instant) -> Number | None:
+        """Change what `change` names; None when the org has no such number."""
+
+    async def disconnect(self, org: OrgId, number: NumberId) -> bool:
+        """Remove a number; False when the org has no such number."""

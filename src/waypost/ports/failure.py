@@ -1,0 +1,19 @@
+"""What a Ledger may fail with; every caller up to the edge knows these three and no others."""
+
+from __future__ import annotations
+
+
+class LedgerError(Exception):
+    """The intent was not carried out, or its outcome is not known."""
+
+
+class Busy(LedgerError):
+    """Too much is waiting to be written. Nothing was done; come back in a moment."""
+
+
+class Unavailable(LedgerError):
+    """The Ledger cannot be reached. What was under way may or may not have been committed."""
+
+
+class Rejected(LedgerError):
+    """This one intent cannot be written at all; its neighbours were."""

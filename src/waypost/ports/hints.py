@@ -1,0 +1,29 @@
+"""Wake-ups: nothing that matters is lost with them, only time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from waypost.model.time import Span
+
+OUTBOX = "outbox"
+ACCOUNTS = "accounts"
+
+
+def about_message(message_id: int) -> str:
+    return f"message:{message_id}"
+
+
+class Ear(Protocol):
+    async def wait(self, timeout: Span) -> bool:
+        """Return True as soon as a hint came since the last wait, False after `timeout`; hints are coalesced."""
+
+
+class Hints(Protocol):
+    def give(self, topics: Iterable[str]) -> None:
+        """Wake whoever listens to these topics, in this process and, as well as may be, in the others."""
+
+    def listen(self, topic: str) -> AbstractContextManager[Ear]:
+        """Listen from now on; a hint between entering and waiting is not missed."""

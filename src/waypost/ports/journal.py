@@ -1,0 +1,59 @@
+"""What webhooks brought: statuses applied, everything else kept whole until a later step takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from waypost.model.ids import OrgId
+from waypost.model.message import Delivery
+from waypost.model.report import JournalItem, Post
+from waypost.model.time import Instant
+
+
+class Move(msgspec.Struct, frozen=True):
+    """A delivery before and after a POST was taken."""
+
+    before: Delivery
+    after: Delivery
+
+
+class Taken(msgspec.Struct, frozen=True, kw_only=True):
+    moved: Sequence[Move]
+    early: int
+    """Statuses that came before our own settle."""
+    late: int
+    """Statuses that came after it."""
+    unmatched: int
+    """Statuses of messages we have not heard of (yet)."""
+    promoted: bool
+
+
+class Journaled(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    item: JournalItem
+    received_at: Instant
+
+
+class Orphans(msgspec.Struct, frozen=True):
+    """Statuses without a message: how many are older than the sync time, and how many were let go after 8 days."""
+
+    waiting: int
+    forgotten: int
+
+
+class Journal(Protocol):
+    async def take(self, post: Post, now: Instant) -> Taken:
+        """Take one POST whole: all of it commits together, and the same POST again changes nothing.
+
+        A status finds its message by the echoed id, looked up inside the number's own org only, or by its wamid; the
+        ladder only climbs; a status without a message is kept and linked if the message appears.
+        """
+
+    async def items(self, org: OrgId, state: str | None, limit: int) -> Sequence[Journaled]:
+        """The org's journaled items, newest first."""
+
+    async def tidy(self, waiting_since: Instant, forget_before: Instant) -> Orphans:
+        """Count statuses that have waited for a message since before `waiting_since`, drop the very old ones."""

@@ -1,0 +1,31 @@
+"""The Ledger: everything that is decided in a transaction, by noun."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from waypost.ports.accounts import Accounts
+from waypost.ports.journal import Journal
+from waypost.ports.messages import Messages
+from waypost.ports.outbox import Door, Lookup, Outbox
+
+
+class Ledger(Protocol):
+    @property
+    def outbox(self) -> Outbox: ...
+    @property
+    def messages(self) -> Messages: ...
+    @property
+    def accounts(self) -> Accounts: ...
+    @property
+    def journal(self) -> Journal: ...
+    @property
+    def door(self) -> Door: ...
+    @property
+    def lookup(self) -> Lookup: ...
+
+    async def ping(self) -> None:
+        """Return when the Ledger answers and its schema is the one this code was made for; raise otherwise."""
+
+    async def close(self) -> None:
+        """Finish what is under way, then let go."""

@@ -1,0 +1,62 @@
+"""Reading messages; every read is bound to one org."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from waypost.model.ids import MessageId, OrgId
+from waypost.model.message import Attempt, Event, Message, Status
+from waypost.model.time import Instant
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    dossier_id: int | None = None
+    status: Status | None = None
+    recipient: str | None = None
+
+
+class PageQuery(msgspec.Struct, frozen=True, kw_only=True):
+    dossier_id: int | None
+    page: int
+    size: int
+    ascending: bool
+
+
+class Page(msgspec.Struct, frozen=True):
+    messages: Sequence[Message]
+    total: int
+
+
+class Heard(msgspec.Struct, frozen=True, kw_only=True):
+    """A status as the provider reported it."""
+
+    at: Instant
+    received_at: Instant
+    kind: str
+    body: str
+
+
+class Life(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that was recorded of one message."""
+
+    message: Message
+    attempts: Sequence[Attempt]
+    reports: Sequence[Heard]
+    events: Sequence[Event]
+
+
+class Messages(Protocol):
+    async def get(self, org: OrgId, message: MessageId) -> Message | None:
+        """The message, if it is this org's."""
+
+    async def life(self, org: OrgId, message: MessageId) -> Life | None:
+        """The message with its attempts (oldest first), reports and events, if it is this org's."""
+
+    async def find(self, org: OrgId, query: Query, limit: int) -> Sequence[Message]:
+        """This org's messages that match, newest first."""
+
+    async def page(self, org: OrgId, query: PageQuery) -> Page:
+        """One page of this org's messages by creation, with the total."""

@@ -1,0 +1,258 @@
+"""The state machine of a message: the only place that says how a delivery may change.
+
+The drawing is docs/explanation/states.md; a test compares the two. Every function returns the new delivery,
+or the very same object when nothing may change, so `is` tells whether anything happened.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TypeAlias, assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from waypost.model.ids import Fence, Wamid, WorkerId
+from waypost.model.message import AttemptStatus, Delivery, Status
+from waypost.model.report import ReportKind, StatusReport
+from waypost.model.time import Instant
+
+
+class Move(StrEnum):
+    CLAIM = "claim"
+    ACCEPT = "accept"
+    DELIVER = "deliver"
+    FAIL = "fail"
+    REQUEUE = "requeue"
+    CANCEL = "cancel"
+    REOPEN = "reopen"
+
+
+MOVES: dict[tuple[Status, Move], Status] = {
+    (Status.QUEUED, Move.CLAIM): Status.SENDING,
+    (Status.QUEUED, Move.ACCEPT): Status.SENT,
+    (Status.QUEUED, Move.DELIVER): Status.DELIVERED,
+    (Status.QUEUED, Move.FAIL): Status.FAILED,
+    (Status.QUEUED, Move.CANCEL): Status.CANCELLED,
+    (Status.SENDING, Move.ACCEPT): Status.SENT,
+    (Status.SENDING, Move.DELIVER): Status.DELIVERED,
+    (Status.SENDING, Move.FAIL): Status.FAILED,
+    (Status.SENDING, Move.REQUEUE): Status.QUEUED,
+    (Status.SENDING, Move.CANCEL): Status.CANCELLED,
+    (Status.SENDING, Move.REOPEN): Status.QUEUED,
+    (Status.SENT, Move.DELIVER): Status.DELIVERED,
+    (Status.SENT, Move.FAIL): Status.FAILED,
+    (Status.FAILED, Move.REOPEN): Status.QUEUED,
+    (Status.CANCELLED, Move.REOPEN): Status.QUEUED,
+}
+
+TERMINAL = frozenset({Status.DELIVERED, Status.FAILED, Status.CANCELLED})
+
+
+class Accept(msgspec.Struct, frozen=True):
+    """The provider has it."""
+
+    wamid: Wamid
+    response: str
+
+
+class TryAgain(msgspec.Struct, frozen=True):
+    """The provider provably does not have it, and a later try may succeed."""
+
+    at: Instant
+    code: str
+    message: str
+    response: str | None
+    counts: bool = True
+    """False when no request was made, so that the try is given back."""
+
+
+class GiveUp(msgspec.Struct, frozen=True):
+    """The provider provably does not have it, and never will."""
+
+    code: str
+    message: str
+    response: str | None
+
+
+class StayUnsure(msgspec.Struct, frozen=True):
+    """The provider may have it."""
+
+    reason: str
+    response: str | None
+
+
+class Expire(msgspec.Struct, frozen=True):
+    """Its time had passed before it was sent."""
+
+
+Verdict: TypeAlias = Accept | TryAgain | GiveUp | StayUnsure | Expire
+
+
+def _moved(delivery: Delivery, move: Move, now: Instant) -> Delivery:
+    target = MOVES.get((delivery.status, move))
+    if target is None:
+        return delivery
+    due_at = delivery.due_at if target is Status.QUEUED else None
+    owner = delivery.owner if target is Status.SENDING else None
+    return replace(delivery, status=target, due_at=due_at, owner=owner, parked=False, updated_at=now)
+
+
+def same_generation(delivery: Delivery, fence: Fence) -> bool:
+    return delivery.first_fence < fence <= delivery.fence
+
+
+def claim(delivery: Delivery, owner: WorkerId, open_total: int, now: Instant) -> Delivery:
+    moved = _moved(delivery, Move.CLAIM, now)
+    if moved is delivery:
+        return delivery
+    fence = Fence(delivery.fence + 1)
+    return replace(moved, fence=fence, tries=delivery.tries + 1, owner=owner, open_at_claim=open_total)
+
+
+def settle(delivery: Delivery, fence: Fence, verdict: Verdict, now: Instant) -> Delivery:
+    """What a worker's verdict on its try changes. A late worker's changes nothing, but acceptance is evidence."""
+    if isinstance(verdict, Accept):
+        return accept(delivery, fence, verdict.wamid, now)
+    if delivery.fence != fence or delivery.status is not Status.SENDING:
+        return delivery
+    match verdict:
+        case TryAgain():
+            tries = delivery.tries if verdict.counts else delivery.tries - 1
+            waiting = _moved(delivery, Move.REQUEUE, now)
+            return replace(
+                waiting, due_at=verdict.at, tries=tries, error_code=verdict.code, error_message=verdict.message
+            )
+        case GiveUp():
+            return _with_error(_moved(delivery, Move.FAIL, now), verdict.code, verdict.message)
+        case StayUnsure():
+            return _with_error(replace(delivery, updated_at=now), "UNSURE", verdict.reason)
+        case Expire():
+            return _with_error(_moved(delivery, Move.CANCEL, now), "EXPIRED", "expiresAt passed before it was sent")
+        case _:
+            assert_never(verdict)
+
+
+def accept(delivery: Delivery, fence: Fence, wamid: Wamid, now: Instant) -> Delivery:
+    """Evidence that the provider has the try `fence`; it withdraws a queued retry of the same generation."""
+    if not same_generation(delivery, fence):
+        return delivery
+    known = delivery if delivery.provider_id else replace(delivery, provider_id=wamid)
+    moved = _moved(known, Move.ACCEPT, now)
+    if moved is known:
+        return known
+    return replace(moved, sent_at=delivery.sent_at or now, error_code=None, error_message=None)
+
+
+def report(delivery: Delivery, fence: Fence, told: StatusReport, now: Instant) -> Delivery:
+    """What a status webhook changes: the ladder only climbs, duplicates and late lower rungs change nothing."""
+    if not same_generation(delivery, fence):
+        return delivery
+    match told.kind:
+        case ReportKind.SENT:
+            return _stamped(accept(delivery, fence, told.wamid, now), told)
+        case ReportKind.DELIVERED | ReportKind.READ | ReportKind.PLAYED:
+            return _stamped(_delivered(delivery, told.wamid, now), told)
+        case ReportKind.FAILED:
+            return _reported_failed(delivery, fence, told, now)
+        case _:
+            assert_never(told.kind)
+
+
+def _delivered(delivery: Delivery, wamid: Wamid, now: Instant) -> Delivery:
+    moved = _moved(delivery, Move.DELIVER, now)
+    if moved is delivery:
+        return delivery
+    return replace(moved, provider_id=delivery.provider_id or wamid, error_code=None, error_message=None)
+
+
+def _reported_failed(delivery: Delivery, fence: Fence, told: StatusReport, now: Instant) -> Delivery:
+    """Only the latest try may end a message: an older one's failure says nothing of the one under way."""
+    if fence != delivery.fence or (delivery.provider_id or told.wamid) != told.wamid:
+        return delivery
+    moved = _moved(delivery, Move.FAIL, now)
+    if moved is delivery:
+        return delivery
+    failed = replace(moved, provider_id=told.wamid)
+    return _with_error(failed, told.error_code or "UNKNOWN", told.error_message or "the provider reported a failure")
+
+
+def _stamped(delivery: Delivery, told: StatusReport) -> Delivery:
+    """Keep the provider's times beside the status; they come in whole seconds, so never before the step below."""
+    if delivery.status not in (Status.SENT, Status.DELIVERED):
+        return delivery
+    sent_at = delivery.sent_at or told.at
+    at = Instant(max(told.at, sent_at))
+    delivered_at, read_at = delivery.delivered_at, delivery.read_at
+    if told.kind is not ReportKind.SENT:
+        delivered_at = delivered_at or at
+    if told.kind in (ReportKind.READ, ReportKind.PLAYED):
+        read_at = read_at or at
+    if (sent_at, delivered_at, read_at) == (delivery.sent_at, delivery.delivered_at, delivery.read_at):
+        return delivery
+    return replace(delivery, sent_at=sent_at, delivered_at=delivered_at, read_at=read_at)
+
+
+def _with_error(delivery: Delivery, code: str, message: str) -> Delivery:
+    return replace(delivery, error_code=code, error_message=message)
+
+
+class Unsettled(StrEnum):
+    """What becomes of a try that nobody settled within the stale limit."""
+
+    REQUEUE = "requeue"
+    PARK = "park"
+
+
+def give_up_waiting(delivery: Delivery, policy: Unsettled, max_attempts: int, now: Instant) -> Delivery:
+    """No answer, no echo, no report for the whole stale limit: queue it again, or leave it to a person."""
+    if delivery.status is not Status.SENDING or delivery.parked:
+        return delivery
+    if policy is Unsettled.PARK or delivery.tries > max_attempts:
+        parked = replace(delivery, parked=True, owner=None, updated_at=now)
+        return _with_error(parked, "UNSURE", "the provider never said whether it has this message")
+    return replace(_moved(delivery, Move.REQUEUE, now), due_at=now)
+
+
+def may_cancel(delivery: Delivery) -> bool:
+    return delivery.status is Status.QUEUED
+
+
+def may_retry(delivery: Delivery) -> bool:
+    return delivery.status in (Status.FAILED, Status.CANCELLED) or delivery.parked
+
+
+def cancel(delivery: Delivery, now: Instant) -> Delivery:
+    return _moved(delivery, Move.CANCEL, now) if may_cancel(delivery) else delivery
+
+
+def reopen(delivery: Delivery, now: Instant) -> Delivery:
+    """A person's retry: a new generation, tries counted from 0, due now."""
+    if not may_retry(delivery):
+        return delivery
+    fresh = _moved(delivery, Move.REOPEN, now)
+    return replace(
+        fresh,
+        generation=delivery.generation + 1,
+        first_fence=delivery.fence,
+        tries=0,
+        due_at=now,
+        provider_id=None,
+        error_code=None,
+        error_message=None,
+        sent_at=None,
+        delivered_at=None,
+        read_at=None,
+    )
+
+
+def attempt_status(verdict: Verdict) -> AttemptStatus:
+    match verdict:
+        case Accept():
+            return AttemptStatus.SUCCESS
+        case TryAgain() | GiveUp() | Expire():
+            return AttemptStatus.FAILED
+        case StayUnsure():
+            return AttemptStatus.UNSURE
+        case _:
+            assert_never(verdict)
