@@ -1,0 +1,39 @@
+# Everything is installed into .venv, never into the system's packages; a second call installs nothing.
+BIN := .venv/bin
+ENVIRONMENT := .venv/.ready
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format bench clean
+
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1	\2/p' Makefile
+
+run: $(ENVIRONMENT) ## start the demo server: make run ARGS="--port 9000"
+	$(BIN)/waypost demo $(ARGS)
+
+test: $(ENVIRONMENT) ## run every test suite: make test ARGS="tests/unit -k retry"
+	$(BIN)/python tools/services.py
+	$(BIN)/pytest $(ARGS)
+
+check: $(ENVIRONMENT) ## format, lint, import layers and types, without changing a file
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+
+format: $(ENVIRONMENT) ## format the code and repair what the linter can
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+bench: $(ENVIRONMENT) ## measure Waypost beside its peers: make bench ARGS="--help"
+	sh tools/environment.sh --group bench
+	$(BIN)/python -m bench $(ARGS)
+
+clean: ## remove the environment and every cache
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist
+	find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(ENVIRONMENT): pyproject.toml uv.lock tools/environment.sh
+	sh tools/environment.sh
+	@touch $@

@@ -1,0 +1,1 @@
+"""The edge: parse a request, call one step, render its answer."""

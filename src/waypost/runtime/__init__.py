@@ -1,0 +1,1 @@
+"""Settings, wiring, workers, telemetry and the command line: the one place that knows every part."""

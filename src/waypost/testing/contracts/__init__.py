@@ -1,0 +1,1 @@
+"""One contract suite per port, inherited by the tests of every adapter."""
