@@ -1,0 +1,224 @@
+"""HTTP between simulated processes: late, lost, doubled, cut, or exactly as sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TypeVarTuple, Unpack
+
+from waypost.model.time import Span, as_seconds
+from waypost.ports.wire import Cut, Refused, Reply, TimedOut, WireError
+from waypost.testing.simulation.asgi import AsgiApp, Call, Request
+from waypost.testing.simulation.chance import Chance
+from waypost.testing.simulation.host import Host
+from waypost.testing.simulation.life import context_of
+from waypost.testing.simulation.loop import SimulationLoop
+from waypost.testing.simulation.node import Node
+from waypost.testing.simulation.trace import Trace
+from waypost.testing.simulation.weather import CALM, Fate, Flight, Loss, Outage, Weather, draw
+
+Ts = TypeVarTuple("Ts")
+Outcome = Reply | WireError
+
+_UNAVAILABLE = Reply(status=503, headers={"content-type": "text/plain"}, body=b"Service Unavailable")
+
+
+class Exchange:
+    """One request of a caller, whatever becomes of its copies."""
+
+    def __init__(self, serial: int, source: str, request: Request, answer: asyncio.Future[Outcome]) -> None:
+        self.serial = serial
+        self.source = source
+        self.target = request.host
+        self.request = request
+        self.answer = answer
+        self.reached = False
+        self.refused = False
+        self.calls: list[Call] = []
+
+    def hang_up(self) -> None:
+        for call in self.calls:
+            call.hang_up()
+
+
+class SimulatedWire:
+    """The Wire of one node. What it has sent is on its way, even when the sender dies."""
+
+    def __init__(self, network: Network, node: Node) -> None:
+        self._network = network
+        self._node = node
+
+    async def request(
+        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes = b"", timeout: float
+    ) -> Reply:
+        exchange = self._network.send(self._node.name, Request(method, url, headers, body))
+        try:
+            async with asyncio.timeout(timeout):
+                outcome = await exchange.answer
+        except TimeoutError as late:
+            self._network.abandon(exchange, "timed-out")
+            raise TimedOut(f"{method} {url}: no reply within {timeout} s") from late
+        except asyncio.CancelledError:
+            self._network.abandon(exchange, "cancelled")
+            raise
+        if isinstance(outcome, WireError):
+            raise outcome
+        return outcome
+
+
+class Network:
+    """Hosts are names in URLs, ports are ignored. Faults are set by weather per route, partitions and outages.
+
+    A route runs from a node's name to a host's name.
+    """
+
+    def __init__(self, loop: SimulationLoop, chance: Chance, trace: Trace) -> None:
+        self._loop = loop
+        self._chance = chance
+        self._trace = trace
+        self._hosts: dict[str, Host] = {}
+        self._weathers: dict[tuple[str | None, str | None], Weather] = {}
+        self._parted: set[tuple[str, str]] = set()
+        self._outages: dict[str, Outage] = {}
+        self._context = context_of(loop.world)
+        self._sent = 0
+
+    # Who is there
+
+    def wire(self, node: Node) -> SimulatedWire:
+        return SimulatedWire(self, node)
+
+    def listen(self, name: str, node: Node, app: AsgiApp) -> Host:
+        """Open at once, without a lifespan. A later host of the same name takes its place."""
+        host = Host(name, node, app)
+        return self._open(host)
+
+    async def boot(self, name: str, node: Node, app: AsgiApp) -> Host:
+        """Run the app's lifespan startup, then listen, as a server does."""
+        host = Host(name, node, app)
+        await host.startup()
+        return self._open(host)
+
+    def _open(self, host: Host) -> Host:
+        host.open = True
+        self._hosts[host.name] = host
+        self._trace.note("listen", host=host.name, node=host.node.name)
+        return host
+
+    # What goes wrong
+
+    def set_weather(self, weather: Weather, *, source: str | None = None, target: str | None = None) -> None:
+        """For one route, for all routes from `source` or to `target`, or for all. The most exact one counts."""
+        self._weathers[source, target] = weather
+
+    def part(self, a: str, b: str, *, both: bool = True) -> None:
+        """Lose whatever travels from `a` to `b` (and back): nodes' or hosts' names."""
+        self._parted |= {(a, b), (b, a)} if both else {(a, b)}
+        self._trace.note("part", a=a, b=b, both=both)
+
+    def join(self, a: str, b: str) -> None:
+        self._parted -= {(a, b), (b, a)}
+        self._trace.note("join", a=a, b=b)
+
+    def fail(self, host: str, outage: Outage) -> None:
+        self._outages[host] = outage
+        self._trace.note("outage", host=host, how=outage.value)
+
+    def heal(self, host: str) -> None:
+        self._outages.pop(host, None)
+        self._trace.note("healed", host=host)
+
+    def _weather(self, source: str, target: str) -> Weather:
+        routes = ((source, target), (None, target), (source, None), (None, None))
+        return next((self._weathers[route] for route in routes if route in self._weathers), CALM)
+
+    def _is_parted(self, source: str, target: str) -> bool:
+        """Either name of each end counts: the node's, and that of the host it serves."""
+        ends = [self._hosts[name].node.name if name in self._hosts else name for name in (source, target)]
+        return not self._parted.isdisjoint({(a, b) for a in (source, ends[0]) for b in (target, ends[1])})
+
+    # The way of a request
+
+    def send(self, source: str, request: Request) -> Exchange:
+        self._sent += 1
+        exchange = Exchange(self._sent, source, request, self._loop.create_future())
+        fate = self._fate(exchange)
+        self._note("send", exchange, method=request.method, path=request.target, size=len(request.body))
+        if fate.refused:
+            self._later(fate.flights[0].out, self._refuse, exchange, fate.flights[0])
+            return exchange
+        for flight in fate.flights:
+            self._later(flight.out, self._arrive, exchange, flight)
+        return exchange
+
+    def abandon(self, exchange: Exchange, why: str) -> None:
+        """The caller waits no longer; after a while the other side hears that it hung up."""
+        self._note("abandon", exchange, why=why)
+        self._later(self._weather(exchange.source, exchange.target).latency[0], exchange.hang_up)
+
+    def _fate(self, exchange: Exchange) -> Fate:
+        stream = self._chance.stream(f"network:{exchange.source}>{exchange.target}")
+        return draw(self._weather(exchange.source, exchange.target), stream)
+
+    def _arrive(self, exchange: Exchange, flight: Flight) -> None:
+        outage, host = self._outages.get(exchange.target), self._hosts.get(exchange.target)
+        if exchange.refused:
+            return  # no connection was made, so there is nothing to double
+        if flight.request_loss is not None:
+            self._lose("request-lost", exchange, flight, flight.request_loss)
+        elif outage is Outage.SILENT or self._is_parted(exchange.source, exchange.target):
+            self._lose("request-lost", exchange, flight, Loss.SILENT)
+        elif outage is Outage.REFUSING or host is None or not host.up:
+            self._refuse(exchange, flight)
+        elif outage is Outage.ERRORS:
+            self._send_back(exchange, flight, _UNAVAILABLE)
+        else:
+            self._serve(host, exchange, flight)
+
+    def _serve(self, host: Host, exchange: Exchange, flight: Flight) -> None:
+        exchange.reached = True
+        self._note("arrive", exchange, echo=flight.echo)
+
+        def answered(reply: Reply | None, error: str | None) -> None:
+            self._note("answer", exchange, status=reply.status if reply is not None else None, error=error)
+            self._send_back(exchange, flight, reply if reply is not None else Cut("the connection broke"))
+
+        exchange.calls.append(host.handle(exchange.request, exchange.source, answered))
+
+    def _refuse(self, exchange: Exchange, flight: Flight) -> None:
+        """Refused promises that nothing arrived, so it is Cut when a copy did."""
+        exchange.refused = not exchange.reached
+        outcome: WireError = Cut("connection reset") if exchange.reached else Refused(f"{exchange.target} refused")
+        if not flight.echo:
+            self._later(flight.back, self._settle, exchange, outcome)
+
+    def _lose(self, kind: str, exchange: Exchange, flight: Flight, loss: Loss) -> None:
+        self._note(kind, exchange, how=loss.value, echo=flight.echo)
+        if loss is Loss.CUT and not flight.echo:
+            self._later(flight.back, self._settle, exchange, Cut("the connection broke"))
+
+    def _send_back(self, exchange: Exchange, flight: Flight, outcome: Outcome) -> None:
+        if flight.echo and isinstance(outcome, WireError):
+            return
+        if flight.response_loss is not None:
+            self._lose("response-lost", exchange, flight, flight.response_loss)
+        else:
+            self._later(flight.back, self._settle, exchange, outcome)
+
+    def _settle(self, exchange: Exchange, outcome: Outcome) -> None:
+        silent = self._outages.get(exchange.target) is Outage.SILENT
+        if silent or self._is_parted(exchange.target, exchange.source):
+            self._note("response-lost", exchange, how=Loss.SILENT.value)
+        elif exchange.answer.done():
+            self._note("late", exchange)
+        else:
+            got = outcome.status if isinstance(outcome, Reply) else type(outcome).__name__
+            self._note("settle", exchange, got=got)
+            exchange.answer.set_result(outcome)
+
+    def _later(self, span: Span, callback: Callable[[Unpack[Ts]], None], *args: *Ts) -> None:
+        """In the world's name: what is under way belongs to neither end."""
+        self._loop.call_later(as_seconds(span), callback, *args, context=self._context)
+
+    def _note(self, kind: str, exchange: Exchange, **facts: str | int | None) -> None:
+        self._trace.note(kind, id=exchange.serial, source=exchange.source, target=exchange.target, **facts)
