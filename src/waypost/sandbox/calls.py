@@ -1,0 +1,60 @@
+"""What the provider received: every call to the messages endpoint, also the refused ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from waypost.model.time import Instant, to_datetime
+from waypost.sandbox.keyed_log import KeyedLog
+from waypost.sandbox.recipients import phone_of
+
+
+class Call(msgspec.Struct):
+    at: Instant
+    phone_number_id: str
+    to: str | None
+    """As it was sent."""
+    body: msgspec.Raw
+    wamid: str | None = None
+    http_status: int | None = None
+    """None while it is being answered."""
+
+
+class Calls:
+    def __init__(self, most: int) -> None:
+        self._log: KeyedLog[Call] = KeyedLog(most)
+
+    def arrived(self, at: Instant, phone_number_id: str, raw: bytes, body: dict[str, Any] | None) -> Call:
+        to = (body.get("to") or body.get("recipient")) if body else None
+        known = body is not None
+        readable = msgspec.Raw(raw if known else msgspec.json.encode(raw.decode("utf-8", "replace")))
+        call = Call(at, phone_number_id, to if isinstance(to, str) else None, readable)
+        self._log.add(_key(call.to), call)
+        return call
+
+    def listed(self, to: str | None = None) -> list[Call]:
+        return list(self._log) if to is None else self._log.of(_key(to))
+
+    def __len__(self) -> int:
+        return len(self._log)
+
+
+def _key(to: str | None) -> str:
+    return "" if to is None else phone_of(to) or to
+
+
+def iso(moment: Instant) -> str:
+    return to_datetime(moment).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def shown(call: Call) -> dict[str, Any]:
+    return {
+        "at": iso(call.at),
+        "phone_number_id": call.phone_number_id,
+        "to": call.to,
+        "body": call.body,
+        "wamid": call.wamid,
+        "http_status": call.http_status,
+    }

@@ -1,0 +1,110 @@
+"""The sandbox's own calls under `/_sandbox`: numbers, phones, faults, and what was received."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from waypost.ports.clock import Ids
+from waypost.sandbox.asgi import Answer, Request, answer
+from waypost.sandbox.calls import Calls, shown
+from waypost.sandbox.faults import Fault, Faults, InvalidFault
+from waypost.sandbox.numbers import Numbers, SandboxNumber
+from waypost.sandbox.phones import Phones, Said, Unsayable
+from waypost.sandbox.recipients import phone_of
+from waypost.sandbox.webhooks import Webhooks
+
+Body = TypeVar("Body")
+
+
+class Control:
+    def __init__(
+        self, ids: Ids, numbers: Numbers, faults: Faults, calls: Calls, phones: Phones, webhooks: Webhooks
+    ) -> None:
+        self._ids = ids
+        self._numbers = numbers
+        self._faults = faults
+        self._calls = calls
+        self._phones = phones
+        self._webhooks = webhooks
+
+    async def answer(self, request: Request, parts: list[str]) -> Answer:
+        try:
+            return await self._routed(request, parts)
+        except (msgspec.ValidationError, msgspec.DecodeError, InvalidFault, Unsayable) as error:
+            return _sorry(400, str(error))
+
+    async def _routed(self, request: Request, parts: list[str]) -> Answer:
+        match (request.method, *parts):
+            case ("GET", "health"):
+                return answer(200, {"status": "ok"})
+            case (_, "numbers", *rest):
+                return await self._number_call(request, rest)
+            case (_, "faults"):
+                return self._fault_call(request)
+            case ("GET", "calls"):
+                calls = self._calls.listed(request.query.get("to"))
+                return answer(200, {"calls": [shown(call) for call in calls]})
+            case (_, "phones", phone, verb):
+                return await self._phone_call(request, phone, verb)
+            case _:
+                return _sorry(404, f"{request.method} {request.path} is no call of the sandbox")
+
+    async def _number_call(self, request: Request, rest: list[str]) -> Answer:
+        match (request.method, *rest):
+            case ("GET",):
+                return answer(200, {"numbers": self._numbers.all()})
+            case ("POST",):
+                number = _read(request, SandboxNumber)
+                self._numbers.add(number)
+                return answer(201, number)
+            case ("POST", phone_number_id, "verify"):
+                known = self._numbers.get(phone_number_id)
+                if known is None:
+                    return _sorry(404, f"no number {phone_number_id}")
+                return answer(200, {"verified": await self._webhooks.verified(known, self._ids.token(8))})
+            case _:
+                return _sorry(405, f"{request.method} is not for numbers")
+
+    def _fault_call(self, request: Request) -> Answer:
+        match request.method:
+            case "POST":
+                return answer(201, {"id": self._faults.add(_read(request, Fault))})
+            case "GET":
+                return answer(200, {"faults": self._faults.listed()})
+            case "DELETE":
+                return answer(200, {"cleared": self._faults.clear()})
+            case _:
+                return _sorry(405, f"{request.method} is not for faults")
+
+    async def _phone_call(self, request: Request, written: str, verb: str) -> Answer:
+        phone = phone_of(written)
+        if phone is None:
+            return _sorry(400, f"{written!r} is not a phone number")
+        match (request.method, verb):
+            case ("POST", "say"):
+                return await self._say(phone, _read(request, Said))
+            case ("POST", "read"):
+                return answer(200, {"read": await self._phones.read(phone)})
+            case ("GET", "screen"):
+                return answer(200, {"phone": phone, "messages": self._phones.screen(phone)})
+            case _:
+                return _sorry(404, f"a phone cannot {request.method} {verb}")
+
+    async def _say(self, phone: str, said: Said) -> Answer:
+        numbers = self._numbers.all()
+        wanted = said.phone_number_id
+        number = self._numbers.get(wanted) if wanted else next(iter(numbers), None)
+        if number is None:
+            return _sorry(404, f"no number {wanted or 'at all'}")
+        return answer(200, {"wamid": await self._phones.say(phone, number, said)})
+
+
+def _read(request: Request, kind: type[Body]) -> Body:
+    return msgspec.json.decode(request.body, type=kind)
+
+
+def _sorry(status: int, why: str) -> Answer:
+    told: dict[str, Any] = {"error": why}
+    return answer(status, told)

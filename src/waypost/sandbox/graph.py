@@ -1,0 +1,62 @@
+"""The paths of the Graph API, with or without a version in front."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from waypost.ports.clock import Ids
+from waypost.sandbox.account import AccountEndpoints
+from waypost.sandbox.asgi import Answer, Request
+from waypost.sandbox.graph_errors import unknown_path
+from waypost.sandbox.media import MediaEndpoints
+from waypost.sandbox.messages import Messages
+
+LATEST_VERSION: Final = "v26.0"
+_VERSION: Final = re.compile(r"v\d+(\.\d+)?")
+
+
+class Graph:
+    def __init__(self, ids: Ids, account: AccountEndpoints, media: MediaEndpoints, messages: Messages) -> None:
+        self._ids = ids
+        self._account = account
+        self._media = media
+        self._messages = messages
+        self._edges: dict[tuple[str, str], Callable[[Request, str], Answer]] = {
+            ("POST", "media"): media.upload,
+            ("GET", "message_templates"): account.templates,
+            ("POST", "message_templates"): account.create_template,
+            ("DELETE", "message_templates"): account.delete_template,
+            ("GET", "phone_numbers"): account.phone_numbers,
+            ("GET", "subscribed_apps"): account.subscriptions,
+            ("POST", "subscribed_apps"): account.subscribe,
+            ("DELETE", "subscribed_apps"): account.subscribe,
+        }
+
+    async def answer(self, request: Request, parts: list[str]) -> Answer:
+        version = parts.pop(0) if parts and _VERSION.fullmatch(parts[0]) else LATEST_VERSION
+        if len(parts) == 2 and parts[1] == "messages" and request.method == "POST":
+            reply = await self._messages.post(request, parts[0])
+        else:
+            reply = self._routed(request, parts)
+        trace = self._ids.token(8).encode()
+        marks = ((b"facebook-api-version", version.encode()), (b"x-fb-trace-id", trace), (b"x-fb-request-id", trace))
+        return msgspec.structs.replace(reply, headers=(*reply.headers, *marks))
+
+    def _routed(self, request: Request, parts: list[str]) -> Answer:
+        match (request.method, *parts):
+            case ("GET", "whatsapp_business", "attachments"):
+                return self._media.download(request)
+            case (method, node, edge) if handler := self._edges.get((method, edge)):
+                return handler(request, node)
+            case ("GET", node):
+                return (
+                    self._media.look_up(request, node) if self._media.has(node) else self._account.node(request, node)
+                )
+            case ("DELETE", node):
+                return self._media.delete(request, node)
+            case _:
+                return self._account.refused(unknown_path(request.path))

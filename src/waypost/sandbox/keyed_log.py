@@ -1,0 +1,44 @@
+"""A log that can be read by key and forgets its oldest entries."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+Entry = TypeVar("Entry")
+
+
+class KeyedLog(Generic[Entry]):
+    """Entries in order of arrival, at most `most` of them, also by key without a search."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._count = 0
+        self._all: deque[tuple[str, int, Entry]] = deque()
+        # By count within a key: a dict drops its first entry at once, a long list would move all the others.
+        self._by_key: dict[str, dict[int, Entry]] = {}
+
+    def add(self, key: str, entry: Entry) -> Entry | None:
+        """Returns the entry that was forgotten for it, if any."""
+        self._count += 1
+        self._all.append((key, self._count, entry))
+        self._by_key.setdefault(key, {})[self._count] = entry
+        return self._forget_oldest() if len(self._all) > self._most else None
+
+    def _forget_oldest(self) -> Entry:
+        key, count, oldest = self._all.popleft()
+        entries = self._by_key[key]
+        del entries[count]
+        if not entries:
+            del self._by_key[key]
+        return oldest
+
+    def of(self, key: str) -> list[Entry]:
+        return list(self._by_key.get(key, {}).values())
+
+    def __iter__(self) -> Iterator[Entry]:
+        return (entry for _, _, entry in self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)

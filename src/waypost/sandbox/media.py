@@ -1,0 +1,183 @@
+"""Media: uploading, looking up, downloading by a link that lives five minutes, deleting."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+
+from waypost.model.time import Instant, Span, days, minutes
+from waypost.ports.clock import Clock, Ids
+from waypost.sandbox.asgi import Answer, Request, answer, refused
+from waypost.sandbox.graph_errors import MEDIA_UPLOAD, Refusal, bad_parameter, no_such_object
+from waypost.sandbox.multipart import Part, parts_of
+from waypost.sandbox.numbers import Numbers, SandboxNumber
+
+UPLOAD_KEPT = days(30)
+INBOUND_KEPT = days(7)
+LINK_LIVES = minutes(5)
+DOWNLOAD_PATH = "/whatsapp_business/attachments/"
+
+KIB, MIB = 1024, 1024 * 1024
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+LARGEST: dict[str, int] = {
+    **dict.fromkeys(("audio/aac", "audio/amr", "audio/mp4", "audio/mpeg", "audio/ogg", "audio/opus"), 16 * MIB),
+    **dict.fromkeys(("video/mp4", "video/3gpp"), 16 * MIB),
+    **dict.fromkeys(("image/jpeg", "image/png"), 5 * MIB),
+    "image/webp": 500 * KIB,
+    **dict.fromkeys(("application/pdf", "text/plain", "application/msword"), 100 * MIB),
+    **dict.fromkeys(("application/vnd.ms-excel", "application/vnd.ms-powerpoint"), 100 * MIB),
+    f"{_OFFICE}wordprocessingml.document": 100 * MIB,
+    f"{_OFFICE}spreadsheetml.sheet": 100 * MIB,
+    f"{_OFFICE}presentationml.presentation": 100 * MIB,
+}
+
+
+class Media(msgspec.Struct, frozen=True):
+    id: str
+    phone_number_id: str
+    token: str
+    content: bytes
+    mime_type: str
+    digest: bytes
+    expires: Instant
+    key: str
+    """Signs its download links."""
+
+
+class MediaStore:
+    def __init__(self, clock: Clock, ids: Ids, most_bytes: int) -> None:
+        self._clock = clock
+        self._ids = ids
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._made = 0
+        self._by_id: dict[str, Media] = {}
+
+    def store(self, number: SandboxNumber, content: bytes, mime_type: str, kept: Span) -> Media:
+        self._made += 1
+        media = Media(
+            id=str(2_000_000_000_000_000 + self._made),
+            phone_number_id=number.phone_number_id,
+            token=number.token,
+            content=content,
+            mime_type=mime_type,
+            digest=hashlib.sha256(content).digest(),
+            expires=Instant(self._clock.now() + kept),
+            key=self._ids.token(16),
+        )
+        self._by_id[media.id] = media
+        self._bytes += len(content)
+        while self._bytes > self._most_bytes and len(self._by_id) > 1:
+            self.forget(next(iter(self._by_id)))
+        return media
+
+    def get(self, media_id: str) -> Media | None:
+        media = self._by_id.get(media_id)
+        return media if media and self._clock.now() < media.expires else None
+
+    def forget(self, media_id: str) -> None:
+        media = self._by_id.pop(media_id, None)
+        self._bytes -= len(media.content) if media else 0
+
+
+class MediaEndpoints:
+    def __init__(self, clock: Clock, ids: Ids, numbers: Numbers, store: MediaStore, base_url: str | None) -> None:
+        self._clock = clock
+        self._ids = ids
+        self._numbers = numbers
+        self._store = store
+        self._base_url = base_url
+
+    def upload(self, request: Request, phone_number_id: str) -> Answer:
+        number = self._numbers.allowed(request, phone_number_id)
+        if isinstance(number, Refusal):
+            return self._refused(number)
+        file = uploaded_file(request)
+        if isinstance(file, Refusal):
+            return self._refused(file)
+        return answer(200, {"id": self._store.store(number, file.content, file.content_type or "", UPLOAD_KEPT).id})
+
+    def has(self, media_id: str) -> bool:
+        return self._store.get(media_id) is not None
+
+    def look_up(self, request: Request, media_id: str) -> Answer:
+        media = self._allowed(request, media_id)
+        return self._refused(media) if isinstance(media, Refusal) else answer(200, self._described(request, media))
+
+    def delete(self, request: Request, media_id: str) -> Answer:
+        media = self._allowed(request, media_id)
+        if isinstance(media, Refusal):
+            return self._refused(media)
+        self._store.forget(media_id)
+        return answer(200, {"success": True})
+
+    def download(self, request: Request) -> Answer:
+        if stranger := self._numbers.stranger(request):
+            return self._refused(stranger)
+        query = request.query
+        expires, media = query.get("ext", ""), self._store.get(query.get("mid", ""))
+        if media is None or media.token != request.token or query.get("hash") != _seal(media, expires):
+            return Answer(404, b"URL signature mismatch", content_type="text/plain")
+        if self._clock.now() > int(expires) * 1_000_000:
+            return Answer(404, b"URL signature expired", content_type="text/plain")
+        return Answer(200, media.content, content_type=media.mime_type)
+
+    def _allowed(self, request: Request, media_id: str) -> Media | Refusal:
+        if stranger := self._numbers.stranger(request):
+            return stranger
+        media = self._store.get(media_id)
+        asked = request.query.get("phone_number_id")
+        if media is None or media.token != request.token or asked not in (None, media.phone_number_id):
+            return no_such_object(request.method, media_id)
+        return media
+
+    def _described(self, request: Request, media: Media) -> dict[str, Any]:
+        base = self._base_url or f"{request.scheme}://{request.header(b'host')}"
+        expires = str((self._clock.now() + LINK_LIVES) // 1_000_000)
+        link = urlencode({"mid": media.id, "ext": expires, "hash": _seal(media, expires)})
+        return {
+            "url": f"{base.rstrip('/')}{DOWNLOAD_PATH}?{link}",
+            "mime_type": media.mime_type,
+            "sha256": media.digest.hex(),
+            "file_size": len(media.content),
+            "id": media.id,
+            "messaging_product": "whatsapp",
+        }
+
+    def _refused(self, refusal: Refusal) -> Answer:
+        return refused(refusal, self._ids.token(12))
+
+
+def _seal(media: Media, expires: str) -> str:
+    return hmac.digest(media.key.encode(), f"{media.id}:{expires}".encode(), "sha256").hex()
+
+
+def uploaded_file(request: Request) -> Part | Refusal:
+    """The file of an upload, with the type it is stored under, if Meta would take it."""
+    parts = parts_of(request.header(b"content-type"), request.body)
+    if parts is None:
+        return bad_parameter("The request body must be multipart/form-data.")
+    product, file = parts.get("messaging_product"), parts.get("file")
+    if product is None or product.content != b"whatsapp":
+        return bad_parameter("The parameter messaging_product is required.")
+    if file is None:
+        return bad_parameter("The parameter file is required.")
+    mime_type = _mime_type(file, parts.get("type"))
+    most = LARGEST.get(mime_type.partition(";")[0].strip().lower())
+    if most is None:
+        return bad_parameter("Param file must be a file with one of the following types: " + ", ".join(LARGEST) + ".")
+    if not 0 < len(file.content) <= most:
+        return Refusal(MEDIA_UPLOAD, details=f"File size must be between 1 and {most} bytes for type {mime_type}")
+    return msgspec.structs.replace(file, content_type=mime_type)
+
+
+def _mime_type(file: Part, declared: Part | None) -> str:
+    """The part's own type, unless a client library only says that it is bytes."""
+    own = file.content_type or ""
+    if own and not own.startswith("application/octet-stream"):
+        return own
+    return declared.content.decode("latin-1") if declared else own

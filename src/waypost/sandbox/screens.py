@@ -1,0 +1,106 @@
+"""What a customer sees on the phone: both sides of the conversation, oldest first."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from waypost.model.time import Instant
+from waypost.sandbox.calls import iso
+from waypost.sandbox.keyed_log import KeyedLog
+from waypost.sandbox.letters import Letter
+from waypost.sandbox.templates import Templates
+
+
+class Note(msgspec.Struct):
+    """A message from the customer; `delivered` when a webhook was answered, `read` when the business says so."""
+
+    phone: str
+    wamid: str
+    message: dict[str, Any]
+    at: Instant
+    status: Literal["sent", "delivered", "read"] = "sent"
+
+
+class Screens:
+    def __init__(self, most: int, templates: Templates) -> None:
+        self._log: KeyedLog[Letter | Note] = KeyedLog(most)
+        self._notes: dict[str, Note] = {}
+        self._templates = templates
+
+    def received(self, letter: Letter) -> None:
+        self._forget(self._log.add(letter.recipient.phone, letter))
+
+    def wrote(self, note: Note) -> None:
+        self._notes[note.wamid] = note
+        self._forget(self._log.add(note.phone, note))
+
+    def _forget(self, entry: Letter | Note | None) -> None:
+        if isinstance(entry, Note):
+            self._notes.pop(entry.wamid, None)
+
+    def marked_read(self, wamid: str) -> None:
+        if note := self._notes.get(wamid):
+            note.status = "read"
+
+    def letters(self, phone: str) -> list[Letter]:
+        return [entry for entry in self._log.of(phone) if isinstance(entry, Letter)]
+
+    def shown(self, phone: str) -> list[dict[str, Any]]:
+        return [self._shown(entry) for entry in self._log.of(phone)]
+
+    def _shown(self, entry: Letter | Note) -> dict[str, Any]:
+        ours = isinstance(entry, Letter)
+        message = _content_of(entry.body) if isinstance(entry, Letter) else entry.message
+        text = _text_of(message)
+        if isinstance(entry, Letter) and entry.kind == "template":
+            text = self._templates.rendered(entry.number.waba_id, message["template"])
+        return {
+            "from": "business" if ours else "customer",
+            "wamid": entry.wamid,
+            "type": message["type"],
+            "text": text,
+            "message": message,
+            "status": entry.status,
+            "at": iso(entry.at),
+        }
+
+
+def _content_of(body: bytes) -> dict[str, Any]:
+    """The message itself out of a call to the messages endpoint."""
+    call: dict[str, Any] = msgspec.json.decode(body)
+    kind = call.get("type", "text")
+    content = {"type": kind, kind: call[kind]}
+    return {**content, "context": call["context"]} if call.get("context") else content
+
+
+def _text_of(message: dict[str, Any]) -> str | None:
+    """The words of a message, where it has any."""
+    kind = message["type"]
+    content = message.get(kind)
+    if not isinstance(content, dict):
+        return None
+    match kind:
+        case "text":
+            words = content.get("body")
+        case "reaction":
+            words = content.get("emoji")
+        case "button":
+            words = content.get("text")
+        case "location":
+            words = content.get("name")
+        case "interactive":
+            words = _words_of_interactive(content)
+        case _:
+            words = content.get("caption")
+    return words if isinstance(words, str) else None
+
+
+def _words_of_interactive(content: dict[str, Any]) -> object:
+    """The title of what a customer chose, or the body of what a business asked."""
+    chosen = content.get(str(content.get("type")))
+    body = content.get("body")
+    if isinstance(chosen, dict):
+        return chosen.get("title") or chosen.get("body")
+    return body.get("text") if isinstance(body, dict) else None
