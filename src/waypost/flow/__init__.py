@@ -1,1 +1,11 @@
-"""The steps of a message, in the order in which it meets them."""
+"""The story of a message, one file per step; steps never call each other, they meet in the Ledger.
+
+- `admit`    who is asking, and what they may do
+- `submit`   a caller's message is checked and stored, QUEUED
+- `deliver`  claimed in batches, sent to the provider, settled: SENT, another try, FAILED or unsure
+- `confirm`  webhooks in: signatures checked, statuses climb the ladder, everything else is kept whole
+- `await_status`  a caller who asked to wait sees the status, or the timeout
+- `tend`     unsure sends, statuses without a message, the count of how long the door was open
+
+`numbers` keeps the connected numbers at hand for all of them; `world` is everything they stand on.
+"""

@@ -146,4 +146,3 @@ class Lookup(Protocol):
 
     async def next_due(self) -> Instant | None:
         """When the earliest message that waits for its time is due; None when none waits."""
-

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from waypost.model.ids import Fence, Wamid, WorkerId
 from waypost.model.message import AttemptStatus, Delivery, Status
 from waypost.model.report import ReportKind, StatusReport
-from waypost.model.time import Instant
+from waypost.model.time import Instant, seconds
 
 
 class Move(StrEnum):
@@ -45,6 +45,8 @@ MOVES: dict[tuple[Status, Move], Status] = {
     (Status.FAILED, Move.REOPEN): Status.QUEUED,
     (Status.CANCELLED, Move.REOPEN): Status.QUEUED,
 }
+
+SECOND = seconds(1)
 
 TERMINAL = frozenset({Status.DELIVERED, Status.FAILED, Status.CANCELLED})
 
@@ -126,7 +128,8 @@ def settle(delivery: Delivery, fence: Fence, verdict: Verdict, now: Instant) -> 
         case GiveUp():
             return _with_error(_moved(delivery, Move.FAIL, now), verdict.code, verdict.message)
         case StayUnsure():
-            return _with_error(replace(delivery, updated_at=now), "UNSURE", verdict.reason)
+            nobodys = replace(delivery, owner=None, updated_at=now)  # its worker has done what it could
+            return _with_error(nobodys, "UNSURE", verdict.reason)
         case Expire():
             return _with_error(_moved(delivery, Move.CANCEL, now), "EXPIRED", "expiresAt passed before it was sent")
         case _:
@@ -150,9 +153,9 @@ def report(delivery: Delivery, fence: Fence, told: StatusReport, now: Instant) -
         return delivery
     match told.kind:
         case ReportKind.SENT:
-            return _stamped(accept(delivery, fence, told.wamid, now), told)
+            return _stamped(accept(delivery, fence, told.wamid, now), told, now)
         case ReportKind.DELIVERED | ReportKind.READ | ReportKind.PLAYED:
-            return _stamped(_delivered(delivery, told.wamid, now), told)
+            return _stamped(_delivered(delivery, told.wamid, now), told, now)
         case ReportKind.FAILED:
             return _reported_failed(delivery, fence, told, now)
         case _:
@@ -177,12 +180,18 @@ def _reported_failed(delivery: Delivery, fence: Fence, told: StatusReport, now: 
     return _with_error(failed, told.error_code or "UNKNOWN", told.error_message or "the provider reported a failure")
 
 
-def _stamped(delivery: Delivery, told: StatusReport) -> Delivery:
-    """Keep the provider's times beside the status; they come in whole seconds, so never before the step below."""
+def _moment(told: StatusReport, now: Instant) -> Instant:
+    """The provider's times come in whole seconds: heard within that second, our own clock knows it better."""
+    return now if told.at <= now < told.at + SECOND else told.at
+
+
+def _stamped(delivery: Delivery, told: StatusReport, now: Instant) -> Delivery:
+    """Keep the times beside the status; no step before the one below it."""
     if delivery.status not in (Status.SENT, Status.DELIVERED):
         return delivery
-    sent_at = delivery.sent_at or told.at
-    at = Instant(max(told.at, sent_at))
+    heard_at = _moment(told, now)
+    sent_at = delivery.sent_at or heard_at
+    at = Instant(max(heard_at, sent_at))
     delivered_at, read_at = delivery.delivered_at, delivery.read_at
     if told.kind is not ReportKind.SENT:
         delivered_at = delivered_at or at

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 import asyncpg
 
 from waypost.adapters.postgres.schema import PACKAGE, check_version
-from waypost.adapters.sql.group_commit import Conflict, GroupCommit
+from waypost.adapters.sql.group_commit import Conflict, GroupCommit, alone
 from waypost.adapters.sql.intents import Intent
 from waypost.adapters.sql.kernel import decide_together
 from waypost.adapters.sql.plan import Each, Plan, Row, Step
 from waypost.adapters.sql.statements import Statement, dialect
 from waypost.model.time import Instant
-from waypost.ports.failure import Busy, Unavailable
+from waypost.ports.failure import Unavailable
 
 T = TypeVar("T")
 
@@ -44,7 +44,12 @@ _MET_ANOTHER = (
     asyncpg.QueryCanceledError,
     asyncpg.InvalidCachedStatementError,
 )
-_CLOSING = (asyncpg.OperatorInterventionError, asyncpg.InsufficientResourcesError, asyncpg.IdleInTransactionSessionTimeoutError)
+_CLOSING = (
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+)
+_OF_THE_DATABASE = (asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
 class Line:
@@ -55,6 +60,7 @@ class Line:
         self._statements = statements
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
         self._turn = asyncio.Lock()
+        self._closed = False
 
     async def transact(self, plan: Plan[T]) -> T:
         async with self._turn:
@@ -68,9 +74,14 @@ class Line:
             except Exception as error:
                 await self._clean_up(connection, error)
                 raise translated(error, unknown_outcome=committing) from error
+            except BaseException as error:  # cancelled in the middle: what it did so far must not join the next one
+                await self._clean_up(connection, error)
+                raise
             return answer
 
     async def _connected(self) -> asyncpg.Connection[asyncpg.Record]:
+        if self._closed:
+            raise Unavailable("the ledger is closed")
         if self._connection is None or self._connection.is_closed():
             try:
                 self._connection = await asyncpg.connect(
@@ -80,15 +91,18 @@ class Line:
                 raise Unavailable(f"PostgreSQL cannot be reached: {error}") from error
         return self._connection
 
-    async def _clean_up(self, connection: asyncpg.Connection[asyncpg.Record], error: Exception) -> None:
+    async def _clean_up(self, connection: asyncpg.Connection[asyncpg.Record], error: BaseException) -> None:
         """Leave no transaction behind: roll back, or let the connection go, which does the same."""
-        if isinstance(error, (*_LOST, *_CLOSING)) or connection.is_closed():
+        if _is_lost(error) or connection.is_closed():
             connection.terminate()
             return
         try:
             await connection.execute("ROLLBACK")
         except (*_LOST, asyncpg.PostgresError):
             connection.terminate()
+        except BaseException:
+            connection.terminate()
+            raise
 
     async def _drive(self, connection: asyncpg.Connection[asyncpg.Record], plan: Plan[T]) -> T:
         try:
@@ -111,19 +125,26 @@ class Line:
         return found
 
     async def close(self) -> None:
-        if self._connection is not None and not self._connection.is_closed():
-            await self._connection.close(timeout=CONNECT_TIMEOUT)
+        async with self._turn:
+            self._closed = True
+            if self._connection is not None and not self._connection.is_closed():
+                await self._connection.close(timeout=CONNECT_TIMEOUT)
 
 
 def translated(error: Exception, *, unknown_outcome: bool) -> Exception:
     """Foreign errors in our words; an error that is not about the database itself stays what it is."""
     if isinstance(error, _MET_ANOTHER):
         return Conflict(str(error))
-    if isinstance(error, (*_LOST, *_CLOSING)):
+    if _is_lost(error):
         if unknown_outcome:
             return Unavailable(f"PostgreSQL was lost during a commit: {error}")
         return Unavailable(f"PostgreSQL was lost: {error}") if _is_down(error) else Conflict(str(error))
     return error
+
+
+def _is_lost(error: BaseException) -> bool:
+    """Not when asyncpg could not encode an argument, though it calls that an error of the interface too."""
+    return isinstance(error, (*_LOST, *_CLOSING)) and not isinstance(error, ValueError)
 
 
 def _is_down(error: Exception) -> bool:
@@ -174,15 +195,14 @@ class PostgresEngine:
     async def transact(self, plan: Plan[T]) -> T:
         try:
             return await self._claims.transact(plan)
-        except Conflict as conflict:
-            raise Busy(str(conflict)) from conflict
+        except (Conflict, *_OF_THE_DATABASE) as error:
+            raise alone(error) from error
 
     async def read(self, statement: str, *arguments: object) -> list[Row]:
         try:
             found: list[Row] = await self._readers.fetch(self._statements[statement].text, *arguments)
-        except Exception as error:
-            failure = translated(error, unknown_outcome=False)
-            raise (Busy(str(failure)) if isinstance(failure, Conflict) else failure) from error
+        except (*_LOST, *_OF_THE_DATABASE) as error:
+            raise alone(translated(error, unknown_outcome=False)) from error
         return found
 
     async def ping(self) -> None:

@@ -78,17 +78,25 @@ class GroupCommit(Generic[Intent]):
             if reruns:
                 return await self._outcomes(batch, reruns - 1)
             if len(batch) == 1:
-                return [Busy(f"kept meeting other transactions: {conflict}")]
+                return [alone(conflict)]
         except LedgerError as failure:
             return [type(failure)(*failure.args) for _ in batch]
         except Exception as poison:
             if len(batch) == 1:
-                return [_alone(poison)]
+                return [alone(poison)]
         middle = len(batch) // 2
         return [*await self._outcomes(batch[:middle]), *await self._outcomes(batch[middle:])]
 
 
-def _alone(poison: Exception) -> Rejected:
-    failure = Rejected(f"{type(poison).__name__}: {poison}")
-    failure.__cause__ = poison
+def alone(error: Exception) -> LedgerError:
+    """What a caller is told whose intent failed with no other beside it."""
+    failure = error if isinstance(error, LedgerError) else _named(error)
+    if failure is not error:
+        failure.__cause__ = error
     return failure
+
+
+def _named(error: Exception) -> LedgerError:
+    if isinstance(error, Conflict):
+        return Busy(f"kept meeting other transactions: {error}")
+    return Rejected(f"{type(error).__name__}: {error}")

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from waypost.adapters.sql import rows
-from waypost.adapters.sql.work import Binding, Work
+from waypost.adapters.sql.work import Work
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId
 from waypost.model.message import Delivery, Draft, Message, Status
-from waypost.model.report import Post, ReportKind, StatusReport
+from waypost.model.report import Post, StatusReport
 from waypost.model.time import Instant
 from waypost.ports.journal import Move, Taken
 from waypost.ports.outbox import Created, Different, Patience, Same, Settled, Settlement, Submitted, Swept
@@ -117,13 +117,11 @@ class Take:
         moves: dict[MessageId, Move] = {}
         early = late = unmatched = 0
         for told in self.post.reports:
-            key = (told.number, told.wamid)
-            binding = work.bindings.get(key, _NOBODY)
+            binding = work.bound(told)
             work.reports.append(rows.report_row(told, binding.message_id, binding.fence, self.now))
             if binding.message_id is None or binding.fence is None:
                 unmatched += 1
                 continue
-            apply_waiting(work, key, binding.message_id, binding.fence, self.now)
             before = work.deliveries[binding.message_id]
             early, late = (early + 1, late) if before.status is Status.SENDING else (early, late + 1)
             after = self._apply(told, before, binding.fence, work)
@@ -137,27 +135,29 @@ class Take:
         return Taken(moved=list(moves.values()), early=early, late=late, unmatched=unmatched, promoted=promoted)
 
     def _apply(self, told: StatusReport, before: Delivery, fence: Fence, work: Work) -> Delivery:
-        after = rule.report(before, fence, told, self.now)
-        if after is before:
-            return before
-        work.change(after, self.now)
-        if before.status in (Status.SENDING, Status.QUEUED) and told.kind is not ReportKind.FAILED:
+        """What this report changes, after those that waited for somebody to say whose wamid it is."""
+        apply_waiting(work, (told.number, told.wamid), before.message_id, fence, self.now)
+        work.change(rule.report(work.deliveries[before.message_id], fence, told, self.now), self.now)
+        after = work.deliveries[before.message_id]
+        if after is before or before.status not in (Status.SENDING, Status.QUEUED):
+            return after
+        if after.status is Status.FAILED:
+            work.attempt_failed(after, fence, self.now)
+        else:
             work.attempt_proven(before.message_id, fence, self.now)
         if before.status is Status.QUEUED:
             work.note(before.message_id, self.now, "withdrawn", f"the provider reported {told.kind.value}")
         return after
 
 
-_NOBODY = Binding(None, None)
-
-
 def apply_waiting(work: Work, key: tuple[NumberId, Wamid], message_id: MessageId, fence: Fence, now: Instant) -> int:
     """Statuses that came before anybody knew whose wamid it was."""
-    waiting = work.waiting_reports.pop(key, [])
+    org = work.facts[message_id].org_id
+    waiting = [told for told in work.waiting_reports.pop(key, []) if told.org_id == org]
     for told in waiting:
         work.change(rule.report(work.deliveries[message_id], fence, told, now), now)
     if waiting:
-        work.report_links.append((*key, message_id, fence))
+        work.report_links.append((*key, org, message_id, fence))
     return len(waiting)
 
 
@@ -227,7 +227,7 @@ class HandBack:
         back = []
         for message_id in self.candidates:
             before = work.deliveries[message_id]
-            if before.owner != self.owner or before.status is not Status.SENDING or before.error_code == "UNSURE":
+            if before.owner != self.owner or before.status is not Status.SENDING:
                 continue
             verdict = TryAgain(self.now, "HANDED_BACK", "claimed, but never tried", None, counts=False)
             after = rule.settle(before, before.fence, verdict, self.now)

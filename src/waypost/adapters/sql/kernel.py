@@ -29,7 +29,7 @@ def decide_together(intents: Sequence[Intent]) -> Plan[list[Any]]:
     to_bind = yield from _resolve(keys, work)
     yield from _lock_queues(keys, work)
     yield from _store_messages(keys, work)
-    yield from _bind_wamids(to_bind, work)
+    yield from _bind_wamids(to_bind, keys, work)
     yield from _lock_deliveries(work)
     answers = [intent.decide(work) for intent in intents]
     yield from write(work)
@@ -70,9 +70,10 @@ def _echoed(told: StatusReport, work: Work) -> Facts | None:
 
 
 def _resolve_by_wamid(reports: Sequence[StatusReport], to_bind: ToBind, work: Work) -> Plan[None]:
-    wanted = sorted({(told.number, told.wamid) for told in reports})
-    to_bind.update({key: (None, None) for key in wanted if key not in to_bind})
-    for number, wamid, message_id, fence in (yield from each("wamid_find", wanted)):
+    """What the row of a wamid says stands; an echo that says otherwise cannot take it over."""
+    for told in reports:
+        to_bind.setdefault((told.number, told.wamid), (None, None))
+    for number, wamid, message_id, fence in (yield from each("wamid_find", sorted(to_bind))):
         if message_id is not None:
             work.bindings[number, wamid] = Binding(message_id, fence)
             del to_bind[number, wamid]
@@ -109,18 +110,20 @@ def _store_messages(keys: Keys, work: Work) -> Plan[None]:
         work.stored[org, key] = (message_id, bytes(digest), False)
 
 
-def _bind_wamids(to_bind: ToBind, work: Work) -> Plan[None]:
+def _bind_wamids(to_bind: ToBind, keys: Keys, work: Work) -> Plan[None]:
     """Write the wamid row from this side; whichever side comes second meets what the first one left."""
+    reported = {(told.number, told.wamid) for told in keys.reports}
+    bound: list[WamidKey] = []
     wanted: list[Row] = [(*key, *to_bind[key]) for key in sorted(to_bind)]
     for number, wamid, message_id, fence in (yield from each("wamid_bind", wanted)):
-        if message_id is None:
-            continue
-        if message_id not in work.facts:
+        if message_id in work.facts:
+            work.bindings[number, wamid] = Binding(message_id, fence)
+            bound.append((number, wamid))
+        elif message_id is not None and (number, wamid) in reported:
             raise Conflict("the message was settled by another process in the meantime")
-        work.bindings[number, wamid] = Binding(message_id, fence)
-    bound = [key for key in sorted(to_bind) if key in work.bindings]
-    for row in (yield from each("report_waiting", bound)):
-        work.waiting_reports.setdefault((row[0], row[1]), []).append(rows.waiting_report(row))
+    for row in (yield from each("report_waiting", sorted(bound))):
+        told = rows.waiting_report(row)
+        work.waiting_reports.setdefault((told.number, told.wamid), []).append(told)
 
 
 def _lock_deliveries(work: Work) -> Plan[None]:

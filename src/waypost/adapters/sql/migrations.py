@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import NamedTuple
 
+from waypost.ports.failure import LedgerError
+
 
 class Migration(NamedTuple):
     version: int
@@ -12,7 +14,7 @@ class Migration(NamedTuple):
     text: str
 
 
-class WrongSchema(Exception):
+class WrongSchema(LedgerError):
     """The database's schema is not the one this code was made for."""
 
 

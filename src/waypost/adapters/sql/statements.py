@@ -48,9 +48,12 @@ def _with_columns(text: str) -> str:
 
 
 def load(package: str) -> dict[str, Statement]:
-    """Every statement of the package's `sql` folder."""
+    """Every statement of the package's `sql` folder; a package that says nothing better has none."""
     found: dict[str, Statement] = {}
-    for entry in sorted(files(package).joinpath("sql").iterdir(), key=lambda e: e.name):
+    folder = files(package).joinpath("sql")
+    if not folder.is_dir():
+        return found
+    for entry in sorted(folder.iterdir(), key=lambda e: e.name):
         if entry.name.endswith(".sql"):
             found |= parse(entry.read_text())
     return found

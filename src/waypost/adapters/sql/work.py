@@ -45,6 +45,9 @@ class Binding:
     fence: Fence | None
 
 
+NOBODY = Binding(None, None)
+
+
 @dataclass(slots=True)
 class Work:
     now: Instant
@@ -65,11 +68,16 @@ class Work:
     attempts: list[Row] = field(default_factory=list)
     events: list[Row] = field(default_factory=list)
     items: list[Row] = field(default_factory=list)
-    to_ready: list[Row] = field(default_factory=list)
-    to_later: list[Row] = field(default_factory=list)
-    to_line: list[Row] = field(default_factory=list)
+    places: dict[MessageId, tuple[str, Row]] = field(default_factory=dict)
+    """Message -> the statement that puts it where it waits, and its row: one place each, the latest."""
     unplaced: set[MessageId] = field(default_factory=set)
     """Messages to be taken out of ready, later and any line."""
+
+    def bound(self, told: StatusReport) -> Binding:
+        """Whose try a report is about, if that is known; never a message of another org than the one that signed it."""
+        binding = self.bindings.get((told.number, told.wamid), NOBODY)
+        known = self.facts.get(binding.message_id) if binding.message_id is not None else None
+        return binding if known and known.org_id == told.org_id else NOBODY
 
     def add(self, message_id: MessageId, draft: Draft, queue_id: QueueId | None, now: Instant) -> None:
         """A message that this transaction stored."""
@@ -100,17 +108,19 @@ class Work:
             self._free(self.queues[known.queue_id], after.message_id)
 
     def _enqueue(self, known: Facts, delivery: Delivery, now: Instant) -> None:
+        place: tuple[str, Row]
         due_at = delivery.due_at or now
         standing = rank(due_at, known.priority)
         if known.queue_id is not None and not self._is_head(self.queues[known.queue_id], delivery.message_id):
             queue = self.queues[known.queue_id]
             queue.tail += 1
             queue.changed = True
-            self.to_line.append((queue.id, queue.tail, delivery.message_id, due_at, standing))
+            place = "line_add", (queue.id, queue.tail, delivery.message_id, due_at, standing)
         elif due_at <= now:
-            self.to_ready.append((delivery.message_id, known.sender, standing, now))
+            place = "ready_add", (delivery.message_id, known.sender, standing, now)
         else:
-            self.to_later.append((delivery.message_id, known.sender, standing, due_at))
+            place = "later_add", (delivery.message_id, known.sender, standing, due_at)
+        self.places[delivery.message_id] = place
 
     @staticmethod
     def _is_head(queue: Queue, message_id: MessageId) -> bool:
@@ -136,13 +146,21 @@ class Work:
         """A report shows that the provider has this try, whatever its worker thought."""
         self.attempts.append((message_id, fence, AttemptStatus.SUCCESS.value, None, None, None, None, now))
 
+    def attempt_failed(self, failed: Delivery, fence: Fence, now: Instant) -> None:
+        """A report shows that the provider gave this try up."""
+        code, text = failed.error_code, failed.error_message
+        self.attempts.append((failed.message_id, fence, AttemptStatus.FAILED.value, code, text, None, None, now))
+
     def note(self, message_id: MessageId, now: Instant, kind: str, detail: str = "") -> None:
         self.events.append((message_id, now, kind, detail))
 
-    def still_queued(self, placements: list[Row], key: int) -> list[Row]:
-        """The placements of messages that end this transaction QUEUED, the latest of each."""
-        latest = {row[key]: row for row in placements if self.deliveries[row[key]].status is Status.QUEUED}
-        return [latest[message_id] for message_id in sorted(latest)]
+    def placed(self, statement: str) -> list[Row]:
+        """Where messages go that end this transaction QUEUED, in the order of their ids."""
+        return [
+            row
+            for message_id, (place, row) in sorted(self.places.items())
+            if place == statement and self.deliveries[message_id].status is Status.QUEUED
+        ]
 
     def changed(self) -> list[Delivery]:
         """In the order of their ids, so that every transaction updates in the same order."""

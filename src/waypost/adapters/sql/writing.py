@@ -31,12 +31,12 @@ def _once_per_try(attempts: list[Row]) -> list[Row]:
 
 def _write_places(work: Work) -> Plan[None]:
     gone = [(message_id,) for message_id in sorted(work.unplaced)]
-    yield from each("ready_drop", gone)
+    # Later before ready: a claim may be moving one of them from there to here, and this waits for it.
     yield from each("later_drop", gone)
+    yield from each("ready_drop", gone)
     yield from each("line_drop", gone)
-    yield from each("ready_add", work.still_queued(work.to_ready, key=0))
-    yield from each("later_add", work.still_queued(work.to_later, key=0))
-    yield from each("line_add", work.still_queued(work.to_line, key=2))
+    for statement in ("ready_add", "later_add", "line_add"):
+        yield from each(statement, work.placed(statement))
 
 
 def _promote(queues: list[Queue], work: Work) -> Plan[None]:

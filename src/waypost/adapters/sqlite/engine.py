@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from waypost.adapters.sql.group_commit import Conflict, GroupCommit
+from waypost.adapters.sql.group_commit import GroupCommit, alone
 from waypost.adapters.sql.intents import Intent
 from waypost.adapters.sql.kernel import decide_together
 from waypost.adapters.sql.plan import Plan, Row
-from waypost.adapters.sqlite.store import Store
+from waypost.adapters.sqlite.store import FAILURES, Store
 from waypost.model.time import Instant
-from waypost.ports.failure import Busy
+from waypost.ports.failure import Unavailable
 
 T = TypeVar("T")
 
@@ -40,18 +40,20 @@ class ThreadedEngine:
     async def transact(self, plan: Plan[T]) -> T:
         try:
             return await self._in_writer(lambda: self._writer.transact(plan))
-        except Conflict as conflict:
-            raise Busy(str(conflict)) from conflict
+        except FAILURES as error:
+            raise alone(error) from error
 
     async def _in_writer(self, action: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._write, action)
+        return await _in_thread(self._write, action)
 
     async def read(self, statement: str, *arguments: object) -> list[Row]:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._reading, self._reader.read, statement, arguments)
+        try:
+            return await _in_thread(self._reading, lambda: self._reader.read(statement, arguments))
+        except FAILURES as error:
+            raise alone(error) from error
 
     async def ping(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._reading, self._reader.check)
+        await _in_thread(self._reading, self._reader.check)
 
     async def close(self) -> None:
         await self._group.close()
@@ -62,6 +64,14 @@ class ThreadedEngine:
         self._reading.shutdown()
         self._writer.close()
         self._reader.close()
+
+
+async def _in_thread(thread: ThreadPoolExecutor, action: Callable[[], T]) -> T:
+    try:
+        under_way = asyncio.get_running_loop().run_in_executor(thread, action)
+    except RuntimeError as error:
+        raise Unavailable("the ledger is closed") from error
+    return await under_way
 
 
 class InlineEngine:
@@ -78,17 +88,26 @@ class InlineEngine:
         return await self._group.do(intent)
 
     async def _run_batch(self, intents: Sequence[Intent]) -> list[Any]:
-        return await self.transact(decide_together(intents))
+        await self._pause("before commit")
+        answers = self._store.transact(decide_together(intents))
+        await self._pause("after commit")
+        return answers
 
     async def transact(self, plan: Plan[T]) -> T:
         await self._pause("before commit")
-        answer = self._store.transact(plan)
+        try:
+            answer = self._store.transact(plan)
+        except FAILURES as error:
+            raise alone(error) from error
         await self._pause("after commit")
         return answer
 
     async def read(self, statement: str, *arguments: object) -> list[Row]:
         await self._pause("read")
-        return self._store.read(statement, arguments)
+        try:
+            return self._store.read(statement, arguments)
+        except FAILURES as error:
+            raise alone(error) from error
 
     async def ping(self) -> None:
         self._store.check()

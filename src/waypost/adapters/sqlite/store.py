@@ -20,6 +20,9 @@ from waypost.ports.failure import Unavailable
 PACKAGE = "waypost.adapters.sqlite"
 BUSY_MS = 5_000
 
+FAILURES = (Conflict, apsw.Error, OverflowError, UnicodeEncodeError)
+"""What a statement may fail with; the last two are arguments that SQLite cannot hold."""
+
 T = TypeVar("T")
 
 

@@ -118,8 +118,9 @@ WHERE a.message_id = u.message_id AND a.fence = u.fence
 
 -- name: report_link (set-wise)
 UPDATE report r SET message_id = u.message_id, fence = u.fence
-FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS u (number, wamid, message_id, fence)
-WHERE r.number = u.number AND r.wamid = u.wamid AND r.message_id IS NULL
+FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[])
+    AS u (number, wamid, org_id, message_id, fence)
+WHERE r.number = u.number AND r.wamid = u.wamid AND r.org_id = u.org_id AND r.message_id IS NULL
 
 -- name: report_insert (set-wise)
 INSERT INTO report (number, wamid, kind, participant, org_id, message_id, fence, recipient, at, received_at, error_code, error_message,

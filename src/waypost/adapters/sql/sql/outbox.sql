@@ -78,7 +78,7 @@ UPDATE attempt SET status = $3, error_code = $4, error_message = $5, response = 
 WHERE message_id = $1 AND fence = $2
 
 -- name: report_link
-UPDATE report SET message_id = $3, fence = $4 WHERE number = $1 AND wamid = $2 AND message_id IS NULL
+UPDATE report SET message_id = $4, fence = $5 WHERE number = $1 AND wamid = $2 AND org_id = $3 AND message_id IS NULL
 
 -- name: report_insert
 INSERT INTO report (number, wamid, kind, participant, org_id, message_id, fence, recipient, at, received_at, error_code,

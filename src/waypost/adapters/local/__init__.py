@@ -1,0 +1,1 @@
+"""What this machine gives: time, chance, secrets, wake-ups between its processes."""

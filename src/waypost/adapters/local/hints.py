@@ -1,0 +1,115 @@
+"""Wake-ups inside one process, and between the processes of one machine by Unix datagrams."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from waypost.model.time import Span, as_seconds
+
+_LARGEST = 60_000
+"""Bytes in one datagram."""
+
+
+class _Ear:
+    def __init__(self) -> None:
+        self._heard = asyncio.Event()
+
+    def hear(self) -> None:
+        self._heard.set()
+
+    async def wait(self, timeout: Span) -> bool:
+        try:
+            async with asyncio.timeout(as_seconds(timeout)):
+                await self._heard.wait()
+        except TimeoutError:
+            return False
+        self._heard.clear()
+        return True
+
+
+class ProcessHints:
+    """For one process; `forward` hands what is given on to whoever reaches the others."""
+
+    def __init__(self, forward: Callable[[Iterable[str]], None] | None = None) -> None:
+        self._ears: dict[str, list[_Ear]] = {}
+        self._forward = forward
+
+    def give(self, topics: Iterable[str]) -> None:
+        given = list(topics)
+        self.hear(given)
+        if self._forward and given:
+            self._forward(given)
+
+    def hear(self, topics: Iterable[str]) -> None:
+        for topic in topics:
+            for ear in self._ears.get(topic, ()):
+                ear.hear()
+
+    def listen(self, topic: str) -> AbstractContextManager[_Ear]:
+        return self._listening(topic)
+
+    @contextmanager
+    def _listening(self, topic: str) -> Iterator[_Ear]:
+        ear = _Ear()
+        self._ears.setdefault(topic, []).append(ear)
+        try:
+            yield ear
+        finally:
+            left = [other for other in self._ears[topic] if other is not ear]
+            if left:
+                self._ears[topic] = left
+            else:
+                del self._ears[topic]
+
+
+class NeighbourPost:
+    """Datagrams to every other process with a socket in the folder; what does not get through is lost, as hints may be."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder = folder
+        self._own = folder / f"{name}.hint"
+        self._waiting: dict[str, None] = {}
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+
+    def open(self, hear: Callable[[list[str]], None]) -> None:
+        folder, own = self._folder, self._own
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        own.unlink(missing_ok=True)
+        self._socket.bind(str(own))
+        asyncio.get_running_loop().add_reader(self._socket, self._receive, hear)
+
+    def _receive(self, hear: Callable[[list[str]], None]) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                hear(self._socket.recv(_LARGEST).decode().split("\n"))
+
+    def post(self, topics: Iterable[str]) -> None:
+        """Collect, and send once when the loop comes round."""
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self._send)
+        self._waiting.update(dict.fromkeys(topics))
+
+    def _send(self) -> None:
+        text = "\n".join(self._waiting).encode()[:_LARGEST]
+        self._waiting.clear()
+        for other in self._folder.glob("*.hint"):
+            if other != self._own:
+                self._send_to(other, text)
+
+    def _send_to(self, other: Path, text: bytes) -> None:
+        try:
+            self._socket.sendto(text, str(other))
+        except ConnectionRefusedError:
+            other.unlink(missing_ok=True)  # its process is gone
+        except OSError:
+            pass  # full or vanished: the others poll
+
+    def close(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._socket)
+        self._socket.close()
+        self._own.unlink(missing_ok=True)

@@ -1,0 +1,32 @@
+"""Secrets sealed with AES-256-GCM under one key, each bound to its purpose."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from waypost.ports.vault import CannotOpen
+
+_NONCE = 12
+_FORMAT = b"\x01"
+
+
+class AesVault:
+    def __init__(self, secret_key: str) -> None:
+        self._aead = AESGCM(hashlib.sha256(b"waypost vault\0" + secret_key.encode()).digest())
+
+    def seal(self, secret: str, purpose: str) -> bytes:
+        nonce = os.urandom(_NONCE)
+        return _FORMAT + nonce + self._aead.encrypt(nonce, secret.encode(), purpose.encode())
+
+    def open(self, sealed: bytes, purpose: str) -> str:
+        if sealed[:1] != _FORMAT:
+            raise CannotOpen("sealed in a format that this version does not know")
+        nonce, box = sealed[1 : 1 + _NONCE], sealed[1 + _NONCE :]
+        try:
+            return self._aead.decrypt(nonce, box, purpose.encode()).decode()
+        except InvalidTag:
+            raise CannotOpen("sealed under another WAYPOST_SECRET_KEY") from None

@@ -1,0 +1,1 @@
+"""HTTP out, by pyreqwest."""

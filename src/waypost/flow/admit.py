@@ -1,0 +1,120 @@
+"""Who may do what: orgs, keys, people, numbers. Secrets are shown once and stored as digests or sealed."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from waypost.flow.numbers import purpose
+from waypost.flow.world import World
+from waypost.model.account import ApiKey, Caller, Number, Org, Role, User
+from waypost.model.ids import KeyId, NumberId, OrgId, UserId
+from waypost.ports.accounts import NumberChange
+from waypost.ports.hints import ACCOUNTS
+
+ORG_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+SECRETS = ("token", "app_secret", "verify_token")
+
+
+class Issued(msgspec.Struct, frozen=True):
+    """A key or token, this once in the clear."""
+
+    id: str
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"Issued({self.id})"
+
+
+def digest(secret: str) -> bytes:
+    """Our secrets are long and random, so a plain hash is enough and an index can find it."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+async def caller(secret: str, world: World) -> Caller | None:
+    return await world.ledger.accounts.caller(digest(secret))
+
+
+async def create_org(org: OrgId, world: World) -> Issued | None:
+    """A new org with its first admin key; None when the id is taken."""
+    if not await world.ledger.accounts.create_org(Org(org, world.clock.now())):
+        return None
+    return await create_key(org, Role.ADMIN, "first key", world)
+
+
+async def create_key(org: OrgId, role: Role, label: str, world: World) -> Issued:
+    key_id, secret = KeyId("key_" + world.ids.token(9)), "wpk_" + world.ids.token(32)
+    key = ApiKey(id=key_id, org_id=org, role=role, label=label, created_at=world.clock.now())
+    await world.ledger.accounts.add_key(key, digest(secret))
+    return Issued(key_id, secret)
+
+
+async def create_user(org: OrgId, name: str, role: Role, world: World) -> Issued:
+    user_id, secret = UserId("user_" + world.ids.token(9)), "wpu_" + world.ids.token(32)
+    user = User(id=user_id, org_id=org, name=name, role=role, created_at=world.clock.now())
+    await world.ledger.accounts.add_user(user, digest(secret))
+    return Issued(user_id, secret)
+
+
+async def renew_token(org: OrgId, user: UserId, world: World) -> Issued | None:
+    secret = "wpu_" + world.ids.token(32)
+    found = await world.ledger.accounts.renew_token(org, user, digest(secret))
+    return Issued(user, secret) if found else None
+
+
+class NewNumber(msgspec.Struct, frozen=True, kw_only=True):
+    number: NumberId
+    waba_id: str
+    secrets: Mapping[str, str]
+    """`token`, `app_secret` and `verify_token`."""
+    graph_url: str | None = None
+    error_catalogue: str = "meta"
+    enabled: bool = True
+
+
+async def connect_number(org: OrgId, new: NewNumber, world: World) -> Number | None:
+    """None when the number is connected already, here or elsewhere."""
+    now = world.clock.now()
+    sealed = {field: world.vault.seal(new.secrets[field], purpose(org, new.number, field)) for field in SECRETS}
+    number = Number(
+        id=new.number,
+        org_id=org,
+        waba_id=new.waba_id,
+        sealed_token=sealed["token"],
+        sealed_app_secret=sealed["app_secret"],
+        sealed_verify_token=sealed["verify_token"],
+        graph_url=new.graph_url,
+        error_catalogue=new.error_catalogue,
+        enabled=new.enabled,
+        created_at=now,
+        updated_at=now,
+    )
+    connected = await world.ledger.accounts.connect(number)
+    _tell(world)
+    return number if connected else None
+
+
+async def change_number(
+    org: OrgId, number: NumberId, change: NumberChange, secrets: Mapping[str, str], world: World
+) -> Number | None:
+    sealed = {
+        f"sealed_{field}": world.vault.seal(secret, purpose(org, number, field)) for field, secret in secrets.items()
+    }
+    whole = msgspec.structs.replace(change, **sealed)
+    changed = await world.ledger.accounts.change_number(org, number, whole, world.clock.now())
+    _tell(world)
+    return changed
+
+
+async def disconnect_number(org: OrgId, number: NumberId, world: World) -> bool:
+    found = await world.ledger.accounts.disconnect(org, number)
+    _tell(world)
+    return found
+
+
+def _tell(world: World) -> None:
+    world.numbers.forget()
+    world.hints.give([ACCOUNTS])

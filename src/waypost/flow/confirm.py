@@ -1,0 +1,104 @@
+"""Webhooks in: each item is checked under its own owner's secret, then everything of one POST commits together."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import TypeAlias
+
+import msgspec
+
+from waypost.flow.numbers import Connected
+from waypost.flow.world import World
+from waypost.model.ids import OrgId
+from waypost.model.report import Post
+from waypost.ports.hints import OUTBOX, about_message
+from waypost.ports.journal import Taken
+from waypost.rules import webhook
+from waypost.rules.webhook import Part
+
+_PREFIX = "sha256="
+
+
+class Accepted(msgspec.Struct, frozen=True, tag=True):
+    taken: Taken
+
+
+class InvalidJson(msgspec.Struct, frozen=True, tag=True):
+    reason: str
+
+
+class InvalidSignature(msgspec.Struct, frozen=True, tag=True):
+    pass
+
+
+class UnknownNumber(msgspec.Struct, frozen=True, tag=True):
+    pass
+
+
+class WrongOrg(msgspec.Struct, frozen=True, tag=True):
+    pass
+
+
+Answer: TypeAlias = Accepted | InvalidJson | InvalidSignature | UnknownNumber | WrongOrg
+
+
+async def confirm(body: bytes, signature: str | None, org: str | None, world: World) -> Answer:
+    """Take a POST from the provider; Accepted only after everything of it is committed."""
+    try:
+        parts = webhook.parts(body)
+    except webhook.Unreadable as unreadable:
+        return InvalidJson(str(unreadable))
+    numbers = [part.owner for part in parts if not part.at_account_level]
+    accounts = [part.owner for part in parts if part.at_account_level]
+    owners = await world.numbers.owners(numbers, accounts)
+    if not any(owners.values()):
+        return UnknownNumber()
+    signed = _Signed(body, signature)
+    ours = [(part, owner) for part in parts if (owner := signed.owner(owners[part.owner])) is not None]
+    if not ours:
+        return InvalidSignature()
+    if org is not None and any(owner.number.org_id != org for _, owner in ours):
+        return WrongOrg()
+    return Accepted(await _take(ours, world))
+
+
+async def _take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
+    post = Post([], [])
+    for part, owner in ours:
+        reports, items = webhook.reports(part, OrgId(owner.number.org_id), owner.number.id)
+        post.reports.extend(reports)
+        post.items.extend(items)
+    taken = await world.ledger.journal.take(post, world.clock.now())
+    topics = [about_message(move.after.message_id) for move in taken.moved]
+    world.hints.give([*topics, OUTBOX] if taken.promoted else topics)
+    return taken
+
+
+class _Signed:
+    """A body with its signature; each secret is tried once."""
+
+    def __init__(self, body: bytes, signature: str | None) -> None:
+        self._body = body
+        given = signature or ""
+        self._given = given[len(_PREFIX) :].encode() if given.startswith(_PREFIX) else b""
+        self._tried: dict[str, bool] = {}
+
+    def owner(self, candidates: list[Connected]) -> Connected | None:
+        """The first of them whose secret made the signature."""
+        return next((connected for connected in candidates if self._by(connected.app_secret)), None)
+
+    def _by(self, secret: str) -> bool:
+        if secret not in self._tried:
+            expected = hmac.new(secret.encode(), self._body, hashlib.sha256).hexdigest().encode()
+            self._tried[secret] = hmac.compare_digest(expected, self._given)
+        return self._tried[secret]
+
+
+async def verify(mode: str | None, token: str | None, world: World) -> bool:
+    """Meta's question when a webhook URL is set up: is the verify token one of ours?"""
+    if mode != "subscribe" or not token:
+        return False
+    given = token.encode()
+    matches = [hmac.compare_digest(c.verify_token.encode(), given) for c in await world.numbers.all()]
+    return any(matches)

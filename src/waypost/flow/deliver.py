@@ -1,0 +1,131 @@
+"""Claim a batch, hand each message to the provider, settle what became of it. No transaction is open meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+
+from waypost.flow.world import World
+from waypost.model.ids import MessageId
+from waypost.model.message import Claimed
+from waypost.model.time import Instant, Span, minutes, seconds
+from waypost.ports.failure import Busy, LedgerError
+from waypost.ports.hints import OUTBOX, Ear, about_message
+from waypost.ports.outbox import Demand, Settled, Settlement
+from waypost.rules.delivery import Expire, GiveUp, TryAgain, Verdict
+from waypost.rules.payload import cloud_api_body
+from waypost.rules.retry import judge
+
+PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
+HOLD: Span = minutes(1)
+
+
+async def deliver(message: Claimed, world: World) -> Settled:
+    """One message from its claim to its settle."""
+    verdict = refuse_before_sending(message, world) or await call_provider(message, world)
+    settled = await settle(Settlement(message=message, verdict=verdict), world)
+    topics = [about_message(message.id)]
+    world.hints.give([*topics, OUTBOX] if settled.promoted else topics)
+    return settled
+
+
+def refuse_before_sending(message: Claimed, world: World) -> Verdict | None:
+    now = world.clock.now()
+    if message.expires_at is not None and now >= message.expires_at:
+        return Expire()
+    connected = world.numbers.known(message.sender)
+    if connected is None and world.numbers.is_sealed(message.sender):
+        why = "the number's secrets were sealed under another WAYPOST_SECRET_KEY"
+        return TryAgain(Instant(now + HOLD), "SECRET_KEY_CHANGED", why, None, counts=False)
+    if connected is None:
+        return GiveUp("NUMBER_DISCONNECTED", "the number it was to be sent from is no longer connected", None)
+    if not connected.number.enabled:
+        return TryAgain(Instant(now + HOLD), "NUMBER_DISABLED", "the number is disabled", None, counts=False)
+    return None
+
+
+async def call_provider(message: Claimed, world: World) -> Verdict:
+    connected = world.numbers.known(message.sender)
+    if connected is None:
+        raise LookupError(f"number {message.sender} vanished between check and send")
+    outcome = await world.provider.send(connected.sender, cloud_api_body(message))
+    catalogue = world.catalogues[connected.number.error_catalogue]
+    return judge(outcome, message, catalogue, world.tuning.backoff, world.clock.now(), world.dice.unit())
+
+
+async def settle(settlement: Settlement, world: World) -> Settled:
+    """Until the Ledger has it: what the provider told us must not be lost to a moment's outage."""
+    while True:
+        try:
+            return await world.ledger.outbox.settle(settlement, world.clock.now())
+        except LedgerError:
+            await world.clock.sleep(PAUSE_AFTER_TROUBLE)
+
+
+class Courier:
+    """Keeps the slots of one process filled, for as long as there is anything to send."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._under_way: dict[MessageId, asyncio.Task[Settled]] = {}
+        self._slot_freed = asyncio.Event()
+        self._stopping = False
+        self._lost_a_claim = False
+
+    async def run(self) -> None:
+        with self._world.hints.listen(OUTBOX) as ear:
+            while not self._stopping:
+                try:
+                    await self._turn(ear)
+                except LedgerError as trouble:
+                    # A claim that was lost on the way back is ours without our knowing of it.
+                    self._lost_a_claim = self._lost_a_claim or not isinstance(trouble, Busy)
+                    await self._world.clock.sleep(PAUSE_AFTER_TROUBLE)
+
+    async def _turn(self, ear: Ear) -> None:
+        if self._lost_a_claim:
+            await self._hand_back()
+        wanted = min(self._world.tuning.slots - len(self._under_way), self._world.tuning.batch)
+        if wanted <= 0:
+            self._slot_freed.clear()
+            await self._slot_freed.wait()
+            return
+        await self._world.numbers.all()
+        demand = Demand(owner=self._world.worker, slots=wanted)
+        claimed = await self._world.ledger.outbox.claim(demand, self._world.clock.now())
+        for message in claimed:
+            self._send(message)
+        if len(claimed) < wanted and not self._stopping:
+            await ear.wait(await self._until_next())
+
+    def _send(self, message: Claimed) -> None:
+        task = asyncio.ensure_future(deliver(message, self._world))
+        self._under_way[message.id] = task
+        task.add_done_callback(lambda done: self._done(message, done))
+
+    def _done(self, message: Claimed, task: asyncio.Task[Settled]) -> None:
+        del self._under_way[message.id]
+        self._slot_freed.set()
+        if not task.cancelled() and (bug := task.exception()) is not None:
+            context = {"message": f"message {message.id} could not be delivered", "exception": bug}
+            asyncio.get_running_loop().call_exception_handler(context)
+
+    async def _until_next(self) -> Span:
+        due_at = await self._world.ledger.lookup.next_due()
+        poll = self._world.tuning.poll
+        if due_at is None:
+            return poll
+        return Span(min(poll, max(0, due_at - self._world.clock.now())))
+
+    async def _hand_back(self) -> None:
+        world = self._world
+        await world.ledger.outbox.hand_back(world.worker, list(self._under_way), world.clock.now())
+        self._lost_a_claim = False
+
+    async def stop(self, patience: Span) -> int:
+        """Take nothing new, wait for what is under way; returns how many had to be left unsettled."""
+        self._stopping = True
+        self._slot_freed.set()
+        self._world.hints.give([OUTBOX])
+        if self._under_way:
+            await asyncio.wait(list(self._under_way.values()), timeout=patience / 1_000_000)
+        return len(self._under_way)

@@ -1,0 +1,154 @@
+"""A caller's message, checked and stored before anything is sent."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, TypeAlias
+
+import msgspec
+
+from waypost.flow.world import World
+from waypost.model.ids import NumberId, OrgId
+from waypost.model.message import Channel, Draft, Message
+from waypost.model.time import Instant
+from waypost.ports.hints import OUTBOX
+from waypost.ports.outbox import Created, Different
+from waypost.rules import payload as payloads
+from waypost.rules import recipient as recipients
+
+KEY_LENGTH = 255
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller asked for, as it came."""
+
+    channel: str
+    to: str
+    sender: str | None
+    template: str | None
+    subject: str | None
+    payload: Any
+    dossier_id: int | None
+    idempotency_key: str | None
+    priority: int
+    scheduled_at: Instant | None
+    expires_at: Instant | None
+    ordered: bool
+    max_attempts: int
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why a message is not taken: a stable code, the field, and what to do."""
+
+    code: str
+    field: str
+    reason: str
+
+
+class Stored(msgspec.Struct, frozen=True):
+    message: Message
+    created: bool
+
+
+Answer: TypeAlias = Stored | Refusal
+
+
+async def submit(request: Request, org: OrgId, world: World) -> Answer:
+    draft = await check(request, org, world)
+    if isinstance(draft, Refusal):
+        return draft
+    submitted = await world.ledger.outbox.submit(draft, world.clock.now())
+    if isinstance(submitted, Created):
+        world.hints.give([OUTBOX])
+        return Stored(submitted.message, created=True)
+    if isinstance(submitted, Different):
+        used = f"was used for message {submitted.message_id} with other content: take a new key for a new message"
+        return Refusal("idempotency_conflict", "idempotencyKey", used)
+    message = await world.ledger.messages.get(org, submitted.message_id)
+    if message is None:
+        raise LookupError(f"message {submitted.message_id} was stored and cannot be read")
+    return Stored(message, created=False)
+
+
+async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:
+    """The draft to store, or the first thing that is wrong."""
+    recipient = recipients.phone(request.to)
+    refusal = _check_address(request, recipient) or _check_content(request)
+    if refusal or recipient is None:
+        return refusal or Refusal("invalid_recipient", "to", "is not a phone number")
+    sender = await _sender(request.sender, org, world)
+    if isinstance(sender, Refusal):
+        return sender
+    payload = msgspec.json.encode(request.payload, order="deterministic").decode()
+    draft = Draft(
+        org_id=org,
+        sender=sender,
+        channel=Channel(request.channel),
+        recipient=recipient,
+        template=request.template,
+        subject=request.subject,
+        payload=payload,
+        dossier_id=request.dossier_id,
+        idempotency_key=request.idempotency_key or world.ids.token(16),
+        digest=b"",
+        priority=request.priority,
+        scheduled_at=request.scheduled_at,
+        expires_at=request.expires_at,
+        ordered=request.ordered,
+        max_attempts=request.max_attempts,
+    )
+    return msgspec.structs.replace(draft, digest=content_digest(draft, request.sender))
+
+
+def _check_address(request: Request, recipient: str | None) -> Refusal | None:
+    if request.channel not in Channel.__members__:
+        known = ", ".join(Channel.__members__)
+        return Refusal("unsupported_channel", "channel", f"{request.channel[:40]!r} is none of {known}")
+    if request.channel != Channel.WHATSAPP:
+        return Refusal("unsupported_channel", "channel", f"{request.channel} has no provider yet: use WHATSAPP")
+    if recipient is None:
+        return Refusal("invalid_recipient", "to", "must be a phone number of 7 to 15 digits, e.g. +15550001111")
+    if request.dossier_id is not None:
+        return Refusal("unknown_dossier", "dossierId", f"there is no dossier {request.dossier_id}")
+    return None
+
+
+def _check_content(request: Request) -> Refusal | None:
+    invalid = payloads.check(request.payload, request.template)
+    if invalid:
+        return Refusal("invalid_payload", invalid.field, invalid.reason)
+    if request.expires_at and request.scheduled_at and request.expires_at <= request.scheduled_at:
+        return Refusal("invalid_payload", "expiresAt", "is not after scheduledAt: it would never be sent")
+    if request.idempotency_key is not None and not 0 < len(request.idempotency_key) <= KEY_LENGTH:
+        return Refusal("invalid_payload", "idempotencyKey", f"must have 1 to {KEY_LENGTH} characters")
+    return None
+
+
+async def _sender(wanted: str | None, org: OrgId, world: World) -> NumberId | Refusal:
+    numbers = await world.numbers.of_org(org)
+    if wanted is not None:
+        if any(connected.number.id == wanted for connected in numbers):
+            return NumberId(wanted)
+        return Refusal("unknown_number", "from", "is not a number that this org has connected")
+    if not numbers:
+        return Refusal("unknown_number", "from", "this org has no connected number: POST /api/v1/numbers first")
+    return numbers[0].number.id
+
+
+def content_digest(draft: Draft, wanted_sender: str | None) -> bytes:
+    """Equal for two requests that ask for the same; what we filled in ourselves does not count."""
+    content = (
+        wanted_sender,
+        draft.channel,
+        draft.recipient,
+        draft.template,
+        draft.subject,
+        draft.payload,
+        draft.dossier_id,
+        draft.priority,
+        draft.scheduled_at,
+        draft.expires_at,
+        draft.ordered,
+        draft.max_attempts,
+    )
+    return hashlib.sha256(msgspec.json.encode(content)).digest()

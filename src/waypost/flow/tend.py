@@ -1,0 +1,47 @@
+"""What nobody asks for and somebody must do: stale tries, statuses without a message, the door's count."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from waypost.flow.world import World
+from waypost.model.time import Instant, Span, days, minutes, seconds
+from waypost.ports.failure import LedgerError
+from waypost.ports.hints import OUTBOX, about_message
+from waypost.ports.journal import Orphans
+from waypost.ports.outbox import Patience, Swept
+
+SWEEP_AT_MOST = 500
+KEEP_UNMATCHED: Span = days(8)
+TIDY_EVERY: Span = minutes(1)
+
+
+async def keep_door(world: World) -> int:
+    """Say that webhooks can reach us now; the time between two such words counts as open."""
+    return await world.ledger.door.tick(world.tuning.door_gap)
+
+
+async def settle_unsure(world: World) -> Swept:
+    """Tries that nobody settled for the whole stale limit."""
+    tuning = world.tuning
+    patience = Patience(limit=tuning.stale, slack=tuning.door_tick, policy=tuning.unsure)
+    swept = await world.ledger.outbox.sweep(patience, SWEEP_AT_MOST, world.clock.now())
+    topics = [about_message(message) for message in [*swept.requeued, *swept.parked]]
+    world.hints.give([*topics, OUTBOX] if topics else [])
+    return swept
+
+
+async def tidy(world: World) -> Orphans:
+    now = world.clock.now()
+    waiting_since = Instant(now - world.tuning.sync_timeout)
+    return await world.ledger.journal.tidy(waiting_since, Instant(now - KEEP_UNMATCHED))
+
+
+async def every(span: Span, chore: Callable[[World], Awaitable[object]], world: World) -> None:
+    """Do a chore again and again; a Ledger that is away for a moment only costs that round."""
+    while True:
+        try:
+            await chore(world)
+        except LedgerError:
+            await world.clock.sleep(seconds(0.2))
+        await world.clock.sleep(span)

@@ -1,0 +1,63 @@
+"""Everything that the steps stand on; built once by the composition root, so that several can live in one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from waypost.flow.numbers import NumberBook
+from waypost.model.ids import WorkerId
+from waypost.model.time import Span, minutes, seconds
+from waypost.ports.clock import Clock, Dice, Ids
+from waypost.ports.hints import Hints
+from waypost.ports.ledger import Ledger
+from waypost.ports.meters import Meters
+from waypost.ports.provider import Provider
+from waypost.ports.vault import Vault
+from waypost.rules.catalogue import Catalogue
+from waypost.rules.delivery import Unsettled
+from waypost.rules.retry import Backoff
+
+
+TEN_MINUTES = minutes(10)
+TWENTY_SECONDS = seconds(20)
+FIVE_SECONDS = seconds(5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning:
+    """What an operator may set of the steps."""
+
+    backoff: Backoff = field(default_factory=Backoff)
+    stale: Span = TEN_MINUTES
+    unsure: Unsettled = Unsettled.REQUEUE
+    door_tick: Span = FIVE_SECONDS
+    poll: Span = FIVE_SECONDS
+    slots: int = 128
+    """Sends under way at once, per process."""
+    batch: int = 100
+    sync_timeout: Span = TWENTY_SECONDS
+    adaptive_wait: bool = False
+    never_wait: bool = False
+    """In local mode nobody waits for a status."""
+
+    @property
+    def door_gap(self) -> Span:
+        """A longer silence means that the door was closed."""
+        return Span(self.door_tick * 3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    clock: Clock
+    dice: Dice
+    ids: Ids
+    ledger: Ledger
+    hints: Hints
+    provider: Provider
+    numbers: NumberBook
+    vault: Vault
+    catalogues: Mapping[str, Catalogue]
+    meters: Meters
+    tuning: Tuning
+    worker: WorkerId

@@ -1,0 +1,65 @@
+"""The edge of a server: the hot door first, then the API."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from litestar import Litestar
+from litestar.di import Provide
+from litestar.exceptions import HTTPException, ValidationException
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.openapi.spec import Components, SecurityScheme
+from litestar.types import ASGIApp
+
+import waypost
+from waypost.http import accounts, operations, outbound, problems
+from waypost.http.context import SCOPE_KEY, Host, world_of
+from waypost.http.strict_body import StrictRequest
+from waypost.http.webhook_door import PATH, Receive, Scope, Send, webhook_door
+from waypost.ports.failure import LedgerError
+
+ROUTES = [outbound.router, accounts.router, operations.router]
+
+
+@cache
+def api() -> ASGIApp:
+    """The routes, built once: they find their server in the request."""
+    return Litestar(
+        ROUTES,
+        dependencies={"world": Provide(world_of)},
+        exception_handlers={
+            problems.Problem: problems.on_problem,
+            LedgerError: problems.on_ledger_error,
+            ValidationException: problems.on_validation,
+            HTTPException: problems.on_http,
+            Exception: problems.on_bug,
+        },
+        openapi_config=OpenAPIConfig(
+            title="Waypost",
+            version=waypost.__version__,
+            description="Send WhatsApp messages durably and read what became of them.",
+            path="/api/v1",
+            render_plugins=[JsonRenderPlugin(path="/openapi.json")],
+            components=Components(security_schemes={"key": SecurityScheme(type="http", scheme="bearer")}),
+            security=[{"key": []}],
+        ),
+        request_class=StrictRequest,
+        logging_config=None,
+    )
+
+
+class Edge:
+    """One server's ASGI application."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._api = api()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            if scope["path"] == PATH:
+                await webhook_door(scope, receive, send, self._host.world)
+                return
+            scope[SCOPE_KEY] = self._host
+        await self._api(scope, receive, send)  # type: ignore[arg-type]  # Litestar's own names for the same shapes

@@ -1,0 +1,80 @@
+"""What a request stands in: the server that took it and the caller who sent it.
+
+The routes know no server: one set of them serves any number of servers in one process, as the simulation needs.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Protocol, cast
+
+from litestar import Request
+from litestar.params import Dependency
+
+from waypost.flow import admit
+from waypost.flow.world import World
+from waypost.http.problems import Problem
+from waypost.model.account import Caller, Role
+
+SCOPE_KEY = "waypost"
+
+Here = Annotated[World, Dependency(skip_validation=True)]
+Asking = Annotated[Caller, Dependency(skip_validation=True)]
+
+
+class Host(Protocol):
+    """The server as its edge sees it."""
+
+    @property
+    def world(self) -> World: ...
+
+    def metrics(self) -> bytes:
+        """Everything that is counted, in Prometheus' text format."""
+
+    async def readiness(self) -> list[str]:
+        """What keeps this process from doing its work; empty when it is ready."""
+
+
+async def host_of(request: Request[Any, Any, Any]) -> Host:
+    return cast(Host, request.scope[SCOPE_KEY])  # type: ignore[literal-required]  # our own key in the ASGI scope
+
+
+async def world_of(request: Request[Any, Any, Any]) -> World:
+    return (await host_of(request)).world
+
+
+async def authenticated(request: Request[Any, Any, Any]) -> Caller:
+    """Whoever holds the bearer key; `X-Org-Id`, where sent, must be their own org."""
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not secret.strip():
+        raise _not_authenticated("send your key as `Authorization: Bearer <key>`")
+    caller = await admit.caller(secret.strip(), await world_of(request))
+    if caller is None:
+        raise _not_authenticated("this key is unknown or revoked")
+    claimed = request.headers.get("x-org-id")
+    if claimed is not None and claimed != caller.org_id:
+        raise Problem(403, "wrong_org", "X-Org-Id is not the org of this key", field="X-Org-Id")
+    return caller
+
+
+def _not_authenticated(detail: str) -> Problem:
+    return Problem(401, "not_authenticated", detail, headers={"www-authenticate": "Bearer"})
+
+
+async def _with_role(request: Request[Any, Any, Any], *roles: Role) -> Caller:
+    caller = await authenticated(request)
+    if caller.role not in roles:
+        wanted = " or ".join(role.value for role in roles)
+        raise Problem(403, "wrong_role", f"this needs a key with the role {wanted}; yours is {caller.role.value}")
+    return caller
+
+
+async def reader(request: Request[Any, Any, Any]) -> Caller:
+    return await authenticated(request)
+
+
+async def writer(request: Request[Any, Any, Any]) -> Caller:
+    return await _with_role(request, Role.SENDER, Role.ADMIN, Role.AGENT)
+
+
+async def admin(request: Request[Any, Any, Any]) -> Caller:
+    return await _with_role(request, Role.ADMIN)

@@ -1,0 +1,221 @@
+"""/api/v1/outbound: messages out."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from litestar import Response, Router, get, post
+from litestar.di import Provide
+from litestar.params import Parameter
+
+from waypost.flow import await_status, submit
+from waypost.flow.await_status import Goal
+from waypost.http.context import Asking, Here, reader, writer
+from waypost.http.documented import EXAMPLE, problems
+from waypost.http.problems import Problem
+from waypost.http.views import (
+    AttemptView,
+    CreateMessage,
+    MessagePage,
+    MessageView,
+    Timeline,
+    attempt_view,
+    message_view,
+    taken,
+    timeline_view,
+)
+from waypost.model.ids import MessageId
+from waypost.model.message import Status
+from waypost.ports.hints import OUTBOX
+from waypost.ports.messages import Life, PageQuery, Query
+from waypost.ports.outbox import Changed, Done, NotAllowed
+from waypost.rules import recipient
+from waypost.rules.timeline import timeline
+from waypost.rules.webhook import said
+
+LARGEST_ID = 2**63 - 1
+Id = Annotated[int, Parameter(description="A message's id")]
+Dossier = Annotated[int | None, Parameter(query="dossierId", ge=1, le=LARGEST_ID, required=False)]
+
+
+@post(
+    "/messages",
+    dependencies={"caller": Provide(writer)},
+    summary="Send a message",
+    responses=problems(401, 403, 404, 409, 422, 503) | EXAMPLE,
+)
+async def create_message(
+    data: CreateMessage,
+    caller: Asking,
+    world: Here,
+    wait: Annotated[Goal | None, Parameter(required=False, description="Wait for this status")] = None,
+    key: Annotated[str | None, Parameter(header="Idempotency-Key", max_length=255, required=False)] = None,
+) -> Response[MessageView]:
+    """Store a message and send it. 201 when stored, 200 when the key was used before with the same content."""
+    answer = await submit.submit(_request(data, key), caller.org_id, world)
+    if isinstance(answer, submit.Refusal):
+        raise _refused(answer)
+    status = 201 if answer.created else 200
+    message = answer.message
+    if wait is not None and not world.tuning.never_wait:
+        waited = await await_status.await_status(caller.org_id, message.id, wait, world)
+        message, status = waited.message, status if waited.reached else 202
+    return Response(message_view(message), status_code=status)
+
+
+def _request(data: CreateMessage, header_key: str | None) -> submit.Request:
+    return submit.Request(
+        channel=data.channel,
+        to=data.to,
+        sender=data.sender,
+        template=data.template_code,
+        subject=data.subject,
+        payload=data.payload_json,
+        dossier_id=data.dossier_id,
+        idempotency_key=data.idempotency_key if data.idempotency_key is not None else header_key,
+        priority=data.priority,
+        scheduled_at=taken(data.scheduled_at),
+        expires_at=taken(data.expires_at),
+        ordered=data.ordered,
+        max_attempts=data.max_attempts,
+    )
+
+
+_STATUSES = {"idempotency_conflict": 409, "unknown_number": 404}
+
+
+def _refused(refusal: submit.Refusal) -> Problem:
+    status = _STATUSES.get(refusal.code, 422)
+    return Problem(status, refusal.code, f"{refusal.field} {refusal.reason}", field=refusal.field)
+
+
+def _no_message(message_id: int) -> Problem:
+    return Problem(404, "not_found", f"there is no message {message_id}")
+
+
+async def _life(org: Asking, message_id: int, world: Here) -> Life:
+    life = await world.ledger.messages.life(org.org_id, MessageId(message_id)) if message_id <= LARGEST_ID else None
+    if life is None:
+        raise _no_message(message_id)
+    return life
+
+
+@get("/messages/{message_id:int}", summary="A message and where it stands", responses=problems(401, 404, 503))
+async def get_message(message_id: Id, caller: Asking, world: Here) -> MessageView:
+    wanted = MessageId(message_id)
+    message = await world.ledger.messages.get(caller.org_id, wanted) if message_id <= LARGEST_ID else None
+    if message is None:
+        raise _no_message(message_id)
+    return message_view(message)
+
+
+@get("/messages/{message_id:int}/attempts", summary="Every try of a message", responses=problems(401, 404, 503))
+async def get_attempts(message_id: Id, caller: Asking, world: Here) -> list[AttemptView]:
+    life = await _life(caller, message_id, world)
+    return [attempt_view(attempt) for attempt in life.attempts]
+
+
+@get("/messages/{message_id:int}/timeline", summary="The life of a message", responses=problems(401, 404, 503))
+async def get_timeline(message_id: Id, caller: Asking, world: Here) -> Timeline:
+    """Oldest first; `kind` is one word."""
+    life = await _life(caller, message_id, world)
+    reports = [(heard.received_at, heard.kind, said(heard.body)) for heard in life.reports]
+    return timeline_view(timeline(life.message, list(life.attempts), reports, list(life.events)))
+
+
+@get("/messages", summary="The newest messages", responses=problems(400, 401, 503))
+async def list_messages(
+    caller: Asking,
+    world: Here,
+    dossier_id: Dossier = None,
+    status: Annotated[Status | None, Parameter(required=False)] = None,
+    to: Annotated[str | None, Parameter(max_length=64, required=False)] = None,
+    limit: Annotated[int, Parameter(ge=1, le=1000)] = 100,
+) -> list[MessageView]:
+    query = Query(dossier_id=dossier_id, status=status, recipient=_recipient(to))
+    return [message_view(message) for message in await world.ledger.messages.find(caller.org_id, query, limit)]
+
+
+def _recipient(to: str | None) -> str | None:
+    if to is None:
+        return None
+    number = recipient.phone(to if to.lstrip().startswith("+") else to.strip())
+    if number is None:
+        raise Problem(400, "invalid_parameter", "to must be a phone number, with + written as %2B in a URL", field="to")
+    return number
+
+
+@get("/messages/paginated", summary="Messages page by page", responses=problems(400, 401, 503))
+async def page_messages(
+    caller: Asking,
+    world: Here,
+    dossier_id: Dossier = None,
+    page: Annotated[int, Parameter(ge=0, le=1_000_000)] = 0,
+    size: Annotated[int, Parameter(ge=1, le=1000)] = 20,
+    sort: Annotated[str, Parameter(pattern="^createdAt$")] = "createdAt",  # noqa: ARG001  # the one order there is
+    direction: Annotated[str, Parameter(pattern="^(ASC|DESC|asc|desc)$")] = "DESC",
+) -> MessagePage:
+    ascending = direction.upper() == "ASC"
+    query = PageQuery(dossier_id=dossier_id, page=page, size=size, ascending=ascending)
+    found = await world.ledger.messages.page(caller.org_id, query)
+    return MessagePage(
+        content=[message_view(message) for message in found.messages],
+        page=page,
+        size=size,
+        total_elements=found.total,
+        total_pages=-(-found.total // size),
+    )
+
+
+@post(
+    "/messages/{message_id:int}/retry",
+    status_code=200,
+    dependencies={"caller": Provide(writer)},
+    summary="Send a failed or cancelled message again",
+    responses=problems(401, 403, 404, 409, 503),
+)
+async def retry_message(message_id: Id, caller: Asking, world: Here) -> MessageView:
+    """A new generation: tries counted from 0, due now."""
+    now = world.clock.now()
+    changed = await world.ledger.outbox.retry(caller.org_id, MessageId(min(message_id, LARGEST_ID)), now)
+    return _changed(changed, message_id, "not_retryable", world)
+
+
+@post(
+    "/messages/{message_id:int}/cancel",
+    status_code=200,
+    dependencies={"caller": Provide(writer)},
+    summary="Stop a message that is still queued",
+    responses=problems(401, 403, 404, 409, 503),
+)
+async def cancel_message(message_id: Id, caller: Asking, world: Here) -> MessageView:
+    now = world.clock.now()
+    changed = await world.ledger.outbox.cancel(caller.org_id, MessageId(min(message_id, LARGEST_ID)), now)
+    return _changed(changed, message_id, "not_cancellable", world)
+
+
+def _changed(changed: Changed, message_id: int, code: str, world: Here) -> MessageView:
+    if isinstance(changed, Done):
+        world.hints.give([OUTBOX])
+        return message_view(changed.message)
+    if isinstance(changed, NotAllowed):
+        status = changed.message.delivery.status.value
+        raise Problem(409, code, f"message {message_id} is {status}")
+    raise _no_message(message_id)
+
+
+router = Router(
+    "/api/v1/outbound",
+    dependencies={"caller": Provide(reader)},
+    tags=["Outbound"],
+    route_handlers=[
+        create_message,
+        list_messages,
+        page_messages,
+        get_message,
+        get_attempts,
+        get_timeline,
+        retry_message,
+        cancel_message,
+    ],
+)

@@ -1,0 +1,115 @@
+"""Every error as application/problem+json with a stable `code`, a plain sentence and, where there is one, the field."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+from litestar import Request, Response
+from litestar.exceptions import HTTPException, ValidationException
+
+from waypost.ports.failure import Busy, LedgerError, Rejected
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class Problem(Exception):
+    """An answer other than success, decided by us."""
+
+    def __init__(
+        self, status: int, code: str, detail: str, *, field: str | None = None, headers: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.field = field
+        self.headers = headers or {}
+
+
+class ProblemBody(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """RFC 9457, with `code` to branch on and `field` where one field is at fault."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    code: str
+    detail: str
+    field: str | None = None
+
+
+_TITLES = {
+    400: "Bad request",
+    401: "Not authenticated",
+    403: "Forbidden",
+    404: "Not found",
+    405: "Method not allowed",
+    409: "Conflict",
+    413: "Too large",
+    422: "Not acceptable as it is",
+    429: "Too many requests",
+    503: "Not available just now",
+}
+_CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "unsupported_type"}
+
+
+def body(problem: Problem) -> bytes:
+    title = _TITLES.get(problem.status, "Error")
+    content = ProblemBody(
+        title=title, status=problem.status, code=problem.code, detail=problem.detail, field=problem.field
+    )
+    return msgspec.json.encode(content)
+
+
+def _response(problem: Problem) -> Response[bytes]:
+    return Response(body(problem), status_code=problem.status, media_type=MEDIA_TYPE, headers=problem.headers)
+
+
+def on_problem(_: Request[Any, Any, Any], problem: Problem) -> Response[bytes]:
+    return _response(problem)
+
+
+def ledger_problem(failure: LedgerError) -> Problem:
+    if isinstance(failure, Rejected):
+        return Problem(422, "cannot_be_stored", "the database cannot store this")
+    code, detail = (
+        ("busy", "too much is waiting to be written")
+        if isinstance(failure, Busy)
+        else (
+            "unavailable",
+            "the database cannot be reached",
+        )
+    )
+    return Problem(503, code, f"{detail}: send it again in a moment", headers={"retry-after": "1"})
+
+
+def on_ledger_error(_: Request[Any, Any, Any], failure: LedgerError) -> Response[bytes]:
+    return _response(ledger_problem(failure))
+
+
+def on_validation(_: Request[Any, Any, Any], error: ValidationException) -> Response[bytes]:
+    """A parameter that cannot be read; bodies are checked before Litestar sees them."""
+    first = error.extra[0] if isinstance(error.extra, list) and error.extra else {}
+    field = str(first.get("key") or "") or None
+    what = str(first.get("message") or error.detail)
+    if first.get("source") == "body" or field == "data":
+        return _response(Problem(422, "invalid_payload", "a JSON body is required"))
+    return _response(Problem(400, "invalid_parameter", f"{field}: {what}" if field else what, field=field))
+
+
+def on_http(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
+    if error.status_code >= 500:
+        return on_bug(request, error)
+    code = _CODES.get(error.status_code, "error")
+    if error.status_code == 400:
+        code = "invalid_json"
+    headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+    return _response(Problem(error.status_code, code, str(error.detail), headers=headers))
+
+
+def on_bug(_: Request[Any, Any, Any], bug: Exception) -> Response[bytes]:
+    """Ours, not the caller's: it goes to the log, and the caller hears nothing of the inside."""
+    context = {"message": "a request failed", "exception": bug}
+    asyncio.get_running_loop().call_exception_handler(context)
+    return _response(Problem(500, "internal_error", "something went wrong here; the log says what"))

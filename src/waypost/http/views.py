@@ -1,0 +1,282 @@
+"""What the outbound API takes and shows: camelCase, times as RFC 3339."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from waypost.model.account import ApiKey, Number, User
+from waypost.model.message import Attempt, Message
+from waypost.model.time import Instant, from_datetime, to_datetime
+from waypost.ports.journal import Journaled
+from waypost.rules.timeline import Moment
+
+Text = Annotated[str, Meta(min_length=1, max_length=255)]
+BigInt = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+
+
+def shown(moment: Instant | None) -> datetime | None:
+    return None if moment is None else to_datetime(moment)
+
+
+def taken(moment: datetime | None) -> Instant | None:
+    return None if moment is None else from_datetime(moment)
+
+
+class CreateMessage(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """A message to send. Without a templateCode, payloadJson is a Cloud API message or {"text": "…"}."""
+
+    channel: Annotated[str, Meta(max_length=40, examples=["WHATSAPP"])]
+    to: Annotated[str, Meta(max_length=64, examples=["+15550001111"])]
+    sender: Annotated[str, Meta(max_length=64)] | None = msgspec.field(default=None, name="from")
+    template_code: Annotated[str, Meta(min_length=1, max_length=512)] | None = None
+    subject: Annotated[str, Meta(max_length=1000)] | None = None
+    payload_json: Annotated[dict[str, Any], Meta(examples=[{"text": "Your order is on its way"}])] | None = None
+    dossier_id: BigInt | None = None
+    idempotency_key: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+    priority: Annotated[int, Meta(ge=0, le=9)] = 5
+    scheduled_at: datetime | None = None
+    expires_at: datetime | None = None
+    ordered: bool = False
+    max_attempts: Annotated[int, Meta(ge=0, le=10)] = 5
+
+
+class MessageView(msgspec.Struct, rename="camel", kw_only=True):
+    """A message and where it stands."""
+
+    id: int
+    org_id: str
+    sender: str = msgspec.field(name="from")
+    dossier_id: int | None
+    channel: str
+    direction: str
+    to: str
+    template_code: str | None
+    subject: str | None
+    payload_json: Any
+    status: str
+    provider_message_id: str | None
+    idempotency_key: str
+    attempt_count: int
+    max_attempts: int
+    error_code: str | None
+    error_message: str | None
+    next_retry_at: datetime | None
+    priority: int
+    ordered: bool
+    scheduled_at: datetime | None
+    expires_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    sent_at: datetime | None
+    delivered_at: datetime | None
+    read_at: datetime | None
+    deferred_by: str | None
+
+
+def message_view(message: Message) -> MessageView:
+    draft, delivery = message.draft, message.delivery
+    return MessageView(
+        id=message.id,
+        org_id=draft.org_id,
+        sender=draft.sender,
+        dossier_id=draft.dossier_id,
+        channel=draft.channel.value,
+        direction="OUTBOUND",
+        to=draft.recipient,
+        template_code=draft.template,
+        subject=draft.subject,
+        payload_json=msgspec.Raw(draft.payload.encode()),
+        status=delivery.status.value,
+        provider_message_id=delivery.provider_id,
+        idempotency_key=draft.idempotency_key,
+        attempt_count=delivery.tries,
+        max_attempts=draft.max_attempts,
+        error_code=delivery.error_code,
+        error_message=delivery.error_message,
+        next_retry_at=shown(delivery.due_at) if delivery.error_code else None,
+        priority=draft.priority,
+        ordered=draft.ordered,
+        scheduled_at=shown(draft.scheduled_at),
+        expires_at=shown(draft.expires_at),
+        created_at=to_datetime(message.created_at),
+        updated_at=to_datetime(delivery.updated_at),
+        sent_at=shown(delivery.sent_at),
+        delivered_at=shown(delivery.delivered_at),
+        read_at=shown(delivery.read_at),
+        deferred_by=None,
+    )
+
+
+class AttemptView(msgspec.Struct, rename="camel", kw_only=True):
+    """One try; `attemptNo` counts within a generation, `id` over the message's whole life."""
+
+    id: str
+    attempt_no: int
+    generation: int
+    status: str
+    error_code: str | None
+    error_message: str | None
+    provider_response_json: Any
+    next_retry_at: datetime | None
+    created_at: datetime
+    finished_at: datetime | None
+
+
+def attempt_view(attempt: Attempt) -> AttemptView:
+    return AttemptView(
+        id=f"{attempt.message_id}.{attempt.fence}",
+        attempt_no=attempt.attempt_no,
+        generation=attempt.generation,
+        status=attempt.status.value,
+        error_code=attempt.error_code,
+        error_message=attempt.error_message,
+        provider_response_json=_as_json(attempt.response),
+        next_retry_at=shown(attempt.next_retry_at),
+        created_at=to_datetime(attempt.created_at),
+        finished_at=shown(attempt.finished_at),
+    )
+
+
+def _as_json(text: str | None) -> Any:
+    """What the provider said, as JSON if it is, else as the text it was."""
+    if text is None:
+        return None
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
+class TimelineEvent(msgspec.Struct):
+    at: datetime
+    kind: str
+    detail: str
+
+
+class Timeline(msgspec.Struct):
+    events: list[TimelineEvent]
+
+
+def timeline_view(moments: list[Moment]) -> Timeline:
+    return Timeline([TimelineEvent(to_datetime(m.at), m.kind, m.detail) for m in moments])
+
+
+class MessagePage(msgspec.Struct, rename="camel"):
+    content: list[MessageView]
+    page: int
+    size: int
+    total_elements: int
+    total_pages: int
+
+
+class ConnectNumber(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A WhatsApp number and its secrets; they are encrypted at rest and never shown again."""
+
+    phone_number_id: Annotated[str, Meta(pattern="^[0-9A-Za-z_-]{1,64}$")]
+    waba_id: Annotated[str, Meta(min_length=1, max_length=64)]
+    token: Annotated[str, Meta(min_length=1, max_length=4096)]
+    app_secret: Annotated[str, Meta(min_length=1, max_length=512)]
+    verify_token: Annotated[str, Meta(min_length=1, max_length=512)]
+    graph_url: Annotated[str, Meta(max_length=512)] | None = None
+    error_catalogue: Annotated[str, Meta(pattern="^(meta|seed)$")] = "meta"
+    enabled: bool = True
+
+
+class ChangeNumber(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What to change; what is left out stays."""
+
+    waba_id: Annotated[str, Meta(min_length=1, max_length=64)] | UnsetType = UNSET
+    token: Annotated[str, Meta(min_length=1, max_length=4096)] | UnsetType = UNSET
+    app_secret: Annotated[str, Meta(min_length=1, max_length=512)] | UnsetType = UNSET
+    verify_token: Annotated[str, Meta(min_length=1, max_length=512)] | UnsetType = UNSET
+    graph_url: Annotated[str, Meta(max_length=512)] | UnsetType = UNSET
+    error_catalogue: Annotated[str, Meta(pattern="^(meta|seed)$")] | UnsetType = UNSET
+    enabled: bool | UnsetType = UNSET
+
+
+class NumberView(msgspec.Struct, kw_only=True):
+    phone_number_id: str
+    org_id: str
+    waba_id: str
+    graph_url: str | None
+    error_catalogue: str
+    enabled: bool
+    created_at: datetime
+    updated_at: datetime
+
+
+def number_view(number: Number) -> NumberView:
+    return NumberView(
+        phone_number_id=number.id,
+        org_id=number.org_id,
+        waba_id=number.waba_id,
+        graph_url=number.graph_url,
+        error_catalogue=number.error_catalogue,
+        enabled=number.enabled,
+        created_at=to_datetime(number.created_at),
+        updated_at=to_datetime(number.updated_at),
+    )
+
+
+class CreateKey(msgspec.Struct, forbid_unknown_fields=True):
+    role: Annotated[str, Meta(pattern="^(admin|sender|readonly)$", examples=["sender"])]
+    label: Annotated[str, Meta(max_length=255)] = ""
+
+
+class KeyView(msgspec.Struct, kw_only=True, omit_defaults=True):
+    key_id: str
+    role: str
+    label: str
+    created_at: datetime | None = None
+    key: str | None = None
+    """Only in the answer that made it."""
+
+
+def key_view(key: ApiKey) -> KeyView:
+    return KeyView(key_id=key.id, role=key.role.value, label=key.label, created_at=to_datetime(key.created_at))
+
+
+class CreateUser(msgspec.Struct, forbid_unknown_fields=True):
+    name: Text
+    role: Annotated[str, Meta(pattern="^(agent|admin)$")] = "agent"
+
+
+class UserView(msgspec.Struct, kw_only=True, omit_defaults=True):
+    user_id: str
+    name: str
+    role: str
+    token: str | None = None
+    """Only in the answer that made it."""
+
+
+def user_view(user: User) -> UserView:
+    return UserView(user_id=user.id, name=user.name, role=user.role.value)
+
+
+class JournalView(msgspec.Struct, kw_only=True):
+    id: int
+    number: str
+    kind: str
+    key: str
+    state: str
+    error: str | None
+    received_at: datetime
+    body: str
+
+
+def journal_view(entry: Journaled) -> JournalView:
+    item = entry.item
+    return JournalView(
+        id=entry.id,
+        number=item.number,
+        kind=item.kind,
+        key=item.key,
+        state=item.state,
+        error=item.error,
+        received_at=to_datetime(entry.received_at),
+        body=item.body,
+    )

@@ -1,0 +1,121 @@
+"""The webhook's door as a plain ASGI handler: the hottest way in, so nothing stands between it and the step."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any, TypeAlias, assert_never
+from urllib.parse import parse_qs
+
+from waypost.flow import confirm
+from waypost.flow.world import World
+from waypost.http.problems import MEDIA_TYPE, Problem, body, ledger_problem
+from waypost.ports.failure import LedgerError
+from waypost.rules.webhook import LARGEST_POST
+
+PATH = "/api/v1/webhooks/whatsapp/inbound"
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_JSON = [(b"content-type", b"application/json"), (b"content-length", b"2")]
+_OK = {"type": "http.response.start", "status": 200, "headers": _JSON}
+_OK_BODY = {"type": "http.response.body", "body": b"{}"}
+
+
+class TooLarge(Exception):
+    pass
+
+
+async def webhook_door(scope: Scope, receive: Receive, send: Send, world: World) -> None:
+    try:
+        problem = await _answer(scope, receive, send, world)
+    except LedgerError as failure:
+        problem = ledger_problem(failure)
+    if problem is not None:
+        await _refuse(send, problem)
+
+
+async def _answer(scope: Scope, receive: Receive, send: Send, world: World) -> Problem | None:
+    if scope["method"] == "POST":
+        return await _take(scope, receive, send, world)
+    if scope["method"] == "GET":
+        return await _verify(scope, send, world)
+    return Problem(405, "method_not_allowed", "the webhook takes GET and POST", headers={"allow": "GET, POST"})
+
+
+async def _take(scope: Scope, receive: Receive, send: Send, world: World) -> Problem | None:
+    signature = org = None
+    for name, value in scope["headers"]:
+        if name == b"x-hub-signature-256":
+            signature = value.decode("latin-1")
+        elif name == b"x-org-id":
+            org = value.decode("latin-1")
+    try:
+        content = await _read(receive)
+    except TooLarge:
+        return Problem(413, "too_large", f"a webhook POST has at most {LARGEST_POST} bytes")
+    if content is None:
+        return None  # the sender went away; nothing was taken and nobody is there to be told
+    answer = await confirm.confirm(content, signature, org, world)
+    if isinstance(answer, confirm.Accepted):
+        await send(_OK)
+        await send(_OK_BODY)
+        return None
+    return _problem(answer)
+
+
+def _problem(
+    answer: confirm.InvalidJson | confirm.InvalidSignature | confirm.UnknownNumber | confirm.WrongOrg,
+) -> Problem:
+    match answer:
+        case confirm.InvalidJson():
+            return Problem(400, "invalid_json", f"the body is not a JSON object: {answer.reason[:200]}")
+        case confirm.InvalidSignature():
+            why = "X-Hub-Signature-256 is missing or was not made with the app secret of the number it speaks for"
+            return Problem(401, "invalid_signature", why)
+        case confirm.UnknownNumber():
+            return Problem(404, "unknown_number", "nothing in it is for a number that is connected here")
+        case confirm.WrongOrg():
+            return Problem(403, "wrong_org", "X-Org-Id is not the owner of the number", field="X-Org-Id")
+        case _:
+            assert_never(answer)
+
+
+async def _read(receive: Receive) -> bytes | None:
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        event = await receive()
+        if event["type"] == "http.disconnect":
+            return None
+        chunk = event.get("body", b"")
+        size += len(chunk)
+        if size > LARGEST_POST:
+            raise TooLarge
+        if not event.get("more_body", False) and not chunks:
+            return bytes(chunk)
+        chunks.append(chunk)
+        if not event.get("more_body", False):
+            return b"".join(chunks)
+
+
+async def _verify(scope: Scope, send: Send, world: World) -> Problem | None:
+    asked = parse_qs(scope["query_string"].decode("latin-1"))
+    mode, token, challenge = (asked.get(f"hub.{name}", [None])[0] for name in ("mode", "verify_token", "challenge"))
+    if not await confirm.verify(mode, token, world):
+        return Problem(403, "wrong_verify_token", "hub.verify_token is not the one of a connected number")
+    await _respond(send, 200, [(b"content-type", b"text/plain; charset=utf-8")], (challenge or "").encode())
+    return None
+
+
+async def _refuse(send: Send, problem: Problem) -> None:
+    headers = [(b"content-type", MEDIA_TYPE.encode())]
+    headers += [(name.encode(), value.encode()) for name, value in problem.headers.items()]
+    await _respond(send, problem.status, headers, body(problem))
+
+
+async def _respond(send: Send, status: int, headers: Iterable[tuple[bytes, bytes]], content: bytes) -> None:
+    length = (b"content-length", str(len(content)).encode())
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
+    await send({"type": "http.response.body", "body": content})

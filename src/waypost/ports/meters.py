@@ -1,0 +1,16 @@
+"""What a step tells the operator beyond what the ports' own results show."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Meters(Protocol):
+    def waited(self, seconds: float) -> None:
+        """A caller waited this long and saw the status it asked for."""
+
+    def wait_timed_out(self, seconds: float) -> None:
+        """A caller waited this long in vain."""
+
+    def recent_waits(self) -> list[float]:
+        """The latest waits that ended well, in seconds."""

@@ -1,0 +1,95 @@
+"""From the caller's `payloadJson` to a Cloud API message, and what is wrong with it if anything is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from waypost.model.message import Claimed
+from waypost.rules.stamp import LONGEST, stamp
+
+LONGEST_TEXT = 4096
+OPAQUE = "biz_opaque_callback_data"
+_OURS = ("messaging_product", "recipient_type", "to", "recipient")
+
+
+class Invalid(msgspec.Struct, frozen=True):
+    field: str
+    reason: str
+
+
+def check(payload: object, template: str | None) -> Invalid | None:
+    """What a sender would have to mend before this can be queued."""
+    if payload is None:
+        return None if template else Invalid("payloadJson", "is required without a templateCode")
+    if not isinstance(payload, dict):
+        return Invalid("payloadJson", "must be an object")
+    opaque = payload.get(OPAQUE, "")
+    if not isinstance(opaque, str) or len(opaque) > LONGEST - 40:
+        return Invalid(f"payloadJson.{OPAQUE}", f"must be a text of at most {LONGEST - 40} characters")
+    return _check_template(payload) if template else _check_freeform(payload)
+
+
+def _check_template(payload: dict[str, Any]) -> Invalid | None:
+    language = payload.get("language", "")
+    code = language.get("code") if isinstance(language, dict) else language
+    if not isinstance(code, str) or not code:
+        return Invalid("payloadJson.language", 'is required with a templateCode, e.g. "en_US"')
+    if not isinstance(payload.get("components", []), list):
+        return Invalid("payloadJson.components", "must be a list")
+    return None
+
+
+def _check_freeform(payload: dict[str, Any]) -> Invalid | None:
+    if isinstance(payload.get("text"), str) and "type" not in payload:
+        return _check_text(payload["text"], "payloadJson.text")
+    kind = payload.get("type")
+    if not isinstance(kind, str) or not kind:
+        return Invalid("payloadJson.type", 'is required, e.g. {"type": "text", "text": {"body": "…"}}')
+    if kind not in payload:
+        return Invalid(f"payloadJson.{kind}", f'is required when "type" is "{kind}"')
+    if kind == "text":
+        text = payload["text"]
+        return _check_text(text.get("body") if isinstance(text, dict) else None, "payloadJson.text.body")
+    return None
+
+
+def _check_text(text: object, field: str) -> Invalid | None:
+    if not isinstance(text, str) or not text.strip():
+        return Invalid(field, "must be a text that is not empty")
+    if len(text) > LONGEST_TEXT:
+        return Invalid(field, f"has {len(text)} characters, at most {LONGEST_TEXT} are allowed")
+    return None
+
+
+def cloud_api_body(message: Claimed) -> bytes:
+    """The request body for the provider, stamped with our id and fence."""
+    payload: dict[str, Any] = msgspec.json.decode(message.payload) or {}
+    callers = payload.get(OPAQUE, "")
+    content = _template(message.template, payload) if message.template else _freeform(payload)
+    body = {
+        "messaging_product": "whatsapp",
+        "recipient_type": "individual",
+        "to": message.recipient,
+        **content,
+        OPAQUE: stamp(message.id, message.fence, callers),
+    }
+    return msgspec.json.encode(body)
+
+
+def _template(name: str, payload: dict[str, Any]) -> dict[str, Any]:
+    language = payload["language"]
+    template: dict[str, Any] = {
+        "name": name,
+        "language": language if isinstance(language, dict) else {"code": language},
+    }
+    if payload.get("components"):
+        template["components"] = payload["components"]
+    return {"type": "template", "template": template}
+
+
+def _freeform(payload: dict[str, Any]) -> dict[str, Any]:
+    if "type" not in payload:
+        return {"type": "text", "text": {"body": payload["text"]}}
+    return {key: value for key, value in payload.items() if key not in _OURS}

@@ -1,0 +1,224 @@
+"""The command line. Errors are one line that says what to do; the exit code is 1 for them and 2 for wrong usage."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+import waypost
+from waypost.ports.failure import LedgerError
+from waypost.runtime.settings import Settings, SettingsError, load
+
+T = TypeVar("T")
+
+app = typer.Typer(
+    name="waypost",
+    help="A WhatsApp Business messaging server. `waypost demo` shows it on this machine in a second.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+
+class Failed(Exception):
+    """The command could not be carried out; the message says why and what to do."""
+
+
+def main() -> None:
+    """Run the command line; whatever users can cause ends in one line on standard error."""
+    from waypost.runtime import admin  # noqa: PLC0415  # registers its commands
+
+    admin.register(app)
+    try:
+        app()
+    except (SettingsError, LedgerError, Failed) as failure:
+        sys.stderr.write(f"waypost: {failure}\n")
+        sys.exit(1)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"waypost {waypost.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def logged(settings: Settings) -> Settings:
+    from waypost.runtime.telemetry import configure_logs  # noqa: PLC0415  # prometheus is not needed by every command
+
+    configure_logs(settings.log_level, settings.log_format)
+    return settings
+
+
+@app.command()
+def demo(
+    port: Annotated[int, typer.Option(help="Where the server listens; 0 takes a free port.")] = 8080,
+    sandbox_port: Annotated[int, typer.Option(help="Where the sandbox listens; 0 takes a free port.")] = 8081,
+    data: Annotated[Path, typer.Option(help="Folder for the database and the demo's keys.")] = Path("data"),
+    json: Annotated[
+        bool, typer.Option("--json", help="Print URLs and keys as one JSON object on the first line.")
+    ] = False,
+) -> None:
+    """Server, sandbox and a demo org in one process, on SQLite unless WAYPOST_DATABASE_URL names another."""
+    import uvloop  # noqa: PLC0415
+
+    from waypost.runtime.demo import DemoPlace, demo, demo_settings  # noqa: PLC0415
+    from waypost.runtime.serving import CannotListen  # noqa: PLC0415
+
+    settings = demo_settings(load(), data)
+    logged(Settings(log_level="warning", log_format="text") if settings.log_format == "json" else settings)
+    try:
+        uvloop.run(demo(settings, DemoPlace(port=port, sandbox_port=sandbox_port, data=data, as_json=json)))
+    except CannotListen as failure:
+        raise Failed(str(failure)) from failure
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8080,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes behind the port.")] = 1,
+    roles: Annotated[str, typer.Option(help="What they do: any of api, worker, gateway.")] = "api,worker,gateway",
+) -> None:
+    """The server. Brings a SQLite schema up to date by itself; for PostgreSQL run `waypost migrate` first."""
+    from waypost.runtime.serve import serve_blocking  # noqa: PLC0415
+    from waypost.runtime.serving import CannotListen, listen  # noqa: PLC0415
+    from waypost.runtime.supervisor import Supervisor  # noqa: PLC0415
+
+    settings = logged(load())
+    wanted = _roles(roles)
+    _check_before_start(settings)
+    try:
+        sock = listen(host, port)
+    except CannotListen as failure:
+        raise Failed(str(failure)) from failure
+    if workers == 1:
+        serve_blocking(settings, sock, wanted)
+        return
+    raise typer.Exit(asyncio.run(Supervisor(sock, workers, roles).run()))
+
+
+def _roles(text: str) -> Any:
+    from waypost.runtime.server import Role  # noqa: PLC0415
+
+    try:
+        return frozenset(Role(role.strip()) for role in text.split(","))
+    except ValueError:
+        raise Failed(f"--roles takes any of {', '.join(Role)}, not {text!r}") from None
+
+
+def _check_before_start(settings: Settings) -> None:
+    """What would stop every child is said once, before any is started."""
+    from waypost.runtime.wiring import open_vault, system_ports  # noqa: PLC0415
+
+    open_vault(settings)
+
+    async def opened() -> None:
+        ports = await system_ports(settings)
+        await ports.ledger.close()
+
+    asyncio.run(opened())
+
+
+@app.command()
+def sandbox(
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8081,
+    phone_number_id: Annotated[str, typer.Option()] = "106540352242922",
+    waba_id: Annotated[str, typer.Option()] = "102290129340398",
+    token: Annotated[str, typer.Option(help="The bearer token it takes.")] = "sandbox-token",  # noqa: S107  # a toy's default
+    app_secret: Annotated[str, typer.Option(help="What it signs webhooks with.")] = "sandbox-secret",  # noqa: S107
+    verify_token: Annotated[str, typer.Option()] = "sandbox-verify",  # noqa: S107
+    webhook_url: Annotated[str | None, typer.Option(help="Where it posts webhooks.")] = None,
+) -> None:
+    """The Cloud API look-alike alone, for your own tests."""
+    from waypost.runtime.sandbox_server import run_sandbox  # noqa: PLC0415
+    from waypost.runtime.serving import CannotListen  # noqa: PLC0415
+    from waypost.sandbox import SandboxNumber  # noqa: PLC0415
+
+    logged(Settings(log_level="warning", log_format="text"))
+    number = SandboxNumber(
+        phone_number_id=phone_number_id,
+        waba_id=waba_id,
+        token=token,
+        app_secret=app_secret,
+        verify_token=verify_token,
+        webhook_url=webhook_url,
+    )
+    try:
+        run_sandbox(number, port)
+    except CannotListen as failure:
+        raise Failed(str(failure)) from failure
+
+
+@app.command()
+def migrate() -> None:
+    """Bring the database schema up to date."""
+    from waypost.runtime import wiring  # noqa: PLC0415
+
+    applied = asyncio.run(wiring.migrate(load()))
+    sys.stdout.write("".join(f"applied {name}\n" for name in applied) or "the schema is up to date\n")
+
+
+@app.command()
+def why(message_id: Annotated[int, typer.Argument(min=1, help="The message's id.")]) -> None:
+    """The whole life of one message: rules that decided, attempts, provider replies, statuses."""
+    from waypost.runtime.explain import explain  # noqa: PLC0415
+
+    with_world(lambda world: explain(message_id, world))
+
+
+@app.command()
+def doctor() -> None:
+    """Check the configuration and every connected service, and say what to fix."""
+    from waypost.runtime.doctor import examine  # noqa: PLC0415
+
+    raise typer.Exit(asyncio.run(examine()))
+
+
+@app.command()
+def simulate(
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds to run.")] = 20,
+    seed: Annotated[int | None, typer.Option(help="Run just this seed and show what happened.")] = None,
+    hours: Annotated[float, typer.Option(min=0.01, help="Simulated hours per seed.")] = 1.0,
+) -> None:
+    """The whole server in simulated time under faults; prints the invariants' verdict and the seed that breaks one."""
+    from waypost.runtime.simulation.command import run  # noqa: PLC0415
+
+    raise typer.Exit(run(seeds=seeds, seed=seed, hours=hours))
+
+
+def with_world(use: Callable[[Any], Awaitable[T]]) -> T:
+    """Open the ledger that the settings name, use it, close it."""
+    from waypost.runtime.telemetry import Telemetry  # noqa: PLC0415
+    from waypost.runtime.wiring import build_world, system_ports  # noqa: PLC0415
+
+    async def used() -> T:
+        settings = load()
+        ports = await system_ports(settings)
+        try:
+            world = build_world(
+                ports,
+                settings.tuning(),
+                Telemetry(),
+                graph_url=settings.graph_url,
+                graph_timeout=settings.graph_timeout_sec,
+            )
+            return await use(world)
+        finally:
+            await ports.ledger.close()
+
+    return asyncio.run(used())

@@ -1,0 +1,90 @@
+"""Everything at once on a laptop: the server, the sandbox in place of Meta, an org, a number and an agent."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+from rich.console import Console
+
+from waypost.http.webhook_door import PATH
+from waypost.runtime.demo_account import DemoAccount, connect_sandbox, demo_account
+from waypost.runtime.serve import build_server
+from waypost.runtime.server import ALL_ROLES
+from waypost.runtime.serving import address, listen, show_bugs, until_told_to_stop, web_server
+from waypost.runtime.settings import Settings
+from waypost.runtime.wiring import Ports, migrate, sqlite_path, system_ports
+from waypost.sandbox import Sandbox, SandboxNumber
+
+API_VERSION = "v25.0"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoPlace:
+    port: int
+    sandbox_port: int
+    data: Path
+    as_json: bool
+
+
+def demo_settings(settings: Settings, data: Path) -> Settings:
+    """Local mode, in the data folder, unless a database is named."""
+    unnamed = settings.database_url == Settings().database_url
+    url = f"sqlite:///{data / 'waypost.db'}" if unnamed else settings.database_url
+    return replace(settings, env="local", database_url=url)
+
+
+async def demo(settings: Settings, place: DemoPlace) -> None:
+    show_bugs()
+    place.data.mkdir(parents=True, exist_ok=True)
+    if sqlite_path(settings.database_url) is None:
+        await migrate(settings)
+    front, back = listen("127.0.0.1", place.port), listen("127.0.0.1", place.sandbox_port)
+    url, sandbox_url = address(front), address(back)
+    ports = await system_ports(settings)
+    server = build_server(ports, settings, ALL_ROLES)
+    account = await demo_account(place.data / "demo.json", server.world)
+    await connect_sandbox(account, f"{sandbox_url}/{API_VERSION}", server.world)
+    sandbox = demo_sandbox(account, ports, url, sandbox_url)
+    await server.start()
+    _show(account, url, sandbox_url, as_json=place.as_json)
+    try:
+        await until_told_to_stop([(web_server(server.app), front), (web_server(sandbox), back)])
+    finally:
+        await sandbox.close()
+        await server.stop()
+
+
+def demo_sandbox(account: DemoAccount, ports: Ports, url: str, sandbox_url: str) -> Sandbox:
+    number = SandboxNumber(
+        phone_number_id=account.phone_number_id,
+        waba_id=account.waba_id,
+        token=account.access_token,
+        app_secret=account.app_secret,
+        verify_token=account.verify_token,
+        webhook_url=url + PATH,
+    )
+    return Sandbox(ports.clock, ports.dice, ports.ids, ports.wire, [number], sandbox_url)
+
+
+def _show(account: DemoAccount, url: str, sandbox_url: str, *, as_json: bool) -> None:
+    facts = {"url": url, "sandbox_url": sandbox_url, **msgspec.structs.asdict(account), "login_url": f"{url}/"}
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
+        sys.stdout.flush()
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"[bold]Waypost[/bold] is running at {url}, the sandbox phone network at {sandbox_url}\n")
+    console.print("Send a message:\n")
+    console.print(
+        f"  curl -s {url}/api/v1/outbound/messages -H 'Authorization: Bearer {account.api_key}' \\\n"
+        "    -H 'Content-Type: application/json' \\\n"
+        """    -d '{"channel": "WHATSAPP", "to": "+15550001111", "payloadJson": {"text": "Hello"}}'\n""",
+        markup=False,
+    )
+    console.print("See it on the phone:\n")
+    console.print(f"  curl -s {sandbox_url}/_sandbox/phones/15550001111/screen\n", markup=False)
+    console.print("Ctrl-C stops it; the data stays. `waypost demo --json` prints every key.", style="dim")

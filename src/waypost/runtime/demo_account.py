@@ -1,0 +1,111 @@
+"""The one org of local mode: made on first start, with a number from the environment or the sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from waypost.flow import admit
+from waypost.flow.world import World
+from waypost.model.account import Role
+from waypost.model.ids import NumberId, OrgId
+from waypost.ports.accounts import NumberChange
+from waypost.ports.clock import Ids
+from waypost.runtime.settings import Settings
+
+ORG = OrgId("demo")
+
+
+class DemoAccount(msgspec.Struct, kw_only=True):
+    """What the demo prints. Kept in its data folder (mode 600), so that a restart shows the same keys."""
+
+    org_id: str
+    api_key: str
+    user_id: str
+    user_token: str
+    phone_number_id: str
+    waba_id: str
+    access_token: str
+    app_secret: str
+    verify_token: str
+
+
+async def demo_account(file: Path, world: World) -> DemoAccount:
+    """The account in the file, or a new one."""
+    known = _read(file)
+    if known is not None and await world.ledger.accounts.org(OrgId(known.org_id)) is not None:
+        return known
+    account = await _create(world)
+    file.touch(mode=0o600)
+    file.write_bytes(msgspec.json.encode(account))
+    return account
+
+
+def _read(file: Path) -> DemoAccount | None:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=DemoAccount)
+    except (FileNotFoundError, msgspec.MsgspecError):
+        return None
+
+
+async def _create(world: World) -> DemoAccount:
+    issued = await admit.create_org(ORG, world) or await admit.create_key(ORG, Role.ADMIN, "demo", world)
+    agent = await admit.create_user(ORG, "Demo agent", Role.AGENT, world)
+    return DemoAccount(
+        org_id=ORG,
+        api_key=issued.secret,
+        user_id=agent.id,
+        user_token=agent.secret,
+        phone_number_id="106540352242922",
+        waba_id="102290129340398",
+        access_token="sandbox_" + world.ids.token(18),
+        app_secret=world.ids.token(18),
+        verify_token=world.ids.token(9),
+    )
+
+
+async def connect_sandbox(account: DemoAccount, graph_url: str, world: World) -> None:
+    """Point the demo's number at the sandbox of this start."""
+    await _connect(
+        OrgId(account.org_id),
+        NumberId(account.phone_number_id),
+        account.waba_id,
+        {"token": account.access_token, "app_secret": account.app_secret, "verify_token": account.verify_token},
+        graph_url,
+        world,
+    )
+
+
+async def _connect(
+    org: OrgId, number: NumberId, waba_id: str, secrets: Mapping[str, str], graph_url: str | None, world: World
+) -> None:
+    change = NumberChange(waba_id=waba_id, graph_url=graph_url, enabled=True)
+    if await admit.change_number(org, number, change, secrets, world) is None:
+        new = admit.NewNumber(number=number, waba_id=waba_id, secrets=secrets, graph_url=graph_url)
+        await admit.connect_number(org, new, world)
+
+
+async def connect_from_environment(settings: Settings, environment: Mapping[str, str], world: World) -> None:
+    """In local mode WHATSAPP_* in the environment connects a number to the one org."""
+    number = environment.get("WHATSAPP_PHONE_NUMBER_ID")
+    if not settings.local or not number:
+        return
+    orgs = await world.ledger.accounts.orgs()
+    org = orgs[0].id if orgs else ORG
+    if not orgs:
+        await admit.create_org(org, world)
+    secret = environment.get("WHATSAPP_WEBHOOK_SECRET", "")
+    secrets = {
+        "token": environment.get("WHATSAPP_API_KEY", ""),
+        "app_secret": secret or _unguessable(world.ids),
+        "verify_token": environment.get("WHATSAPP_VERIFY_TOKEN", secret) or _unguessable(world.ids),
+    }
+    waba_id = environment.get("WHATSAPP_WABA_ID", number)
+    await _connect(org, NumberId(number), waba_id, secrets, None, world)
+
+
+def _unguessable(ids: Ids) -> str:
+    """Without a secret nobody can sign, rather than everybody."""
+    return ids.token(32)

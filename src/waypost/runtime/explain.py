@@ -1,0 +1,32 @@
+"""`waypost why`: one message's life, for a person."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from waypost.flow.world import World
+from waypost.model.ids import MessageId
+from waypost.model.time import to_datetime
+from waypost.rules.timeline import timeline, why
+from waypost.rules.webhook import said
+from waypost.runtime.cli import Failed
+
+
+async def explain(message_id: int, world: World) -> None:
+    delivery = await world.ledger.lookup.delivery(MessageId(message_id))
+    life = await world.ledger.messages.life(delivery.org_id, MessageId(message_id)) if delivery else None
+    if life is None:
+        raise Failed(f"there is no message {message_id} in this database")
+    console = Console(highlight=False)
+    message = life.message
+    console.print(f"[bold]Message {message.id}[/bold] of org {message.draft.org_id}: {message.delivery.status.value}")
+    console.print(why(message, world.clock.now()), markup=False)
+    table = Table("at (UTC)", "what", "detail", box=None, pad_edge=False, header_style="dim")
+    reports = [(heard.received_at, heard.kind, said(heard.body)) for heard in life.reports]
+    for moment in timeline(message, list(life.attempts), reports, list(life.events)):
+        table.add_row(f"{to_datetime(moment.at):%Y-%m-%d %H:%M:%S.%f}"[:-3], moment.kind, moment.detail)
+    console.print(table)
+    for attempt in life.attempts:
+        if attempt.response:
+            console.print(f"try {attempt.attempt_no}, the provider said: {attempt.response}", markup=False)

@@ -1,0 +1,97 @@
+"""A server: its edge and its background work, started and stopped as one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+
+import structlog
+
+from waypost.flow import tend
+from waypost.flow.deliver import Courier
+from waypost.flow.world import World
+from waypost.http.app import Edge
+from waypost.model.time import Span, seconds
+from waypost.ports.failure import LedgerError
+from waypost.ports.hints import ACCOUNTS
+from waypost.runtime.telemetry import Telemetry
+
+log = structlog.get_logger("server")
+
+GRACE: Span = seconds(5)
+AFTER_A_BUG: Span = seconds(1)
+
+
+class Role(StrEnum):
+    API = "api"
+    WORKER = "worker"
+    GATEWAY = "gateway"
+
+
+ALL_ROLES = frozenset(Role)
+
+
+class Server:
+    """Built from its world; several can live in one loop."""
+
+    def __init__(self, world: World, telemetry: Telemetry, roles: frozenset[Role] = ALL_ROLES) -> None:
+        self.world = world
+        self.app = Edge(self)
+        self._telemetry = telemetry
+        self._roles = roles
+        self._courier = Courier(world)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._stopping = False
+
+    async def start(self) -> None:
+        world = self.world
+        self._keep(self._follow_accounts)
+        if Role.API in self._roles:
+            self._keep(lambda: tend.every(world.tuning.door_tick, tend.keep_door, world))
+        if Role.WORKER in self._roles:
+            self._keep(self._courier.run)
+            self._keep(lambda: tend.every(world.tuning.door_tick, tend.settle_unsure, world))
+            self._keep(lambda: tend.every(tend.TIDY_EVERY, tend.tidy, world))
+
+    def _keep(self, work: Callable[[], Awaitable[None]]) -> None:
+        self._tasks.append(asyncio.ensure_future(self._kept(work)))
+
+    async def _kept(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Background work ends when the server stops; anything else is a bug, which must be seen and not stop the rest."""
+        while not self._stopping:
+            try:
+                await work()
+            except Exception as bug:
+                asyncio.get_running_loop().call_exception_handler(
+                    {"message": "background work failed", "exception": bug}
+                )
+                await self.world.clock.sleep(AFTER_A_BUG)
+
+    async def _follow_accounts(self) -> None:
+        with self.world.hints.listen(ACCOUNTS) as ear:
+            while True:
+                if await ear.wait(seconds(60)):
+                    self.world.numbers.forget()
+
+    async def stop(self, grace: Span = GRACE) -> None:
+        """Take nothing new, finish what is under way, let go of the rest: it is unsure, and settled by its status."""
+        self._stopping = True
+        left = await self._courier.stop(grace)
+        if left:
+            log.warning("stopped_with_sends_under_way", count=left)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.world.ledger.close()
+
+    def metrics(self) -> bytes:
+        return self._telemetry.text()
+
+    async def readiness(self) -> list[str]:
+        problems = ["stopping"] if self._stopping else []
+        try:
+            await self.world.ledger.ping()
+        except LedgerError as failure:
+            problems.append(f"ledger: {failure}")
+        return problems

@@ -1,0 +1,92 @@
+"""ASGI applications on sockets: uvicorn, stopped by SIGTERM or SIGINT with exit code 0."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import signal
+import socket
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import structlog
+import uvicorn
+
+log = structlog.get_logger("server")
+
+GRACE = 5
+"""Seconds that requests under way have to finish."""
+
+
+class CannotListen(Exception):
+    """The address is taken or not ours."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((host, port))
+        sock.listen(2048)
+    except OSError as error:
+        sock.close()
+        why = (
+            "another program listens there: choose another --port"
+            if error.errno == errno.EADDRINUSE
+            else error.strerror
+        )
+        raise CannotListen(f"cannot listen on {host}:{port}: {why}") from error
+    sock.setblocking(False)
+    return sock
+
+
+def address(sock: socket.socket) -> str:
+    host, port = sock.getsockname()[:2]
+    return f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"  # noqa: S104  # only how it is shown
+
+
+class _Quiet(uvicorn.Server):
+    """Leaves signals to `until_told_to_stop`, so that a stop is an exit with 0 and not a death by signal."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def web_server(app: Any) -> uvicorn.Server:
+    config = uvicorn.Config(
+        app,
+        loop="none",
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=GRACE,
+    )
+    return _Quiet(config)
+
+
+async def until_told_to_stop(servers: Sequence[tuple[uvicorn.Server, socket.socket]]) -> None:
+    """Serve until SIGTERM or SIGINT, then until what is under way has finished."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, _stop, [server for server, _ in servers])
+    await asyncio.gather(*(server.serve(sockets=[sock]) for server, sock in servers))
+
+
+def _stop(servers: Sequence[uvicorn.Server]) -> None:
+    for server in servers:
+        server.should_exit = True
+
+
+def show_bugs() -> None:
+    """What a task fails with and nobody awaits goes to the log, in one line."""
+    asyncio.get_running_loop().set_exception_handler(_log_bug)
+
+
+def _log_bug(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    log.error("bug", what=context.get("message"), exc_info=context.get("exception"))

@@ -1,0 +1,141 @@
+"""Every setting: its name, default and meaning. Environment first, then waypost.toml, then the default."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from waypost.flow.world import Tuning
+from waypost.model.time import minutes, seconds
+from waypost.rules.delivery import Unsettled
+from waypost.rules.retry import Backoff
+
+PREFIX = "WAYPOST_"
+FILE = Path("waypost.toml")
+
+
+class SettingsError(Exception):
+    """A setting is missing or cannot be read; the message says which and what to do."""
+
+
+def _about(text: str, **limits: Any) -> Meta:
+    return Meta(description=text, **limits)
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    env: Annotated[str, _about("`local` for a laptop, else `production`", pattern="^(local|production)$")] = (
+        "production"
+    )
+    database_url: Annotated[str, _about("`sqlite:///file.db` or `postgresql://…`")] = "sqlite:///waypost.db"
+    secret_key: Annotated[str, _about("Seals tokens and app secrets at rest; required in production")] = ""
+    graph_url: Annotated[str, _about("Where the Cloud API is")] = "https://graph.facebook.com/v25.0"
+    graph_timeout_sec: Annotated[float, _about("How long a send may take before it is unsure", gt=0)] = 30.0
+    message_status_sync_timeout_sec: Annotated[
+        str,
+        _about("How long `?wait=` waits: seconds, or `auto` for the 99.9th percentile of recent waits, at most 20 s"),
+    ] = "20"
+    outbound_worker_enabled: Annotated[bool, _about("Whether this process sends")] = True
+    outbound_worker_poll_interval_ms: Annotated[int, _about("How often to look when no hint comes", ge=10)] = 5000
+    outbound_worker_batch_size: Annotated[int, _about("Messages claimed at once, at most", ge=1, le=1000)] = 100
+    outbound_worker_slots: Annotated[int, _about("Sends under way at once, per process", ge=1, le=5000)] = 128
+    outbound_backoff_minutes: Annotated[str, _about("Waits before the second, third, … try")] = "1,5,15,60,360"
+    outbound_jitter: Annotated[float, _about("Upward jitter on those waits, as a fraction", ge=0, le=1)] = 0.1
+    outbound_stale_minutes: Annotated[float, _about("How long an unsure send may wait for a status", gt=0)] = 10.0
+    outbound_unsure: Annotated[
+        str, _about("What then: `requeue` it, or `park` it for a person", pattern="^(requeue|park)$")
+    ] = "requeue"
+    log_format: Annotated[str, _about("`json` or `text`", pattern="^(json|text)$")] = "json"
+    log_level: Annotated[
+        str, _about("`debug`, `info`, `warning` or `error`", pattern="^(debug|info|warning|error)$")
+    ] = "info"
+    hints_dir: Annotated[str, _about("Folder for wake-ups between local processes; `serve --workers` sets it")] = ""
+
+    @property
+    def local(self) -> bool:
+        return self.env == "local"
+
+    def tuning(self) -> Tuning:
+        """The settings as the steps take them."""
+        stale = minutes(self.outbound_stale_minutes)
+        waits = self.message_status_sync_timeout_sec.strip()
+        return Tuning(
+            backoff=Backoff(_spans(self.outbound_backoff_minutes), self.outbound_jitter),
+            stale=stale,
+            unsure=Unsettled(self.outbound_unsure),
+            door_tick=min(seconds(5), type(stale)(max(20_000, stale // 4))),
+            poll=seconds(self.outbound_worker_poll_interval_ms / 1000),
+            slots=self.outbound_worker_slots,
+            batch=self.outbound_worker_batch_size,
+            sync_timeout=seconds(20.0 if waits == "auto" else _number(waits, "MESSAGE_STATUS_SYNC_TIMEOUT_SEC")),
+            adaptive_wait=waits == "auto",
+            never_wait=self.local,
+        )
+
+
+def _number(text: str, name: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise SettingsError(f"{PREFIX}{name} must be a number of seconds or `auto`, not {text!r}") from None
+    if not 0 <= value <= 3600:
+        raise SettingsError(f"{PREFIX}{name} must be between 0 and 3600, not {text}")
+    return value
+
+
+def _spans(text: str) -> tuple[Any, ...]:
+    try:
+        spans = tuple(minutes(float(part)) for part in text.split(","))
+    except ValueError:
+        spans = ()
+    if not spans or min(spans) < 0:
+        raise SettingsError(f"{PREFIX}OUTBOUND_BACKOFF_MINUTES must be minutes like 1,5,15,60,360, not {text!r}")
+    return spans
+
+
+def load(environment: Mapping[str, str] | None = None, file: Path = FILE) -> Settings:
+    """The settings in force, checked; raises SettingsError with one clear line."""
+    given = dict(os.environ if environment is None else environment)
+    found: dict[str, Any] = {}
+    written = _file(file)
+    for name in Settings.__struct_fields__:
+        if (value := given.get(PREFIX + name.upper())) is not None:
+            found[name] = value
+        elif name in written:
+            found[name] = written[name]
+    settings = _converted(found)
+    settings.tuning()
+    return settings
+
+
+def _file(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        return {}
+    try:
+        written = tomllib.loads(file.read_text())
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{file} is not valid TOML: {error}") from error
+    unknown = sorted(set(written) - set(Settings.__struct_fields__))
+    if unknown:
+        raise SettingsError(f"{file} has a setting that does not exist: {unknown[0]}")
+    return written
+
+
+def _converted(found: dict[str, Any]) -> Settings:
+    """One at a time, so that the error names the setting."""
+    types = get_type_hints(Settings, include_extras=True)
+    checked = {}
+    for name, value in found.items():
+        wanted = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+        if isinstance(wanted, bool):
+            wanted = str(wanted).lower()
+        try:
+            checked[name] = msgspec.convert(wanted, types[name], strict=False)
+        except msgspec.ValidationError as error:
+            raise SettingsError(f"{PREFIX}{name.upper()} cannot be {value!r}: {error}") from None
+    return Settings(**checked)

@@ -1,0 +1,170 @@
+"""The composition root: ports, adapters and settings become a server. Nothing here is global."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import waypost
+from waypost.adapters.local.clock import SystemClock, SystemDice, SystemIds
+from waypost.adapters.local.hints import NeighbourPost, ProcessHints
+from waypost.adapters.local.vault import AesVault
+from waypost.adapters.postgres.engine import PostgresEngine
+from waypost.adapters.postgres.schema import migrate as migrate_postgres
+from waypost.adapters.reqwest.wire import ReqwestWire
+from waypost.adapters.sql.ledger import SqlLedger
+from waypost.adapters.sqlite.engine import ThreadedEngine
+from waypost.adapters.sqlite.store import Store
+from waypost.adapters.whatsapp.provider import CloudApi
+from waypost.flow.numbers import NumberBook
+from waypost.flow.world import Tuning, World
+from waypost.model.ids import WorkerId
+from waypost.ports.clock import Clock, Dice, Ids
+from waypost.ports.hints import Hints
+from waypost.ports.ledger import Ledger
+from waypost.ports.vault import Vault
+from waypost.ports.wire import Wire
+from waypost.rules.catalogue import Catalogue, parse
+from waypost.runtime.settings import Settings, SettingsError
+from waypost.runtime.telemetry import MeteredJournal, MeteredOutbox, Telemetry
+
+_SQLITE = "sqlite:///"
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ports:
+    """What a server is made of; a simulation brings its own."""
+
+    clock: Clock
+    dice: Dice
+    ids: Ids
+    ledger: Ledger
+    hints: Hints
+    wire: Wire
+    vault: Vault
+
+
+@cache
+def catalogues() -> Mapping[str, Catalogue]:
+    folder = files("waypost.rules").joinpath("data")
+    return {name: parse(name, folder.joinpath(f"{name}_error_codes.csv").read_text()) for name in ("meta", "seed")}
+
+
+def build_world(ports: Ports, tuning: Tuning, telemetry: Telemetry, *, graph_url: str, graph_timeout: float) -> World:
+    ledger = _Metered(ports.ledger, telemetry)
+    return World(
+        clock=ports.clock,
+        dice=ports.dice,
+        ids=ports.ids,
+        ledger=ledger,
+        hints=ports.hints,
+        provider=CloudApi(ports.wire, graph_timeout),
+        numbers=NumberBook(ports.ledger.accounts, ports.vault, ports.clock, graph_url),
+        vault=ports.vault,
+        catalogues=catalogues(),
+        meters=telemetry,
+        tuning=tuning,
+        worker=WorkerId(ports.ids.token(9)),
+    )
+
+
+class _Metered:
+    """A Ledger whose outbox and journal are counted."""
+
+    def __init__(self, ledger: Ledger, telemetry: Telemetry) -> None:
+        self.outbox = MeteredOutbox(ledger.outbox, telemetry)
+        self.journal = MeteredJournal(ledger.journal, telemetry)
+        self.messages = ledger.messages
+        self.accounts = ledger.accounts
+        self.door = ledger.door
+        self.lookup = ledger.lookup
+        self.ping = ledger.ping
+        self.close = ledger.close
+
+
+def sqlite_path(url: str) -> Path | None:
+    """The file of a sqlite:/// address; None for another database."""
+    if not url.startswith(_SQLITE):
+        return None
+    path = Path(url.removeprefix(_SQLITE))
+    if not path.name:
+        raise SettingsError("WAYPOST_DATABASE_URL names no file: write sqlite:///waypost.db")
+    return path
+
+
+async def open_ledger(settings: Settings, clock: Clock) -> Ledger:
+    """SQLite is brought up to date on the way; an old PostgreSQL schema is refused."""
+    path = sqlite_path(settings.database_url)
+    if path is not None:
+        migrate_sqlite(path)
+        return SqlLedger(ThreadedEngine(path, clock.now))
+    if settings.database_url.startswith(_POSTGRES):
+        return SqlLedger(await PostgresEngine.open(settings.database_url))
+    raise SettingsError("WAYPOST_DATABASE_URL must start with sqlite:/// or postgresql://")
+
+
+def migrate_sqlite(path: Path) -> list[str]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(f"the folder {path.parent} cannot be made: {error.strerror}") from error
+    store = Store(path)
+    try:
+        return store.migrate()
+    finally:
+        store.close()
+
+
+async def migrate(settings: Settings) -> list[str]:
+    path = sqlite_path(settings.database_url)
+    return migrate_sqlite(path) if path is not None else await migrate_postgres(settings.database_url)
+
+
+def open_vault(settings: Settings) -> AesVault:
+    """In production the key must be given; in local mode one is made and kept beside the database."""
+    if settings.secret_key:
+        return AesVault(settings.secret_key)
+    if not settings.local:
+        raise SettingsError(
+            "WAYPOST_SECRET_KEY is not set: make one with `openssl rand -base64 32`, keep it safe, "
+            "and set it (or set WAYPOST_ENV=local on a laptop)"
+        )
+    path = sqlite_path(settings.database_url)
+    return AesVault(_local_key((path.parent if path else Path()) / "waypost.key"))
+
+
+def _local_key(file: Path) -> str:
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(mode=0o600)
+        file.write_text(secrets.token_urlsafe(32))
+    return file.read_text().strip()
+
+
+async def system_ports(settings: Settings) -> Ports:
+    """The real ones. Call inside the loop that will use them."""
+    clock = SystemClock()
+    vault = open_vault(settings)
+    return Ports(
+        clock=clock,
+        dice=SystemDice(),
+        ids=SystemIds(),
+        ledger=await open_ledger(settings, clock),
+        hints=_hints(settings),
+        wire=ReqwestWire(f"waypost/{waypost.__version__}"),
+        vault=vault,
+    )
+
+
+def _hints(settings: Settings) -> ProcessHints:
+    if not settings.hints_dir:
+        return ProcessHints()
+    neighbours = NeighbourPost(Path(settings.hints_dir), secrets.token_hex(8))
+    hints = ProcessHints(neighbours.post)
+    neighbours.open(hints.hear)
+    return hints
