@@ -18,7 +18,6 @@ from waypost.rules.catalogue import Catalogue
 from waypost.rules.delivery import Unsettled
 from waypost.rules.retry import Backoff
 
-
 TEN_MINUTES = minutes(10)
 TWENTY_SECONDS = seconds(20)
 FIVE_SECONDS = seconds(5)

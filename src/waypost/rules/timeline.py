@@ -54,12 +54,8 @@ def why(message: Message, now: Instant) -> str:
     match delivery.status:
         case Status.QUEUED:
             return _why_queued(message, now)
-        case Status.SENDING if delivery.parked:
-            return "parked: the provider never said whether it has it. Retry it or leave it: a person decides"
-        case Status.SENDING if delivery.error_code == "UNSURE":
-            return f"unsure: {delivery.error_message}. A status settles it, or the stale limit queues it again"
         case Status.SENDING:
-            return "a worker is sending it now"
+            return _why_sending(delivery)
         case Status.SENT:
             return "the provider has it; no delivery was reported yet"
         case Status.DELIVERED:
@@ -76,6 +72,14 @@ def _why_queued(message: Message, now: Instant) -> str:
     if message.queue_id is not None:
         return "due; ordered, so it goes when everything before it to this recipient is out of the way"
     return "due: the next free worker takes it. If it stays, no worker is running"
+
+
+def _why_sending(delivery: Delivery) -> str:
+    if delivery.parked:
+        return "parked: the provider never said whether it has it. Retry it or leave it: a person decides"
+    if delivery.error_code == "UNSURE":
+        return f"unsure: {delivery.error_message}. A status settles it, or the stale limit queues it again"
+    return "a worker is sending it now"
 
 
 def _why_ended(delivery: Delivery) -> str:

@@ -38,9 +38,13 @@ async def demo_account(file: Path, world: World) -> DemoAccount:
     if known is not None and await world.ledger.accounts.org(OrgId(known.org_id)) is not None:
         return known
     account = await _create(world)
+    _write(file, account)
+    return account
+
+
+def _write(file: Path, account: DemoAccount) -> None:
     file.touch(mode=0o600)
     file.write_bytes(msgspec.json.encode(account))
-    return account
 
 
 def _read(file: Path) -> DemoAccount | None:

@@ -58,11 +58,11 @@ class Server:
         self._tasks.append(asyncio.ensure_future(self._kept(work)))
 
     async def _kept(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Background work ends when the server stops; anything else is a bug, which must be seen and not stop the rest."""
+        """Background work ends when the server stops; anything else is a bug, to be seen and survived."""
         while not self._stopping:
             try:
                 await work()
-            except Exception as bug:
+            except Exception as bug:  # noqa: BLE001  # whatever it is, the server goes on
                 asyncio.get_running_loop().call_exception_handler(
                     {"message": "background work failed", "exception": bug}
                 )

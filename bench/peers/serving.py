@@ -1,0 +1,69 @@
+"""A webhook server as a child process under load: how many requests, how fast, at what cost."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from bench import load
+
+Application = Callable[..., Any]
+"""ASGI's own types differ between frameworks; uvicorn takes any."""
+Scope = MutableMapping[str, Any]
+
+
+@dataclass(frozen=True)
+class WebhookResult:
+    """`cpu` is what the server process spent on the `served` requests, in seconds, warm-up included."""
+
+    name: str
+    load: load.LoadResult
+    served: int
+    cpu: float
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.load}, server {self.cpu / self.served * 1e6:.0f} µs of CPU each"
+
+
+def serve(application: Application) -> None:
+    """Under uvicorn, on a free port that it prints, until terminated."""
+    listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    print(listening.getsockname()[1], flush=True)
+    config = uvicorn.Config(
+        application, loop="uvloop", http="httptools", ws="none", lifespan="on", access_log=False, log_level="warning"
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def measure(name: str, module: str, arguments: list[str], count: int, kind: str = "status") -> WebhookResult:
+    """Run `module` with `--serve` in a process of its own and `count` webhooks of `kind` against it."""
+    with _running([sys.executable, "-m", module, "--serve", *arguments]) as (pid, port):
+        before = _cpu(pid)
+        result = load.run(f"http://127.0.0.1:{port}/webhook", count, kind=kind)
+        return WebhookResult(name, result, count, _cpu(pid) - before)
+
+
+@contextmanager
+def _running(command: list[str]) -> Iterator[tuple[int, int]]:
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout is not None
+        yield child.pid, int(child.stdout.readline())
+    finally:
+        child.terminate()
+        child.wait()
+
+
+def _cpu(pid: int) -> float:
+    """Seconds of processor time, all threads, user and system."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
