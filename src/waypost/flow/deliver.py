@@ -84,8 +84,10 @@ class Courier:
     async def _turn(self, ear: Ear) -> None:
         if self._lost_a_claim:
             await self._hand_back()
-        wanted = min(self._world.tuning.slots - len(self._under_way), self._world.tuning.batch)
-        if wanted <= 0:
+        slots, batch = self._world.tuning.slots, self._world.tuning.batch
+        free = slots - len(self._under_way)
+        wanted = min(free, batch)
+        if free < min(slots // 4, batch):  # a claim for every single slot would cost more than it brings
             self._slot_freed.clear()
             await self._slot_freed.wait()
             return

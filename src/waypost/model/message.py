@@ -73,8 +73,10 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     due_at: Instant | None
     """When QUEUED: not before."""
     owner: WorkerId | None
+    claimed_at: Instant | None
+    """When the latest claim was made."""
     open_at_claim: int
-    """How long the webhook door had been open, in all, when the latest claim was made."""
+    """How long the webhook door had been open, in all, at that moment."""
     parked: bool
     """Unsure for longer than the stale limit, and left to a person."""
     provider_id: Wamid | None
@@ -113,6 +115,7 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: Instant | None
     queue_id: QueueId | None
     created_at: Instant
+    claimed_at: Instant
     ready_at: Instant
     """When it became due: what the queueing delay is measured from."""
 

@@ -48,6 +48,9 @@ MOVES: dict[tuple[Status, Move], Status] = {
 
 SECOND = seconds(1)
 
+UNSURE = "UNSURE"
+"""The error code of a try that may or may not have reached the provider."""
+
 TERMINAL = frozenset({Status.DELIVERED, Status.FAILED, Status.CANCELLED})
 
 
@@ -109,7 +112,9 @@ def claim(delivery: Delivery, owner: WorkerId, open_total: int, now: Instant) ->
     if moved is delivery:
         return delivery
     fence = Fence(delivery.fence + 1)
-    return replace(moved, fence=fence, tries=delivery.tries + 1, owner=owner, open_at_claim=open_total)
+    return replace(
+        moved, fence=fence, tries=delivery.tries + 1, owner=owner, claimed_at=now, open_at_claim=open_total
+    )
 
 
 def settle(delivery: Delivery, fence: Fence, verdict: Verdict, now: Instant) -> Delivery:
@@ -129,7 +134,7 @@ def settle(delivery: Delivery, fence: Fence, verdict: Verdict, now: Instant) -> 
             return _with_error(_moved(delivery, Move.FAIL, now), verdict.code, verdict.message)
         case StayUnsure():
             nobodys = replace(delivery, owner=None, updated_at=now)  # its worker has done what it could
-            return _with_error(nobodys, "UNSURE", verdict.reason)
+            return _with_error(nobodys, UNSURE, verdict.reason)
         case Expire():
             return _with_error(_moved(delivery, Move.CANCEL, now), "EXPIRED", "expiresAt passed before it was sent")
         case _:
@@ -219,7 +224,7 @@ def give_up_waiting(delivery: Delivery, policy: Unsettled, max_attempts: int, no
         return delivery
     if policy is Unsettled.PARK or delivery.tries > max_attempts:
         parked = replace(delivery, parked=True, owner=None, updated_at=now)
-        return _with_error(parked, "UNSURE", "the provider never said whether it has this message")
+        return _with_error(parked, UNSURE, "the provider never said whether it has this message")
     return replace(_moved(delivery, Move.REQUEUE, now), due_at=now)
 
 

@@ -60,6 +60,7 @@ class Telemetry:
         self.unmatched = Counter("status_unmatched", "Statuses of messages not heard of yet", registry=registry)
         self.orphaned = Counter("status_orphaned", "Statuses whose message never appeared", registry=registry)
         self.unsure = Counter("outbound_message_unsure", "Tries nobody settled in time", ("action",), registry=registry)
+        self.of_whatsapp = _Labelled(self, Channel.WHATSAPP.value.lower())
         self._waits: deque[float] = deque(maxlen=_WAITS_KEPT)
 
     def text(self) -> bytes:
@@ -81,16 +82,27 @@ class Telemetry:
         return list(self._waits)
 
     def moved(self, before: Delivery, after: Delivery) -> None:
-        channel = Channel.WHATSAPP.value.lower()
         if before.status in (Status.QUEUED, Status.SENDING) and after.status in (Status.SENT, Status.DELIVERED):
-            self.success.labels(channel).inc()
+            self.of_whatsapp.success.inc()
         if before.status is not Status.FAILED and after.status is Status.FAILED:
-            self.dead_letter.labels(channel).inc()
+            self.of_whatsapp.dead_letter.inc()
 
 
 def _shared() -> bool:
     """Several processes behind one port keep their figures in one folder."""
     return "PROMETHEUS_MULTIPROC_DIR" in os.environ
+
+
+class _Labelled:
+    """One channel's figures, looked up once: the lookup costs more than the count."""
+
+    def __init__(self, telemetry: Telemetry, channel: str) -> None:
+        self.success = telemetry.success.labels(channel)
+        self.retry = telemetry.retry.labels(channel)
+        self.dead_letter = telemetry.dead_letter.labels(channel)
+        self.latency = telemetry.latency.labels(channel)
+        self.before = telemetry.arrival.labels("before")
+        self.after = telemetry.arrival.labels("after")
 
 
 class MeteredOutbox:
@@ -109,27 +121,28 @@ class MeteredOutbox:
         settled = await self._outbox.settle(settlement, now)
         telemetry, channel = self._telemetry, Channel.WHATSAPP.value.lower()
         telemetry.moved(settled.before, settled.delivery)
-        telemetry.arrival.labels("before").inc(settled.early)
+        if settled.early:
+            telemetry.of_whatsapp.before.inc(settled.early)
         if not settled.held:
             return settled
         match settlement.verdict:
             case TryAgain(counts=True, code=code):
                 telemetry.failure.labels(channel, code).inc()
-                telemetry.retry.labels(channel).inc()
+                telemetry.of_whatsapp.retry.inc()
             case GiveUp(code=code):
                 telemetry.failure.labels(channel, code).inc()
             case _:
                 pass
         if settled.delivery.sent_at is not None:
             created = settlement.message.created_at
-            telemetry.latency.labels(channel).observe(max(0.0, as_seconds(settled.delivery.sent_at - created)))
+            telemetry.of_whatsapp.latency.observe(max(0.0, as_seconds(settled.delivery.sent_at - created)))
         return settled
 
     async def sweep(self, patience: Patience, limit: int, now: Instant) -> Swept:
         swept = await self._outbox.sweep(patience, limit, now)
         self._telemetry.unsure.labels("requeued").inc(len(swept.requeued))
         self._telemetry.unsure.labels("parked").inc(len(swept.parked))
-        self._telemetry.retry.labels(Channel.WHATSAPP.value.lower()).inc(len(swept.requeued))
+        self._telemetry.of_whatsapp.retry.inc(len(swept.requeued))
         return swept
 
 
@@ -149,8 +162,8 @@ class MeteredJournal:
             if move.after.status is Status.FAILED:
                 code = move.after.error_code or "UNKNOWN"
                 telemetry.failure.labels(Channel.WHATSAPP.value.lower(), code).inc()
-        telemetry.arrival.labels("before").inc(taken.early)
-        telemetry.arrival.labels("after").inc(taken.late)
+        telemetry.of_whatsapp.before.inc(taken.early)
+        telemetry.of_whatsapp.after.inc(taken.late)
         telemetry.unmatched.inc(taken.unmatched)
         return taken
 

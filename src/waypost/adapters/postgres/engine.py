@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import asyncpg
@@ -55,7 +55,7 @@ _OF_THE_DATABASE = (asyncpg.PostgresError, asyncpg.InterfaceError)
 class Line:
     """One connection, opened when needed and again after it was lost; one transaction at a time."""
 
-    def __init__(self, url: str, statements: dict[str, Statement]) -> None:
+    def __init__(self, url: str, statements: Mapping[str, Statement]) -> None:
         self._url = url
         self._statements = statements
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
@@ -153,8 +153,10 @@ def _is_down(error: Exception) -> bool:
 
 
 class PostgresEngine:
-    def __init__(self, url: str, readers: asyncpg.Pool[asyncpg.Record]) -> None:
-        self._statements = dict(dialect(PACKAGE))
+    def __init__(
+        self, url: str, readers: asyncpg.Pool[asyncpg.Record], statements: Mapping[str, Statement]
+    ) -> None:
+        self._statements = statements
         self._commits = Line(url, self._statements)
         self._claims = Line(url, self._statements)
         self._readers = readers
@@ -174,7 +176,7 @@ class PostgresEngine:
             )
         except (*_LOST, asyncpg.PostgresError) as error:
             raise Unavailable(f"PostgreSQL cannot be reached: {error}") from error
-        engine = cls(url, pool)
+        engine = cls(url, pool, await asyncio.to_thread(dialect, PACKAGE))
         try:
             await engine.ping()
         except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, TypeAlias
 
 import asyncpg
@@ -22,7 +23,7 @@ async def version(connection: Connection) -> int:
 
 
 async def check_version(connection: Connection) -> None:
-    require_current(PACKAGE, await version(connection))
+    await asyncio.to_thread(require_current, PACKAGE, await version(connection))  # it reads files
 
 
 async def migrate(url: str) -> list[str]:
@@ -37,7 +38,7 @@ async def migrate(url: str) -> list[str]:
             await connection.execute("CREATE TABLE IF NOT EXISTS waypost_schema (version integer NOT NULL)")
             if not await connection.fetchval("SELECT count(*) FROM waypost_schema"):
                 await connection.execute("INSERT INTO waypost_schema VALUES (0)")
-            missing = pending(PACKAGE, await version(connection))
+            missing = await asyncio.to_thread(pending, PACKAGE, await version(connection))
             for migration in missing:
                 await connection.execute(migration.text)
                 await connection.execute("UPDATE waypost_schema SET version = $1", migration.version)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.plan import Once, Plan, Row, each
 from waypost.model.ids import Fence, MessageId
-from waypost.model.message import AttemptStatus, Claimed
+from waypost.model.message import Claimed
 from waypost.model.time import Instant
 from waypost.ports.outbox import Demand
 from waypost.rules.delivery import claim
@@ -20,17 +20,15 @@ def claim_due(demand: Demand, now: Instant) -> Plan[list[Claimed]]:
         return []
     ((open_total,),) = yield Once("door_total")
     yield from each("ready_drop", [(row[0],) for row in picked])
-    taken, attempts, claimed = [], [], []
+    taken, claimed = [], []
     for row in picked:
         before = rows.delivery(row)
         after = claim(before, demand.owner, open_total, now)
         if after is before:
             continue  # settled by evidence while it was on its way into ready: only the stale row goes
-        taken.append(rows.delivery_state(after))
-        attempts.append((after.message_id, after.fence, after.generation, after.tries, AttemptStatus.TRYING.value, now))
-        claimed.append(_claimed(row, after.fence, after.tries))
-    yield from each("delivery_update", sorted(taken, key=_by_message))
-    yield from each("attempt_insert", sorted(attempts, key=_by_message))
+        taken.append((after.message_id, after.fence, after.tries, after.owner, after.open_at_claim, now))
+        claimed.append(_claimed(row, after.fence, after.tries, now))
+    yield from each("delivery_sending", sorted(taken, key=_by_message))
     return claimed
 
 
@@ -38,9 +36,9 @@ def _by_message(row: Row) -> int:
     return int(row[0])
 
 
-def _claimed(row: Row, fence: Fence, tries: int) -> Claimed:
+def _claimed(row: Row, fence: Fence, tries: int, now: Instant) -> Claimed:
     known, generation = rows.Facts(*row[:6]), row[7]
-    recipient, template, payload, expires_at, created_at, ready_at = row[22:28]
+    recipient, template, payload, expires_at, created_at, ready_at = row[23:29]
     return Claimed(
         id=known.message_id,
         fence=fence,
@@ -55,6 +53,7 @@ def _claimed(row: Row, fence: Fence, tries: int) -> Claimed:
         expires_at=expires_at,
         queue_id=known.queue_id,
         created_at=created_at,
+        claimed_at=now,
         ready_at=ready_at,
     )
 

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.work import Work
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId
-from waypost.model.message import Delivery, Draft, Message, Status
+from waypost.model.message import Attempt, AttemptStatus, Claimed, Delivery, Draft, Message, Status
 from waypost.model.report import Post, StatusReport
 from waypost.model.time import Instant
 from waypost.ports.journal import Move, Taken
 from waypost.ports.outbox import Created, Different, Patience, Same, Settled, Settlement, Submitted, Swept
 from waypost.rules import delivery as rule
-from waypost.rules.delivery import Accept, TryAgain, Unsettled
+from waypost.rules.delivery import UNSURE, Accept, TryAgain, Unsettled, Verdict
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ class Settle:
         after = rule.settle(before, message.fence, verdict, self.now)
         retry_at = after.due_at if held and isinstance(verdict, TryAgain) else None
         if held or isinstance(verdict, Accept):
-            work.finish_attempt(message.id, message.fence, verdict, retry_at, self.now)
+            work.put_attempt(_ended(message, verdict, retry_at, self.now))
         work.change(after, self.now)
         early = 0
         if isinstance(verdict, Accept):
@@ -98,6 +98,50 @@ class Settle:
             promoted=_freed(work, message.id),
             early=early,
         )
+
+
+_SILENT = "no answer and no status came"
+
+
+def _ended(message: Claimed, verdict: Verdict, retry_at: Instant | None, now: Instant) -> Attempt:
+    """A try as its worker tells it."""
+    return Attempt(
+        message_id=message.id,
+        fence=message.fence,
+        generation=message.generation,
+        attempt_no=message.tries,
+        status=rule.attempt_status(verdict),
+        error_code=getattr(verdict, "code", None),
+        error_message=getattr(verdict, "message", None) or getattr(verdict, "reason", None),
+        response=getattr(verdict, "response", None),
+        next_retry_at=retry_at,
+        created_at=message.claimed_at,
+        finished_at=now,
+    )
+
+
+def _of(
+    delivery: Delivery,
+    fence: Fence,
+    status: AttemptStatus,
+    now: Instant,
+    code: str | None = None,
+    message: str | None = None,
+) -> Attempt:
+    """A try as others tell it: a report, or nobody at all."""
+    return Attempt(
+        message_id=delivery.message_id,
+        fence=fence,
+        generation=delivery.generation,
+        attempt_no=delivery.tries,
+        status=status,
+        error_code=code,
+        error_message=message,
+        response=None,
+        next_retry_at=None,
+        created_at=delivery.claimed_at or now,
+        finished_at=now,
+    )
 
 
 def _freed(work: Work, message_id: MessageId) -> bool:
@@ -142,9 +186,10 @@ class Take:
         if after is before or before.status not in (Status.SENDING, Status.QUEUED):
             return after
         if after.status is Status.FAILED:
-            work.attempt_failed(after, fence, self.now)
+            failed = _of(before, fence, AttemptStatus.FAILED, self.now, after.error_code, after.error_message)
+            work.put_attempt(failed)
         else:
-            work.attempt_proven(before.message_id, fence, self.now)
+            work.put_attempt(_of(before, fence, AttemptStatus.SUCCESS, self.now))
         if before.status is Status.QUEUED:
             work.note(before.message_id, self.now, "withdrawn", f"the provider reported {told.kind.value}")
         return after
@@ -208,9 +253,11 @@ class GiveUpWaiting:
             after = rule.give_up_waiting(before, policy, work.facts[message_id].max_attempts, self.now)
             if after is before:
                 continue
+            if before.error_code != UNSURE:  # its worker never said anything
+                work.put_attempt(_of(before, before.fence, AttemptStatus.UNSURE, self.now, UNSURE, _SILENT))
             work.change(after, self.now)
             (parked if after.parked else requeued).append(message_id)
-            work.note(message_id, self.now, "parked" if after.parked else "requeued", "no answer and no status came")
+            work.note(message_id, self.now, "parked" if after.parked else "requeued", _SILENT)
         return Swept(requeued, parked)
 
 
@@ -231,7 +278,7 @@ class HandBack:
                 continue
             verdict = TryAgain(self.now, "HANDED_BACK", "claimed, but never tried", None, counts=False)
             after = rule.settle(before, before.fence, verdict, self.now)
-            work.finish_attempt(message_id, before.fence, verdict, self.now, self.now)
+            work.put_attempt(_of(before, before.fence, AttemptStatus.FAILED, self.now, verdict.code, verdict.message))
             work.change(replace(after, error_code=None, error_message=None), self.now)
             back.append(message_id)
         return back

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -18,7 +19,8 @@ class WrongSchema(LedgerError):
     """The database's schema is not the one this code was made for."""
 
 
-def migrations(package: str) -> list[Migration]:
+@cache
+def migrations(package: str) -> tuple[Migration, ...]:
     """The package's migrations, oldest first; they count 1, 2, 3 without a gap."""
     names = sorted(e.name for e in files(package).joinpath("migrations").iterdir() if e.name.endswith(".sql"))
     found = [
@@ -26,10 +28,10 @@ def migrations(package: str) -> list[Migration]:
     ]
     if [m.version for m in found] != list(range(1, len(found) + 1)):
         raise ValueError(f"{package}: migrations must count 1, 2, 3 without a gap: {names}")
-    return found
+    return tuple(found)
 
 
-def pending(package: str, version: int) -> list[Migration]:
+def pending(package: str, version: int) -> tuple[Migration, ...]:
     """What a database at `version` still needs; a database from the future is refused."""
     known = migrations(package)
     if version > len(known):
@@ -41,4 +43,6 @@ def require_current(package: str, version: int) -> None:
     missing = pending(package, version)
     if missing:
         newest = missing[-1].version
-        raise WrongSchema(f"the database has schema {version}, this Waypost needs {newest}: run `waypost migrate` first")
+        raise WrongSchema(
+            f"the database has schema {version}, this Waypost needs {newest}: run `waypost migrate` first"
+        )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.engine import Engine
 from waypost.model.ids import MessageId, OrgId
-from waypost.model.message import Message
+from waypost.model.message import Attempt, AttemptStatus, Message, Status
 from waypost.ports.messages import Life, Page, PageQuery, Query
 
 
@@ -25,7 +25,9 @@ class SqlMessages:
             return None
         return Life(
             message=found,
-            attempts=[rows.attempt(row) for row in await self._engine.read("attempts_of", message)],
+            attempts=_with_current(
+                found, [rows.attempt(row) for row in await self._engine.read("attempts_of", message)]
+            ),
             reports=[rows.heard(row) for row in await self._engine.read("reports_of", message)],
             events=[rows.event(row) for row in await self._engine.read("events_of", message)],
         )
@@ -56,3 +58,23 @@ class SqlMessages:
             total = await self._engine.read("messages_count_dossier", org, query.dossier_id)
         return Page([rows.message(row) for row in found], total[0][0])
 
+
+def _with_current(message: Message, ended: list[Attempt]) -> list[Attempt]:
+    """A try is written when it ends; while it is under way, the delivery tells of it."""
+    delivery = message.delivery
+    if delivery.status is not Status.SENDING or any(attempt.fence == delivery.fence for attempt in ended):
+        return ended
+    trying = Attempt(
+        message_id=message.id,
+        fence=delivery.fence,
+        generation=delivery.generation,
+        attempt_no=delivery.tries,
+        status=AttemptStatus.TRYING,
+        error_code=None,
+        error_message=None,
+        response=None,
+        next_retry_at=None,
+        created_at=delivery.claimed_at or delivery.updated_at,
+        finished_at=None,
+    )
+    return [*ended, trying]

@@ -53,6 +53,7 @@ def delivery(row: Row) -> Delivery:
         delivered_at=row[19],
         read_at=row[20],
         updated_at=row[21],
+        claimed_at=row[22],
     )
 
 
@@ -76,6 +77,7 @@ def delivery_state(d: Delivery) -> Row:
         d.delivered_at,
         d.read_at,
         d.updated_at,
+        d.claimed_at,
     )
 
 
@@ -99,7 +101,13 @@ def new_delivery(message_id: MessageId, draft: Draft, now: Instant) -> Delivery:
         delivered_at=None,
         read_at=None,
         updated_at=now,
+        claimed_at=None,
     )
+
+
+def delivery_progress(d: Delivery) -> Row:
+    """All that can differ once the provider has a message."""
+    return (d.message_id, d.status.value, d.provider_id, d.sent_at, d.delivered_at, d.read_at, d.updated_at)
 
 
 def draft_row(draft: Draft, queue_id: QueueId | None, now: Instant) -> Row:
@@ -125,7 +133,7 @@ def draft_row(draft: Draft, queue_id: QueueId | None, now: Instant) -> Row:
 
 
 def message(row: Row) -> Message:
-    """From `message` (18 columns), then `delivery` (22)."""
+    """From `message` (18 columns), then `delivery` (23)."""
     draft = Draft(
         org_id=OrgId(row[1]),
         sender=NumberId(row[2]),
@@ -143,9 +151,7 @@ def message(row: Row) -> Message:
         ordered=bool(row[14]),
         max_attempts=row[15],
     )
-    return Message(
-        id=MessageId(row[0]), draft=draft, queue_id=row[16], created_at=row[17], delivery=delivery(row[18:])
-    )
+    return Message(id=MessageId(row[0]), draft=draft, queue_id=row[16], created_at=row[17], delivery=delivery(row[18:]))
 
 
 def attempt(row: Row) -> Attempt:
@@ -161,6 +167,22 @@ def attempt(row: Row) -> Attempt:
         next_retry_at=row[8],
         created_at=row[9],
         finished_at=row[10],
+    )
+
+
+def attempt_row(a: Attempt) -> Row:
+    return (
+        a.message_id,
+        a.fence,
+        a.generation,
+        a.attempt_no,
+        a.status.value,
+        a.error_code,
+        a.error_message,
+        a.response,
+        a.next_retry_at,
+        a.created_at,
+        a.finished_at,
     )
 
 
@@ -208,9 +230,7 @@ def event(row: Row) -> Event:
 
 
 def journaled(row: Row) -> Journaled:
-    item = JournalItem(
-        org_id=row[1], number=row[2], kind=row[3], key=row[4], state=row[5], error=row[6], body=row[8]
-    )
+    item = JournalItem(org_id=row[1], number=row[2], kind=row[3], key=row[4], state=row[5], error=row[6], body=row[8])
     return Journaled(id=row[0], item=item, received_at=row[7])
 
 
@@ -246,5 +266,3 @@ def number(row: Row) -> Number:
 
 def caller(row: Row) -> Caller:
     return Caller(org_id=row[0], role=Role(row[1]), key_id=row[2], user_id=row[3])
-
-

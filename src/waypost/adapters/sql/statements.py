@@ -10,7 +10,8 @@ from typing import NamedTuple
 _MESSAGE = """id org_id sender channel recipient template subject payload dossier_id idempotency_key digest priority
     scheduled_at expires_at ordered max_attempts queue_id created_at""".split()
 _DELIVERY = """message_id org_id sender priority max_attempts queue_id status generation fence first_fence tries due_at
-    owner open_at_claim parked provider_id error_code error_message sent_at delivered_at read_at updated_at""".split()
+    owner open_at_claim parked provider_id error_code error_message sent_at delivered_at read_at updated_at
+    claimed_at""".split()
 
 COLUMNS = {
     "{message}": ", ".join(f"m.{name}" for name in _MESSAGE),

@@ -12,10 +12,9 @@ from waypost.adapters.sql import rows
 from waypost.adapters.sql.plan import Row
 from waypost.adapters.sql.rows import Facts
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid
-from waypost.model.message import AttemptStatus, Delivery, Draft, Status
+from waypost.model.message import Attempt, Delivery, Draft, Status
 from waypost.model.report import StatusReport
 from waypost.model.time import Instant, Span, minutes
-from waypost.rules.delivery import Verdict, attempt_status
 
 HEAD_START: Span = minutes(1)
 """What one step of priority is worth in the queue: enough to overtake, too little to starve anyone."""
@@ -134,22 +133,9 @@ class Work:
         if queue.head == message_id:
             queue.freed = queue.changed = True
 
-    def finish_attempt(
-        self, message_id: MessageId, fence: Fence, verdict: Verdict, retry_at: Instant | None, now: Instant
-    ) -> None:
-        code = getattr(verdict, "code", None)
-        text = getattr(verdict, "message", None) or getattr(verdict, "reason", None)
-        response = getattr(verdict, "response", None)
-        self.attempts.append((message_id, fence, attempt_status(verdict).value, code, text, response, retry_at, now))
-
-    def attempt_proven(self, message_id: MessageId, fence: Fence, now: Instant) -> None:
-        """A report shows that the provider has this try, whatever its worker thought."""
-        self.attempts.append((message_id, fence, AttemptStatus.SUCCESS.value, None, None, None, None, now))
-
-    def attempt_failed(self, failed: Delivery, fence: Fence, now: Instant) -> None:
-        """A report shows that the provider gave this try up."""
-        code, text = failed.error_code, failed.error_message
-        self.attempts.append((failed.message_id, fence, AttemptStatus.FAILED.value, code, text, None, None, now))
+    def put_attempt(self, attempt: Attempt) -> None:
+        """How a try ended, as far as anybody knows by now."""
+        self.attempts.append(rows.attempt_row(attempt))
 
     def note(self, message_id: MessageId, now: Instant, kind: str, detail: str = "") -> None:
         self.events.append((message_id, now, kind, detail))
@@ -164,6 +150,4 @@ class Work:
 
     def changed(self) -> list[Delivery]:
         """In the order of their ids, so that every transaction updates in the same order."""
-        return [
-            now for mid, now in sorted(self.deliveries.items()) if now is not self.originals.get(mid)
-        ]
+        return [now for mid, now in sorted(self.deliveries.items()) if now is not self.originals.get(mid)]

@@ -5,12 +5,18 @@ from __future__ import annotations
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.plan import Plan, Row, each
 from waypost.adapters.sql.work import Queue, Work
+from waypost.model.message import AttemptStatus, Status
+
+
+_WITH_PROVIDER = (Status.SENT, Status.DELIVERED)
 
 
 def write(work: Work) -> Plan[None]:
     yield from each("delivery_insert", work.new_deliveries)
-    yield from each("delivery_update", [rows.delivery_state(delivery) for delivery in work.changed()])
-    yield from each("attempt_finish", _once_per_try(work.attempts))
+    changed = work.changed()
+    yield from each("delivery_progress", [rows.delivery_progress(d) for d in changed if d.status in _WITH_PROVIDER])
+    yield from each("delivery_update", [rows.delivery_state(d) for d in changed if d.status not in _WITH_PROVIDER])
+    yield from each("attempt_put", _once_per_try(work.attempts))
     yield from each("report_link", work.report_links)
     yield from each("report_insert", work.reports)
     yield from each("event_insert", work.events)
@@ -24,7 +30,7 @@ def _once_per_try(attempts: list[Row]) -> list[Row]:
     last: dict[tuple[int, int], Row] = {}
     for row in attempts:
         known = last.get((row[0], row[1]))
-        if known is None or known[2] != "SUCCESS" or row[5] is not None:
+        if known is None or known[4] != AttemptStatus.SUCCESS or row[7] is not None:
             last[row[0], row[1]] = row
     return [last[key] for key in sorted(last)]
 

@@ -111,3 +111,4 @@ class Store:
         self._connection.close()
         if self._turn:
             self._turn.close()
+            self._turn = None

@@ -90,7 +90,8 @@ CREATE TABLE delivery (
     sent_at bigint,
     delivered_at bigint,
     read_at bigint,
-    updated_at bigint NOT NULL
+    updated_at bigint NOT NULL,
+    claimed_at bigint
 ) WITH (fillfactor = 80);
 CREATE INDEX delivery_by_status ON delivery (org_id, status, message_id);
 CREATE INDEX delivery_unsettled ON delivery (open_at_claim) WHERE status = 'SENDING' AND NOT parked;

@@ -82,39 +82,55 @@ FROM unnest($1::text[], $2::text[]) AS u (org_id, idempotency_key) JOIN message 
 SELECT {delivery} FROM delivery d WHERE message_id = ANY($1::bigint[]) ORDER BY message_id FOR UPDATE
 
 -- name: delivery_insert (set-wise)
-INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, queue_id, status, generation, fence, first_fence, tries, due_at,
-    owner, open_at_claim, parked, provider_id, error_code, error_message, sent_at, delivered_at, read_at, updated_at)
+INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, queue_id, status, generation, fence, first_fence, tries,
+    due_at, owner, open_at_claim, parked, provider_id, error_code, error_message, sent_at, delivered_at,
+    read_at, updated_at, claimed_at)
 SELECT * FROM unnest(
     $1::bigint[], $2::text[], $3::text[], $4::smallint[], $5::smallint[], $6::bigint[], $7::text[], $8::integer[],
     $9::bigint[], $10::bigint[], $11::integer[], $12::bigint[], $13::text[], $14::bigint[], $15::boolean[],
-    $16::text[], $17::text[], $18::text[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[]
+    $16::text[], $17::text[], $18::text[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[],
+    $23::bigint[]
 )
 
 -- name: delivery_update (set-wise)
 UPDATE delivery d SET
-    status = u.status, generation = u.generation, fence = u.fence, first_fence = u.first_fence, tries = u.tries, due_at =
-    u.due_at, owner = u.owner, open_at_claim = u.open_at_claim, parked = u.parked, provider_id = u.provider_id,
-    error_code = u.error_code, error_message = u.error_message, sent_at = u.sent_at, delivered_at = u.delivered_at,
-    read_at = u.read_at, updated_at = u.updated_at
+    status = u.status, generation = u.generation, fence = u.fence, first_fence = u.first_fence, tries = u.tries,
+    due_at = u.due_at, owner = u.owner, open_at_claim = u.open_at_claim, parked = u.parked, provider_id =
+    u.provider_id, error_code = u.error_code, error_message = u.error_message, sent_at = u.sent_at, delivered_at
+    = u.delivered_at, read_at = u.read_at, updated_at = u.updated_at, claimed_at = u.claimed_at
 FROM unnest(
     $1::bigint[], $2::text[], $3::integer[], $4::bigint[], $5::bigint[], $6::integer[], $7::bigint[], $8::text[],
-    $9::bigint[], $10::boolean[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::bigint[],
-    $17::bigint[]
+    $9::bigint[], $10::boolean[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[],
+    $16::bigint[], $17::bigint[], $18::bigint[]
 ) AS u (message_id, status, generation, fence, first_fence, tries, due_at, owner, open_at_claim, parked, provider_id,
-    error_code, error_message, sent_at, delivered_at, read_at, updated_at)
+    error_code, error_message, sent_at, delivered_at, read_at, updated_at, claimed_at)
 WHERE d.message_id = u.message_id
 
--- name: attempt_insert (set-wise)
-INSERT INTO attempt (message_id, fence, generation, attempt_no, status, created_at)
-SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::text[], $6::bigint[])
+-- name: delivery_progress (set-wise)
+-- The provider has it: what only a waiting message has is cleared.
+UPDATE delivery d SET status = u.status, provider_id = u.provider_id, sent_at = u.sent_at,
+    delivered_at = u.delivered_at, read_at = u.read_at, updated_at = u.updated_at,
+    due_at = NULL, owner = NULL, parked = FALSE, error_code = NULL, error_message = NULL
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+    AS u (message_id, status, provider_id, sent_at, delivered_at, read_at, updated_at)
+WHERE d.message_id = u.message_id
 
--- name: attempt_finish (set-wise)
-UPDATE attempt a SET status = u.status, error_code = u.error_code, error_message = u.error_message,
-    response = coalesce(u.response, a.response), next_retry_at = u.next_retry_at,
-    finished_at = coalesce(a.finished_at, u.finished_at)
-FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[])
-    AS u (message_id, fence, status, error_code, error_message, response, next_retry_at, finished_at)
-WHERE a.message_id = u.message_id AND a.fence = u.fence
+-- name: delivery_sending (set-wise)
+UPDATE delivery d SET status = 'SENDING', fence = u.fence, tries = u.tries, owner = u.owner,
+    open_at_claim = u.open_at_claim, claimed_at = u.claimed_at, updated_at = u.claimed_at, due_at = NULL, parked = FALSE
+FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::text[], $5::bigint[], $6::bigint[])
+    AS u (message_id, fence, tries, owner, open_at_claim, claimed_at)
+WHERE d.message_id = u.message_id
+
+-- name: attempt_put (set-wise)
+-- A try is written when it ends; a proven success keeps the response that its worker brings later, or brought before.
+INSERT INTO attempt (message_id, fence, generation, attempt_no, status, error_code, error_message, response,
+    next_retry_at, created_at, finished_at)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::text[], $6::text[], $7::text[],
+    $8::text[], $9::bigint[], $10::bigint[], $11::bigint[])
+ON CONFLICT (message_id, fence) DO UPDATE SET status = excluded.status, error_code = excluded.error_code,
+    error_message = excluded.error_message, response = coalesce(excluded.response, attempt.response),
+    next_retry_at = excluded.next_retry_at
 
 -- name: report_link (set-wise)
 UPDATE report r SET message_id = u.message_id, fence = u.fence

@@ -59,23 +59,34 @@ SELECT {delivery} FROM delivery d WHERE message_id = $1
 -- name: delivery_insert
 INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, queue_id, status, generation, fence,
     first_fence, tries, due_at, owner, open_at_claim, parked, provider_id, error_code, error_message, sent_at,
-    delivered_at, read_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+    delivered_at, read_at, updated_at, claimed_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
 
 -- name: delivery_update
 UPDATE delivery SET status = $2, generation = $3, fence = $4, first_fence = $5, tries = $6, due_at = $7, owner = $8,
     open_at_claim = $9, parked = $10, provider_id = $11, error_code = $12, error_message = $13, sent_at = $14,
-    delivered_at = $15, read_at = $16, updated_at = $17
+    delivered_at = $15, read_at = $16, updated_at = $17, claimed_at = $18
 WHERE message_id = $1
 
--- name: attempt_insert
-INSERT INTO attempt (message_id, fence, generation, attempt_no, status, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+-- name: delivery_progress
+-- The provider has it: what only a waiting message has is cleared.
+UPDATE delivery SET status = $2, provider_id = $3, sent_at = $4, delivered_at = $5, read_at = $6, updated_at = $7,
+    due_at = NULL, owner = NULL, parked = FALSE, error_code = NULL, error_message = NULL
+WHERE message_id = $1
 
--- name: attempt_finish
--- A proven success keeps the response that its worker brings later, or brought before.
-UPDATE attempt SET status = $3, error_code = $4, error_message = $5, response = coalesce($6, response),
-    next_retry_at = $7, finished_at = coalesce(finished_at, $8)
-WHERE message_id = $1 AND fence = $2
+-- name: delivery_sending
+UPDATE delivery SET status = 'SENDING', fence = $2, tries = $3, owner = $4, open_at_claim = $5, claimed_at = $6,
+    updated_at = $6, due_at = NULL, parked = FALSE
+WHERE message_id = $1
+
+-- name: attempt_put
+-- A try is written when it ends; a proven success keeps the response that its worker brings later, or brought before.
+INSERT INTO attempt (message_id, fence, generation, attempt_no, status, error_code, error_message, response,
+    next_retry_at, created_at, finished_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+ON CONFLICT (message_id, fence) DO UPDATE SET status = excluded.status, error_code = excluded.error_code,
+    error_message = excluded.error_message, response = coalesce(excluded.response, attempt.response),
+    next_retry_at = excluded.next_retry_at
 
 -- name: report_link
 UPDATE report SET message_id = $4, fence = $5 WHERE number = $1 AND wamid = $2 AND org_id = $3 AND message_id IS NULL
@@ -137,11 +148,10 @@ WHERE id = 1 RETURNING open_total
 -- for the same number and recipient since.
 SELECT d.message_id, EXISTS (
     SELECT 1 FROM report r
-    WHERE r.message_id IS NULL AND r.number = d.sender AND r.recipient = m.recipient AND r.received_at >= a.created_at
+    WHERE r.message_id IS NULL AND r.number = d.sender AND r.recipient = m.recipient AND r.received_at >= d.claimed_at
 ) AS suspect
 FROM delivery d
 JOIN message m ON m.id = d.message_id
-JOIN attempt a ON a.message_id = d.message_id AND a.fence = d.fence
 WHERE d.status = 'SENDING' AND NOT d.parked AND d.open_at_claim <= $1
 ORDER BY d.open_at_claim LIMIT $2
 

@@ -90,7 +90,8 @@ CREATE TABLE delivery (
     sent_at INTEGER,
     delivered_at INTEGER,
     read_at INTEGER,
-    updated_at INTEGER NOT NULL
+    updated_at INTEGER NOT NULL,
+    claimed_at INTEGER
 ) STRICT;
 CREATE INDEX delivery_by_status ON delivery (org_id, status, message_id);
 CREATE INDEX delivery_unsettled ON delivery (open_at_claim) WHERE status = 'SENDING' AND NOT parked;
