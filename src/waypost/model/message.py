@@ -118,6 +118,8 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     claimed_at: Instant
     ready_at: Instant
     """When it became due: what the queueing delay is measured from."""
+    delivery: Delivery
+    """As the claim left it; a settle that still finds it so needs not look again."""
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ class Rejected(msgspec.Struct, frozen=True, tag=True, kw_only=True):
 
     code: str
     message: str
+    subcode: int | None = None
     details: str | None
     trace: str | None
     retry_after: float | None

@@ -33,11 +33,20 @@ class _Ear:
 
 
 class ProcessHints:
-    """For one process; `forward` hands what is given on to whoever reaches the others."""
+    """For one process; `forward` hands what is given on to whoever reaches the others, until `hang_up`."""
 
-    def __init__(self, forward: Callable[[Iterable[str]], None] | None = None) -> None:
+    def __init__(
+        self, forward: Callable[[Iterable[str]], None] | None = None, hang_up: Callable[[], None] | None = None
+    ) -> None:
         self._ears: dict[str, list[_Ear]] = {}
         self._forward = forward
+        self._hang_up = hang_up
+
+    def close(self) -> None:
+        self._forward = None
+        if self._hang_up:
+            self._hang_up()
+            self._hang_up = None
 
     def give(self, topics: Iterable[str]) -> None:
         given = list(topics)
@@ -68,7 +77,7 @@ class ProcessHints:
 
 
 class NeighbourPost:
-    """Datagrams to every other process with a socket in the folder; what does not get through is lost, as hints may be."""
+    """Datagrams to every other process with a socket in the folder; what does not get through is lost: hints may be."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
@@ -77,10 +86,11 @@ class NeighbourPost:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
 
     def open(self, hear: Callable[[list[str]], None]) -> None:
-        folder, own = self._folder, self._own
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        own.unlink(missing_ok=True)
-        self._socket.bind(str(own))
+        """Bound under another name first: whoever sees the socket in the folder can reach it."""
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        unseen = self._own.with_suffix(".new")
+        self._socket.bind(str(unseen))
+        unseen.rename(self._own)
         asyncio.get_running_loop().add_reader(self._socket, self._receive, hear)
 
     def _receive(self, hear: Callable[[list[str]], None]) -> None:
@@ -95,15 +105,16 @@ class NeighbourPost:
         self._waiting.update(dict.fromkeys(topics))
 
     def _send(self) -> None:
-        text = "\n".join(self._waiting).encode()[:_LARGEST]
+        letters = list(_letters(self._waiting))
         self._waiting.clear()
         for other in self._folder.glob("*.hint"):
             if other != self._own:
-                self._send_to(other, text)
+                self._send_to(other, letters)
 
-    def _send_to(self, other: Path, text: bytes) -> None:
+    def _send_to(self, other: Path, letters: list[bytes]) -> None:
         try:
-            self._socket.sendto(text, str(other))
+            for letter in letters:
+                self._socket.sendto(letter, str(other))
         except ConnectionRefusedError:
             other.unlink(missing_ok=True)  # its process is gone
         except OSError:
@@ -113,3 +124,18 @@ class NeighbourPost:
         asyncio.get_running_loop().remove_reader(self._socket)
         self._socket.close()
         self._own.unlink(missing_ok=True)
+
+
+def _letters(topics: Iterable[str]) -> Iterator[bytes]:
+    """As few datagrams as hold them all, no topic cut in two."""
+    together: list[bytes] = []
+    size = 0
+    for topic in topics:
+        word = topic.encode()
+        if size + len(word) > _LARGEST:
+            yield b"\n".join(together)
+            together, size = [], 0
+        together.append(word)
+        size += len(word) + 1
+    if together:
+        yield b"\n".join(together)

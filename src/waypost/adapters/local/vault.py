@@ -28,5 +28,5 @@ class AesVault:
         nonce, box = sealed[1 : 1 + _NONCE], sealed[1 + _NONCE :]
         try:
             return self._aead.decrypt(nonce, box, purpose.encode()).decode()
-        except InvalidTag:
-            raise CannotOpen("sealed under another WAYPOST_SECRET_KEY") from None
+        except (InvalidTag, ValueError):  # the latter when it was cut so short that not even the nonce is whole
+            raise CannotOpen("sealed under another WAYPOST_SECRET_KEY, or damaged") from None

@@ -10,13 +10,15 @@ from typing import Any, TypeVar
 import asyncpg
 
 from waypost.adapters.postgres.schema import PACKAGE, check_version
+from waypost.adapters.sql.accepting import accept_together
 from waypost.adapters.sql.group_commit import Conflict, GroupCommit, alone
-from waypost.adapters.sql.intents import Intent
+from waypost.adapters.sql.intents import Intent, Settle
 from waypost.adapters.sql.kernel import decide_together
 from waypost.adapters.sql.plan import Each, Plan, Row, Step
 from waypost.adapters.sql.statements import Statement, dialect
 from waypost.model.time import Instant
 from waypost.ports.failure import Unavailable
+from waypost.ports.outbox import Settled
 
 T = TypeVar("T")
 
@@ -88,7 +90,7 @@ class Line:
                     self._url, timeout=CONNECT_TIMEOUT, command_timeout=ANSWER_TIMEOUT, server_settings=WRITER_SETTINGS
                 )
             except (*_LOST, asyncpg.PostgresError) as error:
-                raise Unavailable(f"PostgreSQL cannot be reached: {error}") from error
+                raise Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}") from error
         return self._connection
 
     async def _clean_up(self, connection: asyncpg.Connection[asyncpg.Record], error: BaseException) -> None:
@@ -153,14 +155,14 @@ def _is_down(error: Exception) -> bool:
 
 
 class PostgresEngine:
-    def __init__(
-        self, url: str, readers: asyncpg.Pool[asyncpg.Record], statements: Mapping[str, Statement]
-    ) -> None:
+    def __init__(self, url: str, readers: asyncpg.Pool[asyncpg.Record], statements: Mapping[str, Statement]) -> None:
         self._statements = statements
         self._commits = Line(url, self._statements)
+        self._settles = Line(url, self._statements)
         self._claims = Line(url, self._statements)
         self._readers = readers
         self._group: GroupCommit[Intent] = GroupCommit(self._run_batch)
+        self._accepts: GroupCommit[Settle] = GroupCommit(self._run_accepts)
 
     @classmethod
     async def open(cls, url: str, *, readers: int = 4) -> PostgresEngine:
@@ -175,7 +177,7 @@ class PostgresEngine:
                 server_settings={"application_name": "waypost-read", "jit": "off"},
             )
         except (*_LOST, asyncpg.PostgresError) as error:
-            raise Unavailable(f"PostgreSQL cannot be reached: {error}") from error
+            raise Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}") from error
         engine = cls(url, pool, await asyncio.to_thread(dialect, PACKAGE))
         try:
             await engine.ping()
@@ -191,8 +193,15 @@ class PostgresEngine:
     async def decide(self, intent: Intent) -> Any:
         return await self._group.do(intent)
 
+    async def accept(self, intent: Settle) -> Settled | None:
+        settled: Settled | None = await self._accepts.do(intent)
+        return settled
+
     async def _run_batch(self, intents: Sequence[Intent]) -> list[Any]:
         return await self._commits.transact(decide_together(intents))
+
+    async def _run_accepts(self, intents: Sequence[Settle]) -> list[Settled | None]:
+        return await self._settles.transact(accept_together(intents))
 
     async def transact(self, plan: Plan[T]) -> T:
         try:
@@ -212,10 +221,12 @@ class PostgresEngine:
             async with self._readers.acquire() as connection:
                 await check_version(connection)
         except (*_LOST, *_CLOSING) as error:
-            raise Unavailable(f"PostgreSQL cannot be reached: {error}") from error
+            raise Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}") from error
 
     async def close(self) -> None:
+        await self._accepts.close()
         await self._group.close()
         await self._commits.close()
+        await self._settles.close()
         await self._claims.close()
         await self._readers.close()

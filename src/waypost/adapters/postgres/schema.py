@@ -29,9 +29,9 @@ async def check_version(connection: Connection) -> None:
 async def migrate(url: str) -> list[str]:
     """Bring the schema up to date, one process at a time; returns what was applied."""
     try:
-        connection = await asyncpg.connect(url)
-    except (OSError, asyncpg.PostgresError) as error:
-        raise Unavailable(f"PostgreSQL cannot be reached: {error}") from error
+        connection = await asyncpg.connect(url, timeout=10)
+    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}") from error
     try:
         async with connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)

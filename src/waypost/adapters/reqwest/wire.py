@@ -24,6 +24,10 @@ class ReqwestWire:
         limit = timedelta(seconds=timeout)
         try:
             call = self._client.request(method, url).headers(headers).body_bytes(body).timeout(limit).build()
+        except ValueError:
+            # Without the cause: its words repeat the header, and with it the token.
+            raise Refused("no request can be made of this address and token") from None
+        try:
             reply = await call.send()
             content = (await reply.bytes()).to_bytes()
         except TimeoutError as error:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.plan import Once, Plan, Row, each
-from waypost.model.ids import Fence, MessageId
-from waypost.model.message import Claimed
+from waypost.model.ids import MessageId
+from waypost.model.message import Claimed, Delivery
 from waypost.model.time import Instant
 from waypost.ports.outbox import Demand
 from waypost.rules.delivery import claim
@@ -27,7 +27,7 @@ def claim_due(demand: Demand, now: Instant) -> Plan[list[Claimed]]:
         if after is before:
             continue  # settled by evidence while it was on its way into ready: only the stale row goes
         taken.append((after.message_id, after.fence, after.tries, after.owner, after.open_at_claim, now))
-        claimed.append(_claimed(row, after.fence, after.tries, now))
+        claimed.append(_claimed(row, after, now))
     yield from each("delivery_sending", sorted(taken, key=_by_message))
     return claimed
 
@@ -36,14 +36,14 @@ def _by_message(row: Row) -> int:
     return int(row[0])
 
 
-def _claimed(row: Row, fence: Fence, tries: int, now: Instant) -> Claimed:
-    known, generation = rows.Facts(*row[:6]), row[7]
+def _claimed(row: Row, delivery: Delivery, now: Instant) -> Claimed:
+    known = rows.Facts(*row[:6])
     recipient, template, payload, expires_at, created_at, ready_at = row[23:29]
     return Claimed(
         id=known.message_id,
-        fence=fence,
-        generation=generation,
-        tries=tries,
+        fence=delivery.fence,
+        generation=delivery.generation,
+        tries=delivery.tries,
         org_id=known.org_id,
         sender=known.sender,
         recipient=recipient,
@@ -55,6 +55,7 @@ def _claimed(row: Row, fence: Fence, tries: int, now: Instant) -> Claimed:
         created_at=created_at,
         claimed_at=now,
         ready_at=ready_at,
+        delivery=delivery,
     )
 
 

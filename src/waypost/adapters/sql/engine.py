@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar
 
-from waypost.adapters.sql.intents import Intent
+from waypost.adapters.sql.intents import Intent, Settle
 from waypost.adapters.sql.plan import Plan, Row
 from waypost.model.time import Instant
+from waypost.ports.outbox import Settled
 
 T = TypeVar("T")
 
@@ -17,6 +18,9 @@ class Engine(Protocol):
 
     async def decide(self, intent: Intent) -> Any:
         """The intent's answer, after the COMMIT that it shared with others."""
+
+    async def accept(self, intent: Settle) -> Settled | None:
+        """The short way of a settle, shared with others; None when it needs the long one."""
 
     async def transact(self, plan: Plan[T]) -> T:
         """Run one plan in a transaction of its own; safe to lose, never to double."""

@@ -71,7 +71,7 @@ class GroupCommit(Generic[Intent]):
                 answer.set_result(outcome)
 
     async def _outcomes(self, batch: Sequence[Intent], reruns: int = 1) -> list[Any]:
-        """One outcome per intent. A conflict reruns the batch, then halves it; a poisoned intent is found by halving."""
+        """One outcome per intent. A conflict reruns the batch, then halves it; halving finds a poisoned intent."""
         try:
             return list(await self._run(batch))
         except Conflict as conflict:
@@ -81,7 +81,7 @@ class GroupCommit(Generic[Intent]):
                 return [alone(conflict)]
         except LedgerError as failure:
             return [type(failure)(*failure.args) for _ in batch]
-        except Exception as poison:
+        except Exception as poison:  # noqa: BLE001  # whatever it is, it fails alone
             if len(batch) == 1:
                 return [alone(poison)]
         middle = len(batch) // 2

@@ -1,4 +1,4 @@
-"""What may be asked of the Ledger in one transaction with others: each says which keys it needs, then decides on them."""
+"""What may be asked of the Ledger, many in one transaction: each says which keys it needs, then decides on them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Settle:
         after = rule.settle(before, message.fence, verdict, self.now)
         retry_at = after.due_at if held and isinstance(verdict, TryAgain) else None
         if held or isinstance(verdict, Accept):
-            work.put_attempt(_ended(message, verdict, retry_at, self.now))
+            work.put_attempt(ended(message, verdict, retry_at, self.now))
         work.change(after, self.now)
         early = 0
         if isinstance(verdict, Accept):
@@ -103,7 +103,7 @@ class Settle:
 _SILENT = "no answer and no status came"
 
 
-def _ended(message: Claimed, verdict: Verdict, retry_at: Instant | None, now: Instant) -> Attempt:
+def ended(message: Claimed, verdict: Verdict, retry_at: Instant | None, now: Instant) -> Attempt:
     """A try as its worker tells it."""
     return Attempt(
         message_id=message.id,
@@ -253,7 +253,7 @@ class GiveUpWaiting:
             after = rule.give_up_waiting(before, policy, work.facts[message_id].max_attempts, self.now)
             if after is before:
                 continue
-            if before.error_code != UNSURE:  # its worker never said anything
+            if before.owner is not None:  # its worker never said anything
                 work.put_attempt(_of(before, before.fence, AttemptStatus.UNSURE, self.now, UNSURE, _SILENT))
             work.change(after, self.now)
             (parked if after.parked else requeued).append(message_id)

@@ -1,7 +1,7 @@
 """How a batch of intents becomes one transaction: resolve, lock in one order, decide, write set-wise.
 
-The order is the same for every transaction, table by table and key by key: queue, message key, wamid, delivery. Nothing is
-locked while keys are resolved, and nothing is read from the database while decisions are made.
+The order is the same for every transaction, table by table and key by key: queue, message key, wamid, delivery. Nothing
+is locked while keys are resolved, and nothing is read from the database while decisions are made.
 """
 
 from __future__ import annotations

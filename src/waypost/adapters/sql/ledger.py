@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from waypost.adapters.sql import rows
+from waypost.adapters.sql.accepting import is_short
 from waypost.adapters.sql.accounts import SqlAccounts
 from waypost.adapters.sql.claiming import claim_due
 from waypost.adapters.sql.engine import Engine
@@ -43,7 +44,10 @@ class SqlOutbox:
         return await self._engine.transact(claim_due(demand, now))
 
     async def settle(self, settlement: Settlement, now: Instant) -> Settled:
-        answer: Settled = await self._engine.decide(Settle(settlement, now))
+        intent = Settle(settlement, now)
+        if is_short(intent) and (settled := await self._engine.accept(intent)) is not None:
+            return settled
+        answer: Settled = await self._engine.decide(intent)
         return answer
 
     async def hand_back(self, owner: WorkerId, holding: Sequence[MessageId], now: Instant) -> Sequence[MessageId]:

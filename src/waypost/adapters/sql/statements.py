@@ -7,16 +7,19 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import NamedTuple
 
-_MESSAGE = """id org_id sender channel recipient template subject payload dossier_id idempotency_key digest priority
-    scheduled_at expires_at ordered max_attempts queue_id created_at""".split()
-_DELIVERY = """message_id org_id sender priority max_attempts queue_id status generation fence first_fence tries due_at
-    owner open_at_claim parked provider_id error_code error_message sent_at delivered_at read_at updated_at
-    claimed_at""".split()
+_MESSAGE = (
+    "id org_id sender channel recipient template subject payload dossier_id idempotency_key digest priority scheduled_at "
+    "expires_at ordered max_attempts queue_id created_at"
+)
+_DELIVERY = (
+    "message_id org_id sender priority max_attempts queue_id status generation fence first_fence tries due_at owner "
+    "open_at_claim parked provider_id error_code error_message sent_at delivered_at read_at updated_at claimed_at"
+)
 
 COLUMNS = {
-    "{message}": ", ".join(f"m.{name}" for name in _MESSAGE),
-    "{delivery}": ", ".join(f"d.{name}" for name in _DELIVERY),
-    "{delivery of p}": ", ".join(f"p.{name}" for name in _DELIVERY),
+    "{message}": ", ".join(f"m.{name}" for name in _MESSAGE.split()),
+    "{delivery}": ", ".join(f"d.{name}" for name in _DELIVERY.split()),
+    "{delivery of p}": ", ".join(f"p.{name}" for name in _DELIVERY.split()),
 }
 """The column lists that rows.py reads by position, so that a statement cannot get their order wrong."""
 

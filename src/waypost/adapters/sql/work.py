@@ -1,7 +1,7 @@
 """One transaction in memory: what it has locked, what has been decided, what will be written.
 
-Intents change deliveries here, by the rules, and never say how a row is stored; `place` derives from the old and the new
-status in which of ready, later and the line of a queue a message must stand. So no intent can forget one of them.
+Intents change deliveries here, by the rules, and never say how a row is stored; `_place` derives from the old and the
+new status in which of ready, later and the line of a queue a message must stand. So no intent can forget one of them.
 """
 
 from __future__ import annotations
@@ -114,7 +114,9 @@ class Work:
             queue = self.queues[known.queue_id]
             queue.tail += 1
             queue.changed = True
-            place = "line_add", (queue.id, queue.tail, delivery.message_id, due_at, standing)
+            # What is due when it joins the line stays so: whoever promotes it may have a slower clock.
+            waits_until = due_at if due_at > now else 0
+            place = "line_add", (queue.id, queue.tail, delivery.message_id, waits_until, standing)
         elif due_at <= now:
             place = "ready_add", (delivery.message_id, known.sender, standing, now)
         else:

@@ -7,7 +7,6 @@ from waypost.adapters.sql.plan import Plan, Row, each
 from waypost.adapters.sql.work import Queue, Work
 from waypost.model.message import AttemptStatus, Status
 
-
 _WITH_PROVIDER = (Status.SENT, Status.DELIVERED)
 
 

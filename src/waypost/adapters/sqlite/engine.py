@@ -8,13 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+from waypost.adapters.sql.accepting import accept_together
 from waypost.adapters.sql.group_commit import GroupCommit, alone
-from waypost.adapters.sql.intents import Intent
+from waypost.adapters.sql.intents import Intent, Settle
 from waypost.adapters.sql.kernel import decide_together
 from waypost.adapters.sql.plan import Plan, Row
 from waypost.adapters.sqlite.store import FAILURES, Store
 from waypost.model.time import Instant
 from waypost.ports.failure import Unavailable
+from waypost.ports.outbox import Settled
 
 T = TypeVar("T")
 
@@ -30,12 +32,20 @@ class ThreadedEngine:
         self._writer.check()
         self._reader = Store(path)
         self._group: GroupCommit[Intent] = GroupCommit(self._run_batch)
+        self._accepts: GroupCommit[Settle] = GroupCommit(self._run_accepts)
 
     async def decide(self, intent: Intent) -> Any:
         return await self._group.do(intent)
 
+    async def accept(self, intent: Settle) -> Settled | None:
+        settled: Settled | None = await self._accepts.do(intent)
+        return settled
+
     async def _run_batch(self, intents: Sequence[Intent]) -> list[Any]:
         return await self._in_writer(lambda: self._writer.transact(decide_together(intents)))
+
+    async def _run_accepts(self, intents: Sequence[Settle]) -> list[Settled | None]:
+        return await self._in_writer(lambda: self._writer.transact(accept_together(intents)))
 
     async def transact(self, plan: Plan[T]) -> T:
         try:
@@ -56,6 +66,7 @@ class ThreadedEngine:
         await _in_thread(self._reading, self._reader.check)
 
     async def close(self) -> None:
+        await self._accepts.close()
         await self._group.close()
         await asyncio.get_running_loop().run_in_executor(None, self._shut)
 
@@ -83,13 +94,24 @@ class InlineEngine:
         self._store = store
         self._pause = pause
         self._group: GroupCommit[Intent] = GroupCommit(self._run_batch)
+        self._accepts: GroupCommit[Settle] = GroupCommit(self._run_accepts)
 
     async def decide(self, intent: Intent) -> Any:
         return await self._group.do(intent)
 
+    async def accept(self, intent: Settle) -> Settled | None:
+        settled: Settled | None = await self._accepts.do(intent)
+        return settled
+
     async def _run_batch(self, intents: Sequence[Intent]) -> list[Any]:
         await self._pause("before commit")
         answers = self._store.transact(decide_together(intents))
+        await self._pause("after commit")
+        return answers
+
+    async def _run_accepts(self, intents: Sequence[Settle]) -> list[Settled | None]:
+        await self._pause("before commit")
+        answers = self._store.transact(accept_together(intents))
         await self._pause("after commit")
         return answers
 
@@ -113,4 +135,5 @@ class InlineEngine:
         self._store.check()
 
     async def close(self) -> None:
+        await self._accepts.close()
         await self._group.close()

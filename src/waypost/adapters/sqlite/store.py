@@ -38,10 +38,7 @@ class Store:
         """`None` is a database in memory, for simulations."""
         self._texts = _statements()
         self._turn = FileTurn(path) if path else None
-        self._connection = apsw.Connection(str(path) if path else ":memory:", statementcachesize=256)
-        self._connection.set_busy_timeout(BUSY_MS)
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "temp_store = MEMORY"):
-            self._connection.execute(f"PRAGMA {pragma}")
+        self._connection = self._translated(lambda: _connected(str(path) if path else ":memory:"))
 
     def transact(self, plan: Plan[T]) -> T:
         """Run a plan in one transaction; whatever goes wrong, nothing of it remains."""
@@ -83,8 +80,8 @@ class Store:
             return action()
         except (apsw.BusyError, apsw.LockedError) as error:
             raise Conflict(str(error)) from error
-        except (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError) as error:
-            raise Unavailable(f"SQLite cannot write: {error}") from error
+        except (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.NotADBError) as error:
+            raise Unavailable(f"SQLite cannot use its file: {error}") from error
 
     def version(self) -> int:
         ((version,),) = self._connection.execute("PRAGMA user_version")
@@ -112,3 +109,11 @@ class Store:
         if self._turn:
             self._turn.close()
             self._turn = None
+
+
+def _connected(name: str) -> apsw.Connection:
+    connection = apsw.Connection(name, statementcachesize=256)
+    connection.set_busy_timeout(BUSY_MS)
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "temp_store = MEMORY"):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection

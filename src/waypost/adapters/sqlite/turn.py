@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class FileTurn:
-    """Two locks: to wait for `turn` one must hold `queue`, so whoever lets go of `turn` cannot take it again at once."""
+    """Two locks: to wait for `turn` one must hold `queue`, so whoever lets go of it cannot take it again at once."""
 
     def __init__(self, database: Path) -> None:
         self._queue = _opened(database.with_name(database.name + "-queue"))

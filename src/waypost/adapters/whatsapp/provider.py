@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -14,6 +15,8 @@ from waypost.ports.wire import Refused, Reply, Wire, WireError
 _KEPT = 4_000
 """Characters of an answer that are kept with the attempt."""
 
+_LONGEST_ID = 255
+
 
 class _MessageRef(msgspec.Struct):
     id: str
@@ -24,10 +27,12 @@ class _Success(msgspec.Struct):
 
 
 class _GraphError(msgspec.Struct):
+    """Only the code must be there: it alone decides, the rest is for the reader."""
+
     code: int
-    message: str = ""
-    error_subcode: int | None = None
-    fbtrace_id: str | None = None
+    message: Any = ""
+    error_subcode: Any = None
+    fbtrace_id: Any = None
     error_data: Any = None
 
 
@@ -37,6 +42,7 @@ class _Failure(msgspec.Struct):
 
 _success = msgspec.json.Decoder(_Success)
 _failure = msgspec.json.Decoder(_Failure)
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class CloudApi:
@@ -60,27 +66,38 @@ def understood(reply: Reply, token: str) -> Outcome:
     """A body of the Graph API is an answer, whatever its HTTP status; anything else tells nothing."""
     text = cleaned(reply.body.decode("utf-8", "replace"), token)
     if reply.status == 200:
-        try:
-            return Accepted(Wamid(_success.decode(reply.body).messages[0].id), text)
-        except (msgspec.MsgspecError, UnicodeDecodeError, IndexError):
-            return Unsure("HTTP 200 without a message id", text)
+        wamid = _wamid(reply.body)
+        return Accepted(wamid, text) if wamid else Unsure("HTTP 200 without a message id", text)
     try:
         error = _failure.decode(reply.body).error
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except _UNREADABLE:
         return Unsure(f"HTTP {reply.status} without an error of the Graph API", text)
     return Rejected(
         code=str(error.code),
-        message=cleaned(error.message, token) or f"error {error.code}",
+        message=cleaned(str(error.message or ""), token) or f"error {error.code}",
+        subcode=error.error_subcode if isinstance(error.error_subcode, int) else None,
         details=_details(error, token),
-        trace=error.fbtrace_id,
+        trace=None if error.fbtrace_id is None else cleaned(str(error.fbtrace_id), token),
         retry_after=_seconds(reply.headers.get("retry-after")),
         response=text,
     )
 
 
+def _wamid(body: bytes) -> Wamid | None:
+    """The id that the provider gave, if it is one that can be kept and found again."""
+    try:
+        given = _success.decode(body).messages[0].id
+    except (*_UNREADABLE, IndexError):
+        return None
+    return Wamid(given) if 0 < len(given) <= _LONGEST_ID and given.isprintable() else None
+
+
 def cleaned(text: str, token: str) -> str:
-    """What may be stored and shown: never the token, never endless."""
-    return text.replace(token, "[token]")[:_KEPT] if token else text[:_KEPT]
+    """What may be stored and shown: never the token, never endless, nothing that a database cannot hold."""
+    readable = text.replace("\0", "\ufffd")
+    for secret in {token, token.replace("/", "\\/")} - {""}:  # JSON may escape a slash
+        readable = readable.replace(secret, "[token]")
+    return readable[:_KEPT]
 
 
 def _details(error: _GraphError, token: str) -> str | None:
@@ -92,6 +109,7 @@ def _details(error: _GraphError, token: str) -> str | None:
 
 def _seconds(value: str | None) -> float | None:
     try:
-        return max(0.0, float(value)) if value else None
+        told = float(value) if value else math.nan
     except ValueError:
         return None
+    return max(0.0, told) if math.isfinite(told) else None

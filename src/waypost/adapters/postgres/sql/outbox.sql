@@ -115,6 +115,22 @@ FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6
     AS u (message_id, status, provider_id, sent_at, delivered_at, read_at, updated_at)
 WHERE d.message_id = u.message_id
 
+-- name: delivery_accept (set-wise)
+-- Compare and set: only while the try that was accepted is still the one under way.
+UPDATE delivery d SET status = u.status, provider_id = u.provider_id, sent_at = u.sent_at,
+    delivered_at = u.delivered_at, read_at = u.read_at, updated_at = u.updated_at,
+    due_at = NULL, owner = NULL, parked = FALSE, error_code = NULL, error_message = NULL
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
+    AS u (message_id, status, provider_id, sent_at, delivered_at, read_at, updated_at, fence)
+WHERE d.message_id = u.message_id AND d.fence = u.fence AND d.status = 'SENDING' RETURNING d.message_id
+
+-- name: wamid_claim (set-wise)
+-- Returns only what nobody has spoken of before; whoever comes second waits here until the first has committed.
+INSERT INTO wamid (number, wamid, message_id, fence)
+SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS u (number, wamid, message_id, fence)
+ORDER BY number, wamid
+ON CONFLICT (number, wamid) DO NOTHING RETURNING number, wamid
+
 -- name: delivery_sending (set-wise)
 UPDATE delivery d SET status = 'SENDING', fence = u.fence, tries = u.tries, owner = u.owner,
     open_at_claim = u.open_at_claim, claimed_at = u.claimed_at, updated_at = u.claimed_at, due_at = NULL, parked = FALSE

@@ -74,6 +74,17 @@ UPDATE delivery SET status = $2, provider_id = $3, sent_at = $4, delivered_at = 
     due_at = NULL, owner = NULL, parked = FALSE, error_code = NULL, error_message = NULL
 WHERE message_id = $1
 
+-- name: delivery_accept
+-- Compare and set: only while the try that was accepted is still the one under way.
+UPDATE delivery SET status = $2, provider_id = $3, sent_at = $4, delivered_at = $5, read_at = $6, updated_at = $7,
+    due_at = NULL, owner = NULL, parked = FALSE, error_code = NULL, error_message = NULL
+WHERE message_id = $1 AND fence = $8 AND status = 'SENDING' RETURNING message_id
+
+-- name: wamid_claim
+-- Returns only what nobody has spoken of before; whoever comes second waits here until the first has committed.
+INSERT INTO wamid (number, wamid, message_id, fence) VALUES ($1, $2, $3, $4)
+ON CONFLICT (number, wamid) DO NOTHING RETURNING number, wamid
+
 -- name: delivery_sending
 UPDATE delivery SET status = 'SENDING', fence = $2, tries = $3, owner = $4, open_at_claim = $5, claimed_at = $6,
     updated_at = $6, due_at = NULL, parked = FALSE

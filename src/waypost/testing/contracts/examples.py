@@ -1,0 +1,212 @@
+"""Small builders for contract tests: a call names what the test is about, everything else has a default."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+from waypost.model.account import Number, Org
+from waypost.model.ids import MessageId, NumberId, OrgId, Wamid, WorkerId
+from waypost.model.message import Attempt, Channel, Claimed, Delivery, Draft, Message, Status
+from waypost.model.report import Echo, JournalItem, Post, ReportKind, StatusReport
+from waypost.model.time import Instant, Span, days, minutes, seconds
+from waypost.ports.journal import Taken
+from waypost.ports.ledger import Ledger
+from waypost.ports.messages import Life
+from waypost.ports.outbox import Created, Demand, Patience, Settled, Settlement
+from waypost.rules.delivery import Accept, GiveUp, StayUnsure, TryAgain, Unsettled, Verdict
+
+Ledgers: TypeAlias = tuple[Ledger, Ledger]
+"""Two processes' views of one database."""
+
+PassTime: TypeAlias = Callable[[Span], Awaitable[None]]
+"""Lets the Ledger's own clock move on, or back."""
+
+T0 = Instant(1_760_000_000_000_000)
+ORG = OrgId("acme")
+OTHER_ORG = OrgId("globex")
+NUMBER = NumberId("100000000000001")
+OTHER_NUMBER = NumberId("200000000000002")
+CUSTOMER = "+4915100000001"
+OTHER_CUSTOMER = "+4915100000002"
+W1 = WorkerId("worker-1")
+W2 = WorkerId("worker-2")
+UNKNOWN = MessageId(987_654_321)
+GAP = days(1)
+"""A door that is never too long between two ticks of these tests."""
+
+PATIENCE = Patience(limit=minutes(10), slack=seconds(5), policy=Unsettled.REQUEUE)
+PARKING = Patience(limit=minutes(10), slack=seconds(5), policy=Unsettled.PARK)
+
+_counter = itertools.count(1)
+
+
+def later(span: Span) -> Instant:
+    return Instant(T0 + span)
+
+
+def fresh(word: str) -> str:
+    """A word that no other test uses."""
+    return f"{word}-{next(_counter)}"
+
+
+def a_wamid() -> Wamid:
+    return Wamid(fresh("wamid"))
+
+
+def a_customer() -> str:
+    return f"+49152{next(_counter):07d}"
+
+
+def a_draft(*, key: str | None = None, content: str = "hello", **fields: Any) -> Draft:
+    """`content` stands for everything that makes two requests the same."""
+    standard: dict[str, Any] = {
+        "org_id": ORG,
+        "sender": NUMBER,
+        "channel": Channel.WHATSAPP,
+        "recipient": CUSTOMER,
+        "template": None,
+        "subject": None,
+        "payload": f'{{"text":"{content}"}}',
+        "dossier_id": None,
+        "priority": 5,
+        "scheduled_at": None,
+        "expires_at": None,
+        "ordered": False,
+        "max_attempts": 5,
+    }
+    return Draft(
+        idempotency_key=key or fresh("key"), digest=hashlib.sha256(content.encode()).digest(), **(standard | fields)
+    )
+
+
+def a_report(
+    kind: ReportKind | str, wamid: Wamid, *, echo: Claimed | Echo | None = None, at: Instant = T0, **fields: Any
+) -> StatusReport:
+    """`echo` may be the claim itself: the provider gives back what was sent with it."""
+    if isinstance(echo, Claimed):
+        echo = Echo(echo.id, echo.fence)
+    standard: dict[str, Any] = {
+        "org_id": ORG,
+        "number": NUMBER,
+        "participant": "",
+        "recipient": CUSTOMER,
+        "error_code": None,
+        "error_message": None,
+        "body": f'{{"status":"{kind}"}}',
+    }
+    return StatusReport(wamid=wamid, kind=ReportKind(kind), at=at, echo=echo, **(standard | fields))
+
+
+def an_item(*, kind: str = "text", key: str | None = None, **fields: Any) -> JournalItem:
+    standard: dict[str, Any] = {"org_id": ORG, "number": NUMBER, "body": "{}"}
+    return JournalItem(kind=kind, key=key or fresh("inbound"), **(standard | fields))
+
+
+def a_number(number: NumberId = NUMBER, org: OrgId = ORG, **fields: Any) -> Number:
+    standard: dict[str, Any] = {
+        "waba_id": "300000000000003",
+        "sealed_token": b"\x01token",
+        "sealed_app_secret": b"\x01secret",
+        "sealed_verify_token": b"\x01verify",
+        "graph_url": None,
+        "error_catalogue": "meta",
+        "enabled": True,
+        "created_at": T0,
+        "updated_at": T0,
+    }
+    return Number(id=number, org_id=org, **(standard | fields))
+
+
+def an_org(name: OrgId = ORG, at: Instant = T0) -> Org:
+    return Org(name, at)
+
+
+def try_again(at: Instant, *, code: str = "131000", counts: bool = True) -> TryAgain:
+    return TryAgain(at, code, "something went wrong", '{"error":{}}', counts)
+
+
+def give_up(code: str = "131026") -> GiveUp:
+    return GiveUp(code, "message undeliverable", '{"error":{}}')
+
+
+def unsure() -> StayUnsure:
+    return StayUnsure("no answer within 10 s", None)
+
+
+async def submit(ledger: Ledger, *, now: Instant = T0, **draft: Any) -> Message:
+    answer = await ledger.outbox.submit(a_draft(**draft), now)
+    assert isinstance(answer, Created), answer
+    return answer.message
+
+
+async def claim(ledger: Ledger, *, slots: int = 100, owner: WorkerId = W1, now: Instant = T0) -> list[Claimed]:
+    return list(await ledger.outbox.claim(Demand(owner=owner, slots=slots), now))
+
+
+async def claim_one(ledger: Ledger, *, owner: WorkerId = W1, now: Instant = T0) -> Claimed:
+    """The only message that is due."""
+    (claimed,) = await claim(ledger, owner=owner, now=now)
+    return claimed
+
+
+async def settle(ledger: Ledger, claimed: Claimed, verdict: Verdict, now: Instant = T0) -> Settled:
+    return await ledger.outbox.settle(Settlement(message=claimed, verdict=verdict), now)
+
+
+async def accept(ledger: Ledger, claimed: Claimed, wamid: Wamid | None = None, now: Instant = T0) -> Settled:
+    return await settle(ledger, claimed, Accept(wamid or a_wamid(), '{"messages":[]}'), now)
+
+
+async def take(ledger: Ledger, *reports: StatusReport, now: Instant = T0) -> Taken:
+    return await ledger.journal.take(Post(list(reports), []), now)
+
+
+async def delivery(ledger: Ledger, message: MessageId) -> Delivery:
+    found = await ledger.lookup.delivery(message)
+    assert found is not None
+    return found
+
+
+async def status(ledger: Ledger, message: MessageId) -> Status:
+    return (await delivery(ledger, message)).status
+
+
+async def life(ledger: Ledger, message: MessageId, org: OrgId = ORG) -> Life:
+    found = await ledger.messages.life(org, message)
+    assert found is not None
+    return found
+
+
+async def attempts(ledger: Ledger, message: MessageId) -> list[Attempt]:
+    return list((await life(ledger, message)).attempts)
+
+
+async def event_kinds(ledger: Ledger, message: MessageId) -> list[str]:
+    return [event.kind for event in (await life(ledger, message)).events]
+
+
+async def open_door(ledger: Ledger, pass_time: PassTime, span: Span) -> None:
+    """Webhooks could reach us for this long."""
+    await ledger.door.tick(GAP)
+    await pass_time(span)
+    await ledger.door.tick(GAP)
+
+
+async def requeue_stale(ledger: Ledger, pass_time: PassTime, now: Instant = T0) -> list[MessageId]:
+    """Let every try that is under way go stale and queue it again."""
+    await open_door(ledger, pass_time, minutes(11))
+    return list((await ledger.outbox.sweep(PATIENCE, 100, now)).requeued)
+
+
+async def drain(ledger: Ledger, now: Instant = T0) -> list[MessageId]:
+    """Send whatever is due, until nothing is, in the order in which it became claimable."""
+    sent: list[MessageId] = []
+    while claimed := await claim(ledger, now=now):
+        for each in claimed:
+            await accept(ledger, each, now=now)
+            sent.append(each.id)
+    return sent
+

@@ -1,0 +1,106 @@
+"""The contract of hints: whoever listens is woken, whoever comes too late only loses time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeAlias
+
+from waypost.model.time import Span, seconds
+from waypost.ports.hints import OUTBOX, Hints, about_message
+
+SOON: Span = seconds(10)
+"""Far longer than a hint takes, so that only a hint ends the wait."""
+NOW: Span = Span(0)
+
+TwoHints: TypeAlias = tuple[Hints, Hints]
+"""Of two processes on one machine."""
+
+
+class HintsContract:
+    async def test_a_hint_wakes_whoever_waits(self, hints: Hints) -> None:
+        with hints.listen(OUTBOX) as ear:
+            waiting = asyncio.ensure_future(ear.wait(SOON))
+            await asyncio.sleep(0)  # it waits now
+            hints.give([OUTBOX])
+            assert await waiting
+
+    async def test_a_hint_between_listening_and_waiting_is_not_missed(self, hints: Hints) -> None:
+        with hints.listen(OUTBOX) as ear:
+            hints.give([OUTBOX])
+            assert await ear.wait(NOW)
+
+    async def test_without_a_hint_the_wait_ends_in_time(self, hints: Hints) -> None:
+        with hints.listen(OUTBOX) as ear:
+            assert not await ear.wait(seconds(0.01))
+
+    async def test_hints_are_coalesced(self, hints: Hints) -> None:
+        with hints.listen(OUTBOX) as ear:
+            for _ in range(5):
+                hints.give([OUTBOX])
+            assert await ear.wait(NOW)
+            assert not await ear.wait(NOW)
+
+    async def test_a_hint_before_listening_is_not_heard(self, hints: Hints) -> None:
+        hints.give([OUTBOX])
+        with hints.listen(OUTBOX) as ear:
+            assert not await ear.wait(NOW)
+
+    async def test_only_those_who_listen_to_the_topic_are_woken(self, hints: Hints) -> None:
+        with hints.listen(about_message(1)) as one, hints.listen(about_message(2)) as two:
+            hints.give([about_message(1)])
+            assert await one.wait(NOW)
+            assert not await two.wait(NOW)
+
+    async def test_everyone_who_listens_is_woken(self, hints: Hints) -> None:
+        with hints.listen(OUTBOX) as one, hints.listen(OUTBOX) as two:
+            hints.give([about_message(1), OUTBOX])
+            assert await one.wait(NOW)
+            assert await two.wait(NOW)
+
+    async def test_whoever_stops_listening_leaves_the_others_alone(self, hints: Hints) -> None:
+        with hints.listen(OUTBOX) as staying:
+            with hints.listen(OUTBOX):
+                pass
+            hints.give([OUTBOX])
+            assert await staying.wait(NOW)
+
+    async def test_giving_nothing_wakes_nobody(self, hints: Hints) -> None:
+        with hints.listen(OUTBOX) as ear:
+            hints.give([])
+            assert not await ear.wait(NOW)
+
+
+class NeighbourContract:
+    """For hints that reach the other processes of the machine."""
+
+    async def test_a_hint_wakes_the_other_process(self, two_hints: TwoHints) -> None:
+        here, there = two_hints
+        with there.listen(OUTBOX) as ear:
+            here.give([OUTBOX])
+            assert await ear.wait(SOON)
+
+    async def test_every_topic_of_a_long_list_arrives(self, two_hints: TwoHints) -> None:
+        here, there = two_hints
+        topics = [about_message(n) for n in range(20_000)]
+        with there.listen(topics[0]) as first, there.listen(topics[-1]) as last:
+            here.give(topics)
+            assert await first.wait(SOON)
+            assert await last.wait(SOON)
+
+    async def test_a_hint_comes_back_to_nobody(self, two_hints: TwoHints) -> None:
+        here, there = two_hints
+        with here.listen(OUTBOX) as own, there.listen(OUTBOX) as ear:
+            here.give([OUTBOX])
+            assert await ear.wait(SOON)
+            assert await own.wait(NOW)
+            there.give(["answer"])
+            with here.listen("answer") as answer:
+                assert await answer.wait(SOON)
+            assert not await own.wait(NOW)
+
+    async def test_a_process_that_hung_up_is_not_missed(self, two_hints: TwoHints) -> None:
+        here, there = two_hints
+        there.close()
+        with here.listen(OUTBOX) as own:
+            here.give([OUTBOX])
+            assert await own.wait(SOON)

@@ -1,0 +1,322 @@
+"""The contract of a wire: one request out, and never a doubt about which of four ways it ended.
+
+The other side is a tiny server in the test's own loop that does on each connection exactly what the test says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+import pytest
+
+from waypost.ports.wire import Cut, Refused, Reply, TimedOut, Wire
+
+ENOUGH = 10.0
+"""Seconds; nothing here takes as long."""
+SHORT = 0.25
+
+Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Behaviour: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+class Other:
+    """The other side: its address, and every request that reached it."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}/v23.0/1/messages"
+        self.requests: list[bytes] = []
+        self.hung_up = asyncio.Event()
+
+
+async def read_request(reader: asyncio.StreamReader) -> bytes:
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = next((int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), 0)
+    return head + await reader.readexactly(length)
+
+
+@asynccontextmanager
+async def other_side(*answers: bytes | None, then: str = "keep") -> AsyncIterator[Other]:
+    """Answer one request after the other with these bytes; `then` close, reset or keep each connection.
+
+    None is no answer at all. What the server still waits for at the end is dropped.
+    """
+    left = list(answers)
+    connections: set[asyncio.Task[None]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while left:
+                other.requests.append(await read_request(reader))
+                answer = left.pop(0)
+                if answer is not None:
+                    writer.write(answer)
+                    await writer.drain()
+                if then != "keep":
+                    break
+            else:
+                await reader.read()
+            end(writer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            other.hung_up.set()
+        finally:
+            writer.close()
+
+    def end(writer: asyncio.StreamWriter) -> None:
+        if then == "reset":
+            linger = struct.pack("ii", 1, 0)
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        other.hung_up.set()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(serve(reader, writer))
+        connections.add(task)
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    other = Other(server.sockets[0].getsockname()[1])
+    try:
+        yield other
+    finally:
+        server.close()
+        for task in connections:
+            task.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
+
+
+def answer(status: int = 200, body: bytes = b"{}", *headers: bytes) -> bytes:
+    lines = [b"HTTP/1.1 %d Whatever" % status, b"Content-Length: %d" % len(body), *headers]
+    return b"\r\n".join([*lines, b"", body])
+
+
+async def post(wire: Wire, url: str, timeout: float = ENOUGH, body: bytes = b'{"to":"+49"}') -> Reply:
+    return await wire.request("POST", url, headers={"Content-Type": "application/json"}, body=body, timeout=timeout)
+
+
+def closed_port() -> int:
+    """A port of this machine where nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class ReplyContract:
+    async def test_a_reply_comes_back_whole(self, wire: Wire) -> None:
+        said = answer(200, b'{"messages":[{"id":"wamid.A"}]}', b"Content-Type: application/json", b"X-FB-Trace: T")
+        async with other_side(said) as other:
+            reply = await post(wire, other.url)
+        assert (reply.status, json.loads(reply.body)) == (200, {"messages": [{"id": "wamid.A"}]})
+        assert reply.headers["x-fb-trace"] == "T"
+        assert all(name == name.lower() for name in reply.headers)
+
+    @pytest.mark.parametrize("status", [200, 201, 400, 401, 403, 404, 429, 500, 502, 503, 504])
+    async def test_every_status_is_a_reply(self, status: int, wire: Wire) -> None:
+        async with other_side(answer(status, b"body", b"Retry-After: 7")) as other:
+            reply = await post(wire, other.url)
+        assert (reply.status, reply.body, reply.headers["retry-after"]) == (status, b"body", "7")
+        assert len(other.requests) == 1
+
+    async def test_a_redirect_is_a_reply_and_not_followed(self, wire: Wire) -> None:
+        async with other_side(answer()) as elsewhere:
+            async with other_side(answer(307, b"", b"Location: " + elsewhere.url.encode())) as other:
+                assert (await post(wire, other.url)).status == 307
+            assert elsewhere.requests == []
+
+    async def test_what_is_sent_is_what_was_asked_for(self, wire: Wire) -> None:
+        async with other_side(answer()) as other:
+            headers = {"Authorization": "Bearer token", "Content-Type": "application/json"}
+            await wire.request("POST", other.url, headers=headers, body=b'{"a":1}', timeout=ENOUGH)
+        head, _, body = other.requests[0].partition(b"\r\n\r\n")
+        assert head.startswith(b"POST /v23.0/1/messages HTTP/1.1\r\n")
+        assert b"authorization: bearer token" in head.lower()
+        assert b"content-type: application/json" in head.lower()
+        assert body == b'{"a":1}'
+
+    async def test_a_reply_in_pieces_is_put_together(self, wire: Wire) -> None:
+        said = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n3\r\nabc\r\n0\r\n\r\n"
+        async with other_side(said) as other:
+            assert (await post(wire, other.url)).body == b"{}abc"
+
+    async def test_a_large_reply_is_read_to_its_end(self, wire: Wire) -> None:
+        body = b"x" * 3_000_000
+        async with other_side(answer(200, body)) as other:
+            assert (await post(wire, other.url)).body == body
+
+    async def test_many_requests_at_once_get_each_their_own_reply(self, wire: Wire) -> None:
+        async def one(n: int) -> bytes:
+            async with other_side(answer(200, b"%d" % n)) as other:
+                return (await post(wire, other.url)).body
+
+        assert await asyncio.gather(*map(one, range(30))) == [b"%d" % n for n in range(30)]
+
+    async def test_a_second_request_may_use_the_same_connection(self, wire: Wire) -> None:
+        async with other_side(answer(200, b"one"), answer(200, b"two")) as other:
+            assert [(await post(wire, other.url)).body for _ in range(2)] == [b"one", b"two"]
+        assert len(other.requests) == 2
+
+
+class RefusedContract:
+    async def test_a_closed_port_refuses(self, wire: Wire) -> None:
+        with pytest.raises(Refused):
+            await post(wire, f"http://127.0.0.1:{closed_port()}/")
+
+    async def test_a_name_that_does_not_exist_refuses(self, wire: Wire) -> None:
+        with pytest.raises(Refused):
+            await post(wire, "http://nobody.invalid/")
+
+    async def test_a_side_that_speaks_no_tls_refuses(self, wire: Wire) -> None:
+        """The request is only sent once the handshake is done."""
+
+        async def speak_plainly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(100)
+            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            writer.close()
+
+        server = await asyncio.start_server(speak_plainly, "127.0.0.1", 0)
+        async with server:
+            with pytest.raises(Refused):
+                await post(wire, f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
+
+
+class TimedOutContract:
+    async def test_no_answer_in_time_is_timed_out(self, wire: Wire) -> None:
+        async with other_side(None) as other:
+            with pytest.raises(TimedOut):
+                await post(wire, other.url, SHORT)
+        assert len(other.requests) == 1
+
+    async def test_an_answer_that_never_ends_is_timed_out(self, wire: Wire) -> None:
+        async with other_side(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{") as other:
+            with pytest.raises(TimedOut):
+                await post(wire, other.url, SHORT)
+
+    async def test_a_head_that_never_ends_is_timed_out(self, wire: Wire) -> None:
+        async with other_side(b"HTTP/1.1 200 OK\r\nContent-") as other:
+            with pytest.raises(TimedOut):
+                await post(wire, other.url, SHORT)
+
+    async def test_a_connection_that_nobody_takes_is_timed_out(self, wire: Wire) -> None:
+        """The backlog is full, so the handshake of TCP itself is never answered."""
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen(0)
+            address = listener.getsockname()
+            fillers = [socket.socket() for _ in range(4)]
+            for filler in fillers:
+                filler.setblocking(False)
+                filler.connect_ex(address)
+            with pytest.raises(TimedOut):
+                await post(wire, f"http://127.0.0.1:{address[1]}/", SHORT)
+            for filler in fillers:
+                filler.close()
+
+    async def test_the_limit_covers_the_whole_call(self, wire: Wire) -> None:
+        """A trickle that is never silent for long does not stretch it."""
+
+        async def trickle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await read_request(reader)
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+            try:
+                while True:
+                    writer.write(b"x")
+                    await writer.drain()
+                    await asyncio.sleep(0.02)
+            except ConnectionError:
+                writer.close()
+
+        server = await asyncio.start_server(trickle, "127.0.0.1", 0)
+        async with server:
+            with pytest.raises(TimedOut):
+                async with asyncio.timeout(ENOUGH):
+                    await post(wire, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", SHORT)
+
+    async def test_a_slow_answer_within_the_limit_is_a_reply(self, wire: Wire) -> None:
+        async def slowly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await read_request(reader)
+            for byte in answer(200, b"slow"):
+                writer.write(bytes([byte]))
+                await writer.drain()
+                await asyncio.sleep(0)
+            writer.close()
+
+        server = await asyncio.start_server(slowly, "127.0.0.1", 0)
+        async with server:
+            reply = await post(wire, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
+        assert reply.body == b"slow"
+
+
+class CutContract:
+    """The request may have left: never Refused, and never sent a second time."""
+
+    @pytest.mark.parametrize("then", ["close", "reset"])
+    @pytest.mark.parametrize(
+        "said",
+        [
+            None,
+            b"HTTP/1.1 2",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{half",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe",
+        ],
+        ids=["no answer", "within the status", "within the head", "before the body", "within the body", "within a chunk"],
+    )
+    async def test_a_connection_that_breaks_is_cut(self, said: bytes | None, then: str, wire: Wire) -> None:
+        async with other_side(said, None, None, then=then) as other:
+            with pytest.raises(Cut):
+                await post(wire, other.url)
+        assert len(other.requests) == 1
+
+    async def test_nonsense_for_an_answer_is_cut(self, wire: Wire) -> None:
+        async with other_side(b"SSH-2.0-OpenSSH_9.2\r\n", None, then="close") as other:
+            with pytest.raises(Cut):
+                await post(wire, other.url)
+        assert len(other.requests) == 1
+
+    async def test_a_connection_taken_and_dropped_unread_is_cut(self, wire: Wire) -> None:
+        taken = 0
+
+        async def drop(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            nonlocal taken
+            taken += 1
+            writer.close()
+
+        server = await asyncio.start_server(drop, "127.0.0.1", 0)
+        async with server:
+            with pytest.raises(Cut):
+                await post(wire, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
+        assert taken == 1
+
+    async def test_a_request_on_a_used_connection_is_not_sent_twice(self, wire: Wire) -> None:
+        async with other_side(answer(200, b"one"), None, answer(200, b"never asked for")) as other:
+            assert (await post(wire, other.url)).body == b"one"
+            asking = asyncio.ensure_future(post(wire, other.url, SHORT))
+            with pytest.raises((Cut, TimedOut)):
+                await asking
+        assert len(other.requests) == 2
+
+    async def test_a_used_connection_that_breaks_in_the_middle_is_cut(self, wire: Wire) -> None:
+        seen: list[bytes] = []
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            seen.append(await read_request(reader))
+            writer.write(answer(200, b"one"))
+            seen.append(await read_request(reader))
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        async with server:
+            assert (await post(wire, url)).body == b"one"
+            with pytest.raises(Cut):
+                await post(wire, url)
+        assert len(seen) == 2
+
+
+class WireContract(ReplyContract, RefusedContract, TimedOutContract, CutContract):
+    pass

@@ -1,0 +1,70 @@
+"""The contracts of hints and vault on what this machine gives."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from waypost.adapters.local.hints import NeighbourPost, ProcessHints
+from waypost.adapters.local.vault import AesVault
+from waypost.ports.hints import OUTBOX
+from waypost.testing.contracts.hints import HintsContract, NeighbourContract, TwoHints
+from waypost.testing.contracts.vault import VaultContract
+
+
+class TestProcessHints(HintsContract):
+    @pytest.fixture
+    def hints(self) -> ProcessHints:
+        return ProcessHints()
+
+
+def neighbour(folder: Path, name: str) -> ProcessHints:
+    letters = NeighbourPost(folder, name)
+    hints = ProcessHints(letters.post, letters.close)
+    letters.open(hints.hear)
+    return hints
+
+
+@pytest.mark.may_block("it looks into a folder of sockets, which takes microseconds")
+class TestNeighbourHints(HintsContract, NeighbourContract):
+    @pytest.fixture
+    async def two_hints(self, tmp_path: Path) -> AsyncIterator[TwoHints]:
+        here, there = (neighbour(tmp_path / "hints", name) for name in ("here", "there"))
+        yield here, there
+        here.close()
+        there.close()
+
+    @pytest.fixture
+    def hints(self, two_hints: TwoHints) -> ProcessHints:
+        return two_hints[0]  # type: ignore[return-value]  # made above
+
+    async def test_nothing_is_left_in_the_folder(self, two_hints: TwoHints, tmp_path: Path) -> None:
+        for hints in two_hints:
+            hints.close()
+        assert list((tmp_path / "hints").iterdir()) == []
+
+    async def test_the_socket_of_a_process_that_died_is_cleared_away(self, two_hints: TwoHints, tmp_path: Path) -> None:
+        dead = NeighbourPost(tmp_path / "hints", "dead")
+        dead.open(lambda topics: None)
+        dead._socket.close()
+        here, there = two_hints
+        with there.listen(OUTBOX) as ear:
+            here.give([OUTBOX])
+            assert await ear.wait(10_000_000)  # type: ignore[arg-type]  # ten seconds
+        assert sorted(path.stem for path in (tmp_path / "hints").iterdir()) == ["here", "there"]
+
+
+class TestAesVault(VaultContract):
+    @pytest.fixture
+    def vault(self) -> AesVault:
+        return AesVault("correct horse battery staple")
+
+    @pytest.fixture
+    def other_vault(self) -> AesVault:
+        return AesVault("correct horse battery stapler")
+
+    def test_the_same_key_opens_after_a_restart(self, vault: AesVault) -> None:
+        sealed = vault.seal("secret", "purpose")
+        assert AesVault("correct horse battery staple").open(sealed, "purpose") == "secret"

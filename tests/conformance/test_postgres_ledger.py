@@ -1,0 +1,101 @@
+"""The Ledger's contracts on a real PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import asyncpg
+import pytest
+
+from waypost.adapters.postgres.engine import PostgresEngine
+from waypost.adapters.postgres.schema import migrate
+from waypost.adapters.sql.ledger import SqlLedger
+from waypost.model.time import Span
+from waypost.testing.contracts.accounts import AccountsContract
+from waypost.testing.contracts.door import DoorContract, LookupContract
+from waypost.testing.contracts.examples import Ledgers, PassTime
+from waypost.testing.contracts.journal import JournalContract
+from waypost.testing.contracts.ledger import LedgerContract
+from waypost.testing.contracts.messages import MessagesContract
+from waypost.testing.contracts.outbox import OutboxContract
+from waypost.testing.services import Postgres
+
+
+TABLES = "ready later queue_line queue attempt wamid report event journal delivery message number person api_key org"
+EMPTY = "; ".join(f"DELETE FROM {table}" for table in TABLES.split()) + "; UPDATE door SET open_total = 0, ticked_at = 0"
+
+
+@pytest.fixture(scope="module")
+def url(postgres: Postgres) -> Iterator[str]:
+    url = postgres.create_database()
+    asyncio.run(migrate(url))
+    yield url
+    postgres.drop_database(url)
+
+
+@pytest.fixture(scope="module")
+async def connection(url: str) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
+    """The test's own way into the database, past the Ledger."""
+    connection = await asyncpg.connect(url)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture(scope="module")
+async def running(url: str) -> AsyncIterator[Ledgers]:
+    """Two processes' Ledgers, which run for as long as the tests do."""
+    first, second = [SqlLedger(await PostgresEngine.open(url)) for _ in range(2)]
+    yield first, second
+    await first.close()
+    await second.close()
+
+
+@pytest.fixture
+async def ledgers(running: Ledgers, connection: asyncpg.Connection[asyncpg.Record]) -> Ledgers:
+    await connection.execute(EMPTY)
+    return running
+
+
+@pytest.fixture
+def ledger(ledgers: Ledgers) -> SqlLedger:
+    return ledgers[0]  # type: ignore[return-value]  # made above
+
+
+@pytest.fixture
+def pass_time(connection: asyncpg.Connection[asyncpg.Record]) -> PassTime:
+    """PostgreSQL's own clock cannot be set, but the last tick can be put back."""
+
+    async def put_back(span: Span) -> None:
+        await connection.execute("UPDATE door SET ticked_at = ticked_at - $1", span)
+
+    return put_back
+
+
+class TestPostgresLedger(LedgerContract):
+    @pytest.fixture
+    async def ledgers(self, url: str, connection: asyncpg.Connection[asyncpg.Record]) -> AsyncIterator[Ledgers]:
+        """Its own two, since it closes them."""
+        await connection.execute(EMPTY)
+        first, second = [SqlLedger(await PostgresEngine.open(url)) for _ in range(2)]
+        yield first, second
+        await first.close()
+        await second.close()
+
+
+class TestPostgresOutbox(OutboxContract): ...
+
+
+class TestPostgresDoor(DoorContract): ...
+
+
+class TestPostgresLookup(LookupContract): ...
+
+
+class TestPostgresJournal(JournalContract): ...
+
+
+class TestPostgresMessages(MessagesContract): ...
+
+
+class TestPostgresAccounts(AccountsContract): ...
