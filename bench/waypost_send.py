@@ -60,7 +60,7 @@ async def opened(url: str, to: Provider, slots: int, batch: int) -> AsyncIterato
     """A world on a migrated Ledger, with one number whose provider is `to`."""
     settings = Settings(
         env="local",
-        secret_key="bench",
+        secret_key="bench",  # noqa: S106  # seals made-up secrets only
         database_url=url,
         outbound_worker_slots=slots,
         outbound_worker_batch_size=batch,

@@ -44,11 +44,19 @@ def serve(application: Application) -> None:
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def measure(name: str, module: str, arguments: list[str], count: int, kind: str = "status") -> WebhookResult:
-    """Run `module` with `--serve` in a process of its own and `count` webhooks of `kind` against it."""
+def measure(
+    name: str,
+    module: str,
+    arguments: list[str],
+    count: int,
+    kind: str = "status",
+    path: str = "/webhook",
+    bodies: Path | None = None,
+) -> WebhookResult:
+    """Run `module` with `--serve` in a process of its own and `count` webhooks against it, of `kind` or from a file."""
     with _running([sys.executable, "-m", module, "--serve", *arguments]) as (pid, port):
         before = _cpu(pid)
-        result = load.run(f"http://127.0.0.1:{port}/webhook", count, kind=kind)
+        result = load.run(f"http://127.0.0.1:{port}{path}", count, kind=kind, bodies=bodies)
         return WebhookResult(name, result, count, _cpu(pid) - before)
 
 

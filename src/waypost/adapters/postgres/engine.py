@@ -12,12 +12,14 @@ import asyncpg
 from waypost.adapters.postgres.schema import PACKAGE, check_version
 from waypost.adapters.sql.accepting import accept_together
 from waypost.adapters.sql.group_commit import Conflict, GroupCommit, alone
-from waypost.adapters.sql.intents import Intent, Settle
+from waypost.adapters.sql.intents import Intent, Settle, Take
 from waypost.adapters.sql.kernel import decide_together
 from waypost.adapters.sql.plan import Each, Plan, Row, Step
+from waypost.adapters.sql.reporting import report_together
 from waypost.adapters.sql.statements import Statement, dialect
 from waypost.model.time import Instant
 from waypost.ports.failure import Unavailable
+from waypost.ports.journal import Taken
 from waypost.ports.outbox import Settled
 
 T = TypeVar("T")
@@ -159,10 +161,12 @@ class PostgresEngine:
         self._statements = statements
         self._commits = Line(url, self._statements)
         self._settles = Line(url, self._statements)
+        self._reports = Line(url, self._statements)
         self._claims = Line(url, self._statements)
         self._readers = readers
         self._group: GroupCommit[Intent] = GroupCommit(self._run_batch)
         self._accepts: GroupCommit[Settle] = GroupCommit(self._run_accepts)
+        self._takes: GroupCommit[Take] = GroupCommit(self._run_takes)
 
     @classmethod
     async def open(cls, url: str, *, readers: int = 4) -> PostgresEngine:
@@ -197,11 +201,18 @@ class PostgresEngine:
         settled: Settled | None = await self._accepts.do(intent)
         return settled
 
+    async def report(self, intent: Take) -> Taken | None:
+        taken: Taken | None = await self._takes.do(intent)
+        return taken
+
     async def _run_batch(self, intents: Sequence[Intent]) -> list[Any]:
         return await self._commits.transact(decide_together(intents))
 
     async def _run_accepts(self, intents: Sequence[Settle]) -> list[Settled | None]:
         return await self._settles.transact(accept_together(intents))
+
+    async def _run_takes(self, intents: Sequence[Take]) -> list[Taken | None]:
+        return await self._reports.transact(report_together(intents))
 
     async def transact(self, plan: Plan[T]) -> T:
         try:
@@ -225,8 +236,10 @@ class PostgresEngine:
 
     async def close(self) -> None:
         await self._accepts.close()
+        await self._takes.close()
         await self._group.close()
         await self._commits.close()
         await self._settles.close()
+        await self._reports.close()
         await self._claims.close()
         await self._readers.close()

@@ -24,14 +24,15 @@ def is_short(intent: Settle) -> bool:
 
 def accept_together(intents: Sequence[Settle]) -> Plan[list[Settled | None]]:
     """One answer per intent; None where the long way is needed."""
-    ordered = sorted(intents, key=lambda intent: intent.settlement.message.id)
+    first = {intent.settlement.message.id: intent for intent in reversed(intents)}  # a second one changes nothing more
+    ordered = [first[message_id] for message_id in sorted(first)]
     bound = yield from _bind(ordered)
     after = {intent.settlement.message.id: _decided(intent) for intent in ordered if _wamid(intent) in bound}
     expected = [(*rows.delivery_progress(d), d.fence) for d in after.values()]
     moved = {row[0] for row in (yield from each("delivery_accept", expected))}
     tries = [rows.attempt_row(_ended(i)) for i in ordered if i.settlement.message.id in moved]
     yield from each("attempt_put", tries)
-    return [_settled(intent, after, moved) for intent in intents]
+    return [_settled(i, after, moved) if first[i.settlement.message.id] is i else None for i in intents]
 
 
 def _bind(intents: Sequence[Settle]) -> Plan[set[tuple[str, str]]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar
 
-from waypost.adapters.sql.intents import Intent, Settle
+from waypost.adapters.sql.intents import Intent, Settle, Take
 from waypost.adapters.sql.plan import Plan, Row
 from waypost.model.time import Instant
+from waypost.ports.journal import Taken
 from waypost.ports.outbox import Settled
 
 T = TypeVar("T")
@@ -21,6 +22,9 @@ class Engine(Protocol):
 
     async def accept(self, intent: Settle) -> Settled | None:
         """The short way of a settle, shared with others; None when it needs the long one."""
+
+    async def report(self, intent: Take) -> Taken | None:
+        """The short way of a webhook POST, shared with others; None when it needs the long one."""
 
     async def transact(self, plan: Plan[T]) -> T:
         """Run one plan in a transaction of its own; safe to lose, never to double."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from waypost.adapters.sql import rows
-from waypost.adapters.sql.accepting import is_short
+from waypost.adapters.sql import accepting, reporting, rows
 from waypost.adapters.sql.accounts import SqlAccounts
 from waypost.adapters.sql.claiming import claim_due
 from waypost.adapters.sql.engine import Engine
@@ -45,7 +44,7 @@ class SqlOutbox:
 
     async def settle(self, settlement: Settlement, now: Instant) -> Settled:
         intent = Settle(settlement, now)
-        if is_short(intent) and (settled := await self._engine.accept(intent)) is not None:
+        if accepting.is_short(intent) and (settled := await self._engine.accept(intent)) is not None:
             return settled
         answer: Settled = await self._engine.decide(intent)
         return answer
@@ -90,7 +89,10 @@ class SqlJournal:
         self._engine = engine
 
     async def take(self, post: Post, now: Instant) -> Taken:
-        answer: Taken = await self._engine.decide(Take(post, now))
+        intent = Take(post, now)
+        if reporting.is_short(intent) and (taken := await self._engine.report(intent)) is not None:
+            return taken
+        answer: Taken = await self._engine.decide(intent)
         return answer
 
     async def items(self, org: OrgId, state: str | None, limit: int) -> Sequence[Journaled]:

@@ -8,8 +8,8 @@ from importlib.resources import files
 from typing import NamedTuple
 
 _MESSAGE = (
-    "id org_id sender channel recipient template subject payload dossier_id idempotency_key digest priority scheduled_at "
-    "expires_at ordered max_attempts queue_id created_at"
+    "id org_id sender channel recipient template subject payload dossier_id idempotency_key digest priority "
+    "scheduled_at expires_at ordered max_attempts queue_id created_at"
 )
 _DELIVERY = (
     "message_id org_id sender priority max_attempts queue_id status generation fence first_fence tries due_at owner "

@@ -5,16 +5,14 @@ from __future__ import annotations
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.plan import Plan, Row, each
 from waypost.adapters.sql.work import Queue, Work
-from waypost.model.message import AttemptStatus, Status
+from waypost.model.message import AttemptStatus, Delivery, Status
 
 _WITH_PROVIDER = (Status.SENT, Status.DELIVERED)
 
 
 def write(work: Work) -> Plan[None]:
     yield from each("delivery_insert", work.new_deliveries)
-    changed = work.changed()
-    yield from each("delivery_progress", [rows.delivery_progress(d) for d in changed if d.status in _WITH_PROVIDER])
-    yield from each("delivery_update", [rows.delivery_state(d) for d in changed if d.status not in _WITH_PROVIDER])
+    yield from write_deliveries(work.changed())
     yield from each("attempt_put", _once_per_try(work.attempts))
     yield from each("report_link", work.report_links)
     yield from each("report_insert", work.reports)
@@ -22,6 +20,12 @@ def write(work: Work) -> Plan[None]:
     yield from each("journal_insert", work.items)
     yield from _write_places(work)
     yield from _promote([work.queues[queue_id] for queue_id in sorted(work.queues)], work)
+
+
+def write_deliveries(changed: list[Delivery]) -> Plan[None]:
+    """Only what can have changed: with the provider, a message has nothing left that waits."""
+    yield from each("delivery_progress", [rows.delivery_progress(d) for d in changed if d.status in _WITH_PROVIDER])
+    yield from each("delivery_update", [rows.delivery_state(d) for d in changed if d.status not in _WITH_PROVIDER])
 
 
 def _once_per_try(attempts: list[Row]) -> list[Row]:

@@ -10,12 +10,14 @@ from typing import Any, TypeVar
 
 from waypost.adapters.sql.accepting import accept_together
 from waypost.adapters.sql.group_commit import GroupCommit, alone
-from waypost.adapters.sql.intents import Intent, Settle
+from waypost.adapters.sql.intents import Intent, Settle, Take
 from waypost.adapters.sql.kernel import decide_together
 from waypost.adapters.sql.plan import Plan, Row
+from waypost.adapters.sql.reporting import report_together
 from waypost.adapters.sqlite.store import FAILURES, Store
 from waypost.model.time import Instant
 from waypost.ports.failure import Unavailable
+from waypost.ports.journal import Taken
 from waypost.ports.outbox import Settled
 
 T = TypeVar("T")
@@ -33,6 +35,7 @@ class ThreadedEngine:
         self._reader = Store(path)
         self._group: GroupCommit[Intent] = GroupCommit(self._run_batch)
         self._accepts: GroupCommit[Settle] = GroupCommit(self._run_accepts)
+        self._takes: GroupCommit[Take] = GroupCommit(self._run_takes)
 
     async def decide(self, intent: Intent) -> Any:
         return await self._group.do(intent)
@@ -41,11 +44,18 @@ class ThreadedEngine:
         settled: Settled | None = await self._accepts.do(intent)
         return settled
 
+    async def report(self, intent: Take) -> Taken | None:
+        taken: Taken | None = await self._takes.do(intent)
+        return taken
+
     async def _run_batch(self, intents: Sequence[Intent]) -> list[Any]:
         return await self._in_writer(lambda: self._writer.transact(decide_together(intents)))
 
     async def _run_accepts(self, intents: Sequence[Settle]) -> list[Settled | None]:
         return await self._in_writer(lambda: self._writer.transact(accept_together(intents)))
+
+    async def _run_takes(self, intents: Sequence[Take]) -> list[Taken | None]:
+        return await self._in_writer(lambda: self._writer.transact(report_together(intents)))
 
     async def transact(self, plan: Plan[T]) -> T:
         try:
@@ -67,6 +77,7 @@ class ThreadedEngine:
 
     async def close(self) -> None:
         await self._accepts.close()
+        await self._takes.close()
         await self._group.close()
         await asyncio.get_running_loop().run_in_executor(None, self._shut)
 
@@ -95,6 +106,7 @@ class InlineEngine:
         self._pause = pause
         self._group: GroupCommit[Intent] = GroupCommit(self._run_batch)
         self._accepts: GroupCommit[Settle] = GroupCommit(self._run_accepts)
+        self._takes: GroupCommit[Take] = GroupCommit(self._run_takes)
 
     async def decide(self, intent: Intent) -> Any:
         return await self._group.do(intent)
@@ -103,26 +115,30 @@ class InlineEngine:
         settled: Settled | None = await self._accepts.do(intent)
         return settled
 
+    async def report(self, intent: Take) -> Taken | None:
+        taken: Taken | None = await self._takes.do(intent)
+        return taken
+
     async def _run_batch(self, intents: Sequence[Intent]) -> list[Any]:
-        await self._pause("before commit")
-        answers = self._store.transact(decide_together(intents))
-        await self._pause("after commit")
-        return answers
+        return await self._committed(decide_together(intents))
 
     async def _run_accepts(self, intents: Sequence[Settle]) -> list[Settled | None]:
-        await self._pause("before commit")
-        answers = self._store.transact(accept_together(intents))
-        await self._pause("after commit")
-        return answers
+        return await self._committed(accept_together(intents))
 
-    async def transact(self, plan: Plan[T]) -> T:
+    async def _run_takes(self, intents: Sequence[Take]) -> list[Taken | None]:
+        return await self._committed(report_together(intents))
+
+    async def _committed(self, plan: Plan[T]) -> T:
         await self._pause("before commit")
-        try:
-            answer = self._store.transact(plan)
-        except FAILURES as error:
-            raise alone(error) from error
+        answer = self._store.transact(plan)
         await self._pause("after commit")
         return answer
+
+    async def transact(self, plan: Plan[T]) -> T:
+        try:
+            return await self._committed(plan)
+        except FAILURES as error:
+            raise alone(error) from error
 
     async def read(self, statement: str, *arguments: object) -> list[Row]:
         await self._pause("read")
@@ -136,4 +152,5 @@ class InlineEngine:
 
     async def close(self) -> None:
         await self._accepts.close()
+        await self._takes.close()
         await self._group.close()

@@ -173,10 +173,11 @@ CREATE TABLE report (
     error_code text,
     error_message text,
     body text NOT NULL,
+    open_total bigint, -- the door's count when it came, if it came without a message
     PRIMARY KEY (number, wamid, kind, participant)
 );
 CREATE INDEX report_by_message ON report (message_id) WHERE message_id IS NOT NULL;
-CREATE INDEX report_unmatched ON report (number, recipient, received_at) WHERE message_id IS NULL;
+CREATE INDEX report_unmatched ON report (number, recipient, open_total) WHERE message_id IS NULL;
 CREATE INDEX report_unmatched_by_age ON report (received_at) WHERE message_id IS NULL;
 
 CREATE TABLE event (

@@ -156,8 +156,9 @@ WHERE r.number = u.number AND r.wamid = u.wamid AND r.org_id = u.org_id AND r.me
 
 -- name: report_insert (set-wise)
 INSERT INTO report (number, wamid, kind, participant, org_id, message_id, fence, recipient, at, received_at, error_code, error_message,
-    body)
-SELECT * FROM unnest(
+    body, open_total)
+SELECT u.*, CASE WHEN u.message_id IS NULL THEN (SELECT open_total FROM door WHERE id = 1) END
+FROM unnest(
     $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::text[], $9::bigint[],
     $10::bigint[], $11::text[], $12::text[], $13::text[]
 ) AS u (number, wamid, kind, participant, org_id, message_id, fence, recipient, at, received_at, error_code, error_message,

@@ -103,9 +103,11 @@ ON CONFLICT (message_id, fence) DO UPDATE SET status = excluded.status, error_co
 UPDATE report SET message_id = $4, fence = $5 WHERE number = $1 AND wamid = $2 AND org_id = $3 AND message_id IS NULL
 
 -- name: report_insert
+-- One without a message also keeps what the door counted by then: see stale_claims.
 INSERT INTO report (number, wamid, kind, participant, org_id, message_id, fence, recipient, at, received_at, error_code,
-    error_message, body)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    error_message, body, open_total)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+    CASE WHEN $6 IS NULL THEN (SELECT open_total FROM door WHERE id = 1) END)
 ON CONFLICT (number, wamid, kind, participant) DO NOTHING
 
 -- name: event_insert
@@ -156,10 +158,10 @@ WHERE id = 1 RETURNING open_total
 
 -- name: stale_claims
 -- Tries that nobody settled while the door was open for the whole limit; `suspect` when a status without a message came
--- for the same number and recipient since.
+-- for the same number and recipient since. "Since" by the door's count, which never goes back: clocks differ and jump.
 SELECT d.message_id, EXISTS (
     SELECT 1 FROM report r
-    WHERE r.message_id IS NULL AND r.number = d.sender AND r.recipient = m.recipient AND r.received_at >= d.claimed_at
+    WHERE r.message_id IS NULL AND r.number = d.sender AND r.recipient = m.recipient AND r.open_total >= d.open_at_claim
 ) AS suspect
 FROM delivery d
 JOIN message m ON m.id = d.message_id

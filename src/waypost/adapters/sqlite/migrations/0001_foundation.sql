@@ -173,10 +173,11 @@ CREATE TABLE report (
     error_code TEXT,
     error_message TEXT,
     body TEXT NOT NULL,
+    open_total INTEGER, -- the door's count when it came, if it came without a message
     PRIMARY KEY (number, wamid, kind, participant)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX report_by_message ON report (message_id) WHERE message_id IS NOT NULL;
-CREATE INDEX report_unmatched ON report (number, recipient, received_at) WHERE message_id IS NULL;
+CREATE INDEX report_unmatched ON report (number, recipient, open_total) WHERE message_id IS NULL;
 CREATE INDEX report_unmatched_by_age ON report (received_at) WHERE message_id IS NULL;
 
 CREATE TABLE event (

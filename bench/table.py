@@ -1,0 +1,35 @@
+"""The table that a benchmark prints."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Line(NamedTuple):
+    part: str
+    name: str
+    figure: float
+    unit: str
+    ratio: float | None = None
+    against: str | None = None
+    goal: float | None = None
+    """The ratio to reach (or, without a ratio, the figure not to exceed)."""
+
+
+def shown(lines: list[Line]) -> str:
+    head = "| part | what | figure | ratio | against | goal |\n| --- | --- | --- | --- | --- | --- |"
+    return "\n".join([head, *map(_row, lines)])
+
+
+def _row(line: Line) -> str:
+    ratio = f"{line.ratio:.2f}" if line.ratio is not None else ""
+    figure = f"{line.figure:,.0f}" if line.figure >= 100 else f"{line.figure:.2f}"
+    return f"| {line.part} | {line.name} | {figure} {line.unit} | {ratio} | {line.against or ''} | {_goal(line)} |"
+
+
+def _goal(line: Line) -> str:
+    if line.goal is None:
+        return ""
+    if line.ratio is None:
+        return f"≤ {line.goal:g}: {'reached' if line.figure <= line.goal else 'missed'}"
+    return f"≥ {line.goal:g}: {'reached' if line.ratio >= line.goal else 'missed'}"

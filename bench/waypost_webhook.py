@@ -1,0 +1,142 @@
+"""Waypost's own webhook door under the same load: each status finds its message, climbs the ladder and is kept."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import uvloop
+from msgspec.structs import replace
+
+from bench import load
+from bench.peers import database
+from bench.peers.serving import WebhookResult, measure, serve
+from bench.waypost_send import ORG, draft
+from waypost.flow import admit
+from waypost.flow.world import World
+from waypost.http.webhook_door import PATH, Receive, Scope, Send
+from waypost.model.ids import NumberId, Wamid
+from waypost.model.message import Draft, Status
+from waypost.ports.messages import Query
+from waypost.ports.outbox import Demand, Settlement
+from waypost.rules.delivery import Accept
+from waypost.rules.stamp import stamp
+from waypost.runtime.serve import build_server
+from waypost.runtime.server import Role
+from waypost.runtime.settings import Settings
+from waypost.runtime.telemetry import Telemetry
+from waypost.runtime.wiring import build_world, migrate, system_ports
+
+_AT_ONCE = 1_000
+
+
+def _settings(url: str) -> Settings:
+    return Settings(env="local", secret_key="bench", database_url=url)  # noqa: S106  # seals made-up secrets only
+
+
+async def prepare(url: str, count: int, bodies: Path) -> None:
+    """`count` messages that the provider has taken, and a status for each."""
+    settings = _settings(url)
+    await migrate(settings)
+    ports = await system_ports(settings)
+    world = build_world(ports, settings.tuning(), Telemetry(), graph_url="http://127.0.0.1", graph_timeout=1)
+    await admit.create_org(ORG, world)
+    secrets = {"token": "t", "app_secret": load.SECRET, "verify_token": "v"}
+    number = NumberId(load.PHONE_NUMBER_ID)
+    await admit.connect_number(ORG, admit.NewNumber(number=number, waba_id="w", secrets=secrets), world)
+    with bodies.open("wb") as lines:
+        for first in range(0, count, _AT_ONCE):
+            lines.writelines(await _taken(world, first, min(_AT_ONCE, count - first)))
+    await ports.ledger.close()
+
+
+async def _taken(world: World, first: int, count: int) -> list[bytes]:
+    outbox, now = world.ledger.outbox, world.clock.now()
+    drafts = [_from_the_number(number) for number in range(first, first + count)]
+    await asyncio.gather(*(outbox.submit(d, now) for d in drafts))
+    claimed = await outbox.claim(Demand(owner=world.worker, slots=count), now)
+    accepted = [Accept(Wamid(load.wamid(message.id)), "{}") for message in claimed]
+    pairs = zip(claimed, accepted, strict=True)
+    await asyncio.gather(*(outbox.settle(Settlement(message=m, verdict=v), now) for m, v in pairs))
+    return [_status(message.id, stamp(message.id, message.fence)) for message in claimed]
+
+
+def _from_the_number(number: int) -> Draft:
+    return replace(draft(number), sender=NumberId(load.PHONE_NUMBER_ID))
+
+
+def _status(message_id: int, echoed: str) -> bytes:
+    return load.a_status(message_id).replace(f"m{message_id}:1".encode(), echoed.encode()) + b"\n"
+
+
+async def delivered(url: str, count: int) -> int:
+    ports = await system_ports(_settings(url))
+    found = await ports.ledger.messages.find(ORG, Query(status=Status.DELIVERED), count + 1)
+    await ports.ledger.close()
+    return len(found)
+
+
+async def run(url: str, count: int, name: str, folder: Path) -> WebhookResult:
+    bodies = folder / "bodies.jsonl"
+    await prepare(url, count, bodies)
+    result = await asyncio.to_thread(
+        measure, name, "bench.waypost_webhook", ["--url", url], count, path=PATH, bodies=bodies
+    )
+    assert await delivered(url, count) == count
+    return result
+
+
+async def run_postgres(url: str, count: int) -> WebhookResult:
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        async with database.fresh(url, "bench_waypost_webhook") as own:
+            return await run(own, count, "Waypost, PostgreSQL", Path(folder))
+
+
+async def run_sqlite(count: int) -> WebhookResult:
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        return await run(f"sqlite:///{folder}/waypost.db", count, "Waypost, SQLite", Path(folder))
+
+
+class _Lazy:
+    """The server's edge, opened when uvicorn's loop runs."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._app: Any = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        server = build_server(await system_ports(_settings(self._url)), _settings(self._url), frozenset({Role.API}))
+        await server.start()
+        self._app = server.app
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await server.stop()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--url", help="PostgreSQL; without it, a temporary SQLite file")
+    parser.add_argument("--count", type=int, default=20_000)
+    parser.add_argument("--serve", action="store_true", help="only serve, on a free port that is printed")
+    options = parser.parse_args()
+    if options.serve:
+        serve(_Lazy(options.url))
+    elif options.url:
+        print(uvloop.run(run_postgres(options.url, options.count)))
+    else:
+        print(uvloop.run(run_sqlite(options.count)))
+
+
+if __name__ == "__main__":
+    main()
