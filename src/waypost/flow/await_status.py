@@ -47,6 +47,8 @@ async def await_status(org: OrgId, message_id: MessageId, goal: Goal, world: Wor
             if reached(message.delivery, goal):
                 world.meters.waited(waited)
                 return Waited(message, reached=True)
+            if world.closing.is_set():
+                return Waited(message, reached=False)
             left = limit - waited
             if left <= 0:
                 world.meters.wait_timed_out(waited)

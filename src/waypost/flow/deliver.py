@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from waypost.flow.world import World
-from waypost.model.ids import MessageId
+from waypost.model.ids import Fence, MessageId
 from waypost.model.message import Claimed
-from waypost.model.time import Instant, Span, minutes, seconds
-from waypost.ports.failure import Busy, LedgerError
+from waypost.model.time import Instant, Span, as_seconds, minutes, seconds
+from waypost.ports.failure import Busy, LedgerError, Rejected
 from waypost.ports.hints import OUTBOX, Ear, about_message
 from waypost.ports.outbox import Demand, Settled, Settlement
 from waypost.rules.delivery import Expire, GiveUp, TryAgain, Verdict
@@ -17,6 +18,7 @@ from waypost.rules.retry import judge
 
 PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
 HOLD: Span = minutes(1)
+REJECTIONS = 5
 
 
 async def deliver(message: Claimed, world: World) -> Settled:
@@ -53,11 +55,18 @@ async def call_provider(message: Claimed, world: World) -> Verdict:
 
 
 async def settle(settlement: Settlement, world: World) -> Settled:
-    """Until the Ledger has it: what the provider told us must not be lost to a moment's outage."""
+    """Until the Ledger has it: what the provider told us must not be lost to a moment's outage.
+
+    What the Ledger cannot write at all is given up, and stays unsure: it must not hold a slot for ever.
+    """
+    rejected = 0
     while True:
         try:
             return await world.ledger.outbox.settle(settlement, world.clock.now())
-        except LedgerError:
+        except LedgerError as trouble:
+            rejected += isinstance(trouble, Rejected)
+            if rejected == REJECTIONS:
+                raise
             await world.clock.sleep(PAUSE_AFTER_TROUBLE)
 
 
@@ -66,20 +75,31 @@ class Courier:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._under_way: dict[MessageId, asyncio.Task[Settled]] = {}
+        self._under_way: dict[tuple[MessageId, Fence], asyncio.Task[Settled]] = {}
+        """By try, not by message: a very late one may still be under way when its message is claimed again."""
         self._slot_freed = asyncio.Event()
+        self._at_rest = asyncio.Event()
+        self._at_rest.set()
+        self._broken_off: set[MessageId] = set()
         self._stopping = False
         self._lost_a_claim = False
 
     async def run(self) -> None:
-        with self._world.hints.listen(OUTBOX) as ear:
-            while not self._stopping:
-                try:
-                    await self._turn(ear)
-                except LedgerError as trouble:
-                    # A claim that was lost on the way back is ours without our knowing of it.
-                    self._lost_a_claim = self._lost_a_claim or not isinstance(trouble, Busy)
-                    await self._world.clock.sleep(PAUSE_AFTER_TROUBLE)
+        self._at_rest.clear()
+        try:
+            with self._world.hints.listen(OUTBOX) as ear:
+                while not self._stopping:
+                    await self._turn_or_pause(ear)
+        finally:
+            self._at_rest.set()
+
+    async def _turn_or_pause(self, ear: Ear) -> None:
+        try:
+            await self._turn(ear)
+        except LedgerError as trouble:
+            # A claim that was lost on the way back is ours without our knowing of it.
+            self._lost_a_claim = self._lost_a_claim or not isinstance(trouble, Busy)
+            await self._world.clock.sleep(PAUSE_AFTER_TROUBLE)
 
     async def _turn(self, ear: Ear) -> None:
         if self._lost_a_claim:
@@ -87,13 +107,16 @@ class Courier:
         slots, batch = self._world.tuning.slots, self._world.tuning.batch
         free = slots - len(self._under_way)
         wanted = min(free, batch)
-        if free < min(slots // 4, batch):  # a claim for every single slot would cost more than it brings
+        if free < max(1, min(slots // 4, batch)):  # a claim for every single slot would cost more than it brings
             self._slot_freed.clear()
             await self._slot_freed.wait()
             return
         await self._world.numbers.all()
         demand = Demand(owner=self._world.worker, slots=wanted)
         claimed = await self._world.ledger.outbox.claim(demand, self._world.clock.now())
+        if claimed and self._stopping:
+            await self._hand_back()
+            return
         for message in claimed:
             self._send(message)
         if len(claimed) < wanted and not self._stopping:
@@ -101,13 +124,14 @@ class Courier:
 
     def _send(self, message: Claimed) -> None:
         task = asyncio.ensure_future(deliver(message, self._world))
-        self._under_way[message.id] = task
+        self._under_way[message.id, message.fence] = task
         task.add_done_callback(lambda done: self._done(message, done))
 
     def _done(self, message: Claimed, task: asyncio.Task[Settled]) -> None:
-        del self._under_way[message.id]
+        del self._under_way[message.id, message.fence]
         self._slot_freed.set()
         if not task.cancelled() and (bug := task.exception()) is not None:
+            self._broken_off.add(message.id)  # it may have been sent: never hand it back as untried
             context = {"message": f"message {message.id} could not be delivered", "exception": bug}
             asyncio.get_running_loop().call_exception_handler(context)
 
@@ -120,7 +144,8 @@ class Courier:
 
     async def _hand_back(self) -> None:
         world = self._world
-        await world.ledger.outbox.hand_back(world.worker, list(self._under_way), world.clock.now())
+        holding = [*(message_id for message_id, _ in self._under_way), *self._broken_off]
+        await world.ledger.outbox.hand_back(world.worker, holding, world.clock.now())
         self._lost_a_claim = False
 
     async def stop(self, patience: Span) -> int:
@@ -128,6 +153,14 @@ class Courier:
         self._stopping = True
         self._slot_freed.set()
         self._world.hints.give([OUTBOX])
-        if self._under_way:
-            await asyncio.wait(list(self._under_way.values()), timeout=patience / 1_000_000)
-        return len(self._under_way)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(as_seconds(patience)):
+                await self._at_rest.wait()
+                while self._under_way:
+                    self._slot_freed.clear()
+                    await self._slot_freed.wait()
+        left = list(self._under_way.values())
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        return len(left)

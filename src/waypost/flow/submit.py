@@ -10,13 +10,15 @@ import msgspec
 from waypost.flow.world import World
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.message import Channel, Draft, Message
-from waypost.model.time import Instant
+from waypost.model.time import Instant, from_unix
 from waypost.ports.hints import OUTBOX
 from waypost.ports.outbox import Created, Different
 from waypost.rules import payload as payloads
 from waypost.rules import recipient as recipients
 
 KEY_LENGTH = 255
+EARLIEST, LATEST = from_unix(946_684_800), from_unix(4_102_444_800)
+"""The years 2000 and 2100: a moment outside is a mistake of the caller's, and some cannot even be shown again."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,6 +119,9 @@ def _check_content(request: Request) -> Refusal | None:
     invalid = payloads.check(request.payload, request.template)
     if invalid:
         return Refusal("invalid_payload", invalid.field, invalid.reason)
+    for field, moment in (("scheduledAt", request.scheduled_at), ("expiresAt", request.expires_at)):
+        if moment is not None and not EARLIEST <= moment < LATEST:
+            return Refusal("invalid_payload", field, "must lie between the years 2000 and 2100")
     if request.expires_at and request.scheduled_at and request.expires_at <= request.scheduled_at:
         return Refusal("invalid_payload", "expiresAt", "is not after scheduledAt: it would never be sent")
     if request.idempotency_key is not None and not 0 < len(request.idempotency_key) <= KEY_LENGTH:

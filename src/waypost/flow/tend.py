@@ -16,6 +16,23 @@ KEEP_UNMATCHED: Span = days(8)
 TIDY_EVERY: Span = minutes(1)
 
 
+async def hold_door(world: World) -> None:
+    """Count how long webhooks can reach us, from this process's start on."""
+    while not await _opened(world):
+        await world.clock.sleep(seconds(0.2))
+    await world.clock.sleep(world.tuning.door_tick)
+    await every(world.tuning.door_tick, keep_door, world)
+
+
+async def _opened(world: World) -> bool:
+    """The silence before the first word never counts, however short: a server that dies every few seconds is shut."""
+    try:
+        await world.ledger.door.tick(Span(0))
+    except LedgerError:
+        return False
+    return True
+
+
 async def keep_door(world: World) -> int:
     """Say that webhooks can reach us now; the time between two such words counts as open."""
     return await world.ledger.door.tick(world.tuning.door_gap)
@@ -24,7 +41,7 @@ async def keep_door(world: World) -> int:
 async def settle_unsure(world: World) -> Swept:
     """Tries that nobody settled for the whole stale limit."""
     tuning = world.tuning
-    patience = Patience(limit=tuning.stale, slack=tuning.door_tick, policy=tuning.unsure)
+    patience = Patience(limit=tuning.stale, slack=tuning.door_gap, policy=tuning.unsure)
     swept = await world.ledger.outbox.sweep(patience, SWEEP_AT_MOST, world.clock.now())
     topics = [about_message(message) for message in [*swept.requeued, *swept.parked]]
     world.hints.give([*topics, OUTBOX] if topics else [])

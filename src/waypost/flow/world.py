@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -60,3 +61,5 @@ class World:
     meters: Meters
     tuning: Tuning
     worker: WorkerId
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the server stops, so that nobody is kept waiting."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from litestar import Router, delete, get, patch, post
 from litestar.di import Provide
-from litestar.params import Parameter
+from litestar.params import Body, FromPath, JSONBody, QueryParameter
 
 from waypost.flow import admit
 from waypost.http.context import Asking, Here, admin
-from waypost.http.documented import problems
+from waypost.http.documented import NUMBER_EXAMPLES, problems
 from waypost.http.problems import Problem
 from waypost.http.views import (
     ChangeNumber,
@@ -32,6 +33,9 @@ from waypost.model.ids import KeyId, NumberId, UserId
 from waypost.ports.accounts import NumberChange
 from waypost.rules.address import web_address
 
+_NAME = re.compile(r"[0-9A-Za-z_-]{1,64}", re.ASCII)
+State: TypeAlias = Literal["pending", "failed", "done"]
+
 
 def _graph_url(url: str | None) -> str | None:
     if url is not None and web_address(url) is None:
@@ -39,8 +43,10 @@ def _graph_url(url: str | None) -> str | None:
     return web_address(url) if url else None
 
 
-@post("/numbers", summary="Connect a WhatsApp number", responses=problems(401, 403, 409, 422))
-async def connect_number(data: ConnectNumber, caller: Asking, world: Here) -> NumberView:
+@post("/numbers", summary="Connect a WhatsApp number", responses=problems(400, 409, 413, 422))
+async def connect_number(
+    data: Annotated[ConnectNumber, Body(examples=NUMBER_EXAMPLES)], caller: Asking, world: Here
+) -> NumberView:
     """The provider need not be reachable for this."""
     new = admit.NewNumber(
         number=NumberId(data.phone_number_id),
@@ -56,87 +62,95 @@ async def connect_number(data: ConnectNumber, caller: Asking, world: Here) -> Nu
     return number_view(number)
 
 
-@get("/numbers", summary="The connected numbers", responses=problems(401, 403))
+@get("/numbers", summary="The connected numbers", responses=problems())
 async def list_numbers(caller: Asking, world: Here) -> list[NumberView]:
     return [number_view(number) for number in await world.ledger.accounts.numbers(caller.org_id)]
 
 
-@patch("/numbers/{phone_number_id:str}", summary="Change a number", responses=problems(401, 403, 404, 422))
-async def change_number(phone_number_id: str, data: ChangeNumber, caller: Asking, world: Here) -> NumberView:
+@patch("/numbers/{phone_number_id:str}", summary="Change a number", responses=problems(400, 404, 413, 422))
+async def change_number(
+    phone_number_id: FromPath[str], data: JSONBody[ChangeNumber], caller: Asking, world: Here
+) -> NumberView:
     given = {name: value for name, value in msgspec.structs.asdict(data).items() if value is not msgspec.UNSET}
     secrets = {name: given.pop(name) for name in admit.SECRETS if name in given}
     if "graph_url" in given:
         given["graph_url"] = _graph_url(given["graph_url"])
-    number = await admit.change_number(caller.org_id, NumberId(phone_number_id), NumberChange(**given), secrets, world)
+    number_id = NumberId(_possible("number", phone_number_id))
+    number = await admit.change_number(caller.org_id, number_id, NumberChange(**given), secrets, world)
     if number is None:
         raise _missing("number", phone_number_id)
     return number_view(number)
 
 
-@delete("/numbers/{phone_number_id:str}", summary="Disconnect a number", responses=problems(401, 403, 404))
-async def disconnect_number(phone_number_id: str, caller: Asking, world: Here) -> None:
-    if not await admit.disconnect_number(caller.org_id, NumberId(phone_number_id), world):
+@delete("/numbers/{phone_number_id:str}", summary="Disconnect a number", responses=problems(404))
+async def disconnect_number(phone_number_id: FromPath[str], caller: Asking, world: Here) -> None:
+    if not await admit.disconnect_number(caller.org_id, NumberId(_possible("number", phone_number_id)), world):
         raise _missing("number", phone_number_id)
+
+
+def _possible(what: str, name: str) -> str:
+    """The name, or 404 for one that nothing here can have."""
+    if not _NAME.fullmatch(name):
+        raise _missing(what, name)
+    return name
 
 
 def _missing(what: str, name: str) -> Problem:
     return Problem(404, "not_found", f"this org has no {what} {name[:80]}")
 
 
-@post("/keys", summary="Make an API key", responses=problems(401, 403, 422))
-async def create_key(data: CreateKey, caller: Asking, world: Here) -> KeyView:
+@post("/keys", summary="Make an API key", responses=problems(400, 413, 422))
+async def create_key(data: JSONBody[CreateKey], caller: Asking, world: Here) -> KeyView:
     """The key itself is shown this once."""
     issued = await admit.create_key(caller.org_id, Role(data.role), data.label, world)
-    return KeyView(key_id=issued.id, role=data.role, label=data.label, key=issued.secret)
+    return KeyView(key_id=issued.id, role=Role(data.role), label=data.label, key=issued.secret)
 
 
-@get("/keys", summary="The live API keys", responses=problems(401, 403))
+@get("/keys", summary="The live API keys", responses=problems())
 async def list_keys(caller: Asking, world: Here) -> list[KeyView]:
     return [key_view(key) for key in await world.ledger.accounts.keys(caller.org_id)]
 
 
-@delete("/keys/{key_id:str}", summary="Revoke an API key", responses=problems(401, 403, 404))
-async def revoke_key(key_id: str, caller: Asking, world: Here) -> None:
-    if not await world.ledger.accounts.revoke_key(caller.org_id, KeyId(key_id), world.clock.now()):
+@delete("/keys/{key_id:str}", summary="Revoke an API key", responses=problems(404))
+async def revoke_key(key_id: FromPath[str], caller: Asking, world: Here) -> None:
+    if not await world.ledger.accounts.revoke_key(caller.org_id, KeyId(_possible("key", key_id)), world.clock.now()):
         raise _missing("key", key_id)
 
 
-@post("/users", summary="Add a person", responses=problems(401, 403, 422))
-async def create_user(data: CreateUser, caller: Asking, world: Here) -> UserView:
+@post("/users", summary="Add a person", responses=problems(400, 413, 422))
+async def create_user(data: JSONBody[CreateUser], caller: Asking, world: Here) -> UserView:
     """The token is shown this once."""
     issued = await admit.create_user(caller.org_id, data.name, Role(data.role), world)
-    return UserView(user_id=issued.id, name=data.name, role=data.role, token=issued.secret)
+    return UserView(user_id=issued.id, name=data.name, role=Role(data.role), token=issued.secret)
 
 
-@get("/users", summary="The org's people", responses=problems(401, 403))
+@get("/users", summary="The org's people", responses=problems())
 async def list_users(caller: Asking, world: Here) -> list[UserView]:
     return [user_view(user) for user in await world.ledger.accounts.users(caller.org_id)]
 
 
-@post("/users/{user_id:str}/token", status_code=200, summary="A new token", responses=problems(401, 403, 404))
-async def renew_token(user_id: str, caller: Asking, world: Here) -> UserView:
+@post("/users/{user_id:str}/token", status_code=200, summary="A new token", responses=problems(404))
+async def renew_token(user_id: FromPath[str], caller: Asking, world: Here) -> UserView:
     """The old token ends with this."""
-    issued = await admit.renew_token(caller.org_id, UserId(user_id), world)
+    issued = await admit.renew_token(caller.org_id, UserId(_possible("user", user_id)), world)
     person = next((u for u in await world.ledger.accounts.users(caller.org_id) if u.id == user_id), None)
     if issued is None or person is None:
         raise _missing("user", user_id)
-    return UserView(user_id=user_id, name=person.name, role=person.role.value, token=issued.secret)
+    return UserView(user_id=user_id, name=person.name, role=person.role, token=issued.secret)
 
 
-@delete("/users/{user_id:str}", summary="Remove a person", responses=problems(401, 403, 404))
-async def remove_user(user_id: str, caller: Asking, world: Here) -> None:
-    if not await world.ledger.accounts.remove_user(caller.org_id, UserId(user_id)):
+@delete("/users/{user_id:str}", summary="Remove a person", responses=problems(404))
+async def remove_user(user_id: FromPath[str], caller: Asking, world: Here) -> None:
+    if not await world.ledger.accounts.remove_user(caller.org_id, UserId(_possible("user", user_id))):
         raise _missing("user", user_id)
 
 
-@get("/webhook-journal", summary="What webhooks brought and nothing has taken yet", responses=problems(400, 401, 403))
+@get("/webhook-journal", summary="What webhooks brought and nothing has taken yet", responses=problems(400))
 async def list_journal(
     caller: Asking,
     world: Here,
-    journal_state: Annotated[
-        str | None, Parameter(query="state", pattern="^(pending|failed|done)$", required=False)
-    ] = None,
-    limit: Annotated[int, Parameter(ge=1, le=1000)] = 100,
+    journal_state: Annotated[State | None, QueryParameter(name="state", required=False)] = None,
+    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
 ) -> list[JournalView]:
     return [journal_view(entry) for entry in await world.ledger.journal.items(caller.org_id, journal_state, limit)]
 

@@ -8,13 +8,13 @@ from litestar import Litestar
 from litestar.di import Provide
 from litestar.exceptions import HTTPException, ValidationException
 from litestar.openapi import OpenAPIConfig
-from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ASGIApp
 
 import waypost
 from waypost.http import accounts, operations, outbound, problems
 from waypost.http.context import SCOPE_KEY, Host, world_of
+from waypost.http.documented import Document
 from waypost.http.strict_body import StrictRequest
 from waypost.http.webhook_door import PATH, Receive, Scope, Send, webhook_door
 from waypost.ports.failure import LedgerError
@@ -39,8 +39,8 @@ def api() -> ASGIApp:
             title="Waypost",
             version=waypost.__version__,
             description="Send WhatsApp messages durably and read what became of them.",
-            path="/api/v1",
-            render_plugins=[JsonRenderPlugin(path="/openapi.json")],
+            path="/api/v1/openapi.json",  # whatever is unknown below it is answered by Litestar's own page
+            render_plugins=[Document(path=["/", "/openapi.json"])],
             components=Components(security_schemes={"key": SecurityScheme(type="http", scheme="bearer")}),
             security=[{"key": []}],
         ),

@@ -5,10 +5,11 @@ The routes know no server: one set of them serves any number of servers in one p
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Protocol, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 from litestar import Request
-from litestar.params import Dependency
+from litestar.di import NamedDependency
+from litestar.params import SkipValidation
 
 from waypost.flow import admit
 from waypost.flow.world import World
@@ -17,8 +18,8 @@ from waypost.model.account import Caller, Role
 
 SCOPE_KEY = "waypost"
 
-Here = Annotated[World, Dependency(skip_validation=True)]
-Asking = Annotated[Caller, Dependency(skip_validation=True)]
+Here: TypeAlias = NamedDependency[SkipValidation[World]]
+Asking: TypeAlias = NamedDependency[SkipValidation[Caller]]
 
 
 class Host(Protocol):

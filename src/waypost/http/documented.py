@@ -1,43 +1,247 @@
-"""What the OpenAPI document says beyond the types: the errors of a route, and examples."""
+"""What the OpenAPI document says beyond the types: the errors of a route, examples, and the webhook's door."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from litestar.connection import Request
 from litestar.openapi.datastructures import ResponseSpec
+from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Example
 
 from waypost.http.problems import MEDIA_TYPE, ProblemBody
 from waypost.http.views import MessageView
+from waypost.http.webhook_door import PATH
 
 _WHAT = {
-    400: "A parameter cannot be read",
+    400: "The body is not JSON, or a parameter cannot be read",
     401: "No key, or one that is unknown or revoked",
     403: "The key's role does not allow this, or X-Org-Id is another org",
     404: "This org has no such thing",
     409: "It does not fit what is there already",
+    413: "The body is too large",
     422: "The content cannot be taken as it is; `code` and `field` say why",
     503: "The database is busy or away: come back after Retry-After",
 }
+_ALWAYS = (401, 403, 503)
 
 
 def problems(*statuses: int) -> dict[int, ResponseSpec]:
+    """The errors of a route that needs a key; those that any such route can answer are added."""
     return {
         status: ResponseSpec(
             data_container=ProblemBody, description=_WHAT[status], media_type=MEDIA_TYPE, generate_examples=False
         )
-        for status in statuses
+        for status in sorted({*statuses, *_ALWAYS})
     }
 
 
-EXAMPLE = {
-    200: ResponseSpec(
-        data_container=MessageView,
-        description="The key was used before with the same content: the same message",
-        generate_examples=False,
-    ),
-    202: ResponseSpec(
-        data_container=MessageView,
-        description="Stored; the status that was waited for did not come within the sync timeout",
-        generate_examples=False,
-        examples=[Example(summary="still on its way", value={"id": 456, "status": "SENDING"})],
-    ),
+_TEXT = {"channel": "WHATSAPP", "to": "+15550001111", "payloadJson": {"text": "Your order is on its way"}}
+_TEXT_PARAMETER = {"type": "text", "text": "Ada"}
+_TEMPLATE = {
+    "channel": "WHATSAPP",
+    "to": "+15550001111",
+    "templateCode": "order_confirmation",
+    "payloadJson": {
+        "language": "en",
+        "components": [
+            {"type": "body", "parameters": [{"type": "text", "text": "Ada"}, {"type": "text", "text": "7"}]}
+        ],
+    },
+    "idempotencyKey": "order-7-confirmed",
+}
+MESSAGE_EXAMPLES = [
+    Example(id="text", summary="A text", value=_TEXT),
+    Example(id="template", summary="A template, sent once however often it is posted", value=_TEMPLATE),
+]
+
+NUMBER_EXAMPLES = [
+    Example(
+        id="number",
+        summary="A number of the Cloud API",
+        value={
+            "phone_number_id": "106540352242922",
+            "waba_id": "102290129340398",
+            "token": "EAAGm0PX4ZCpsBA",
+            "app_secret": "0123456789abcdef",
+            "verify_token": "chosen by you",
+        },
+    )
+]
+
+_MESSAGE = {
+    "id": 456,
+    "orgId": "acme",
+    "from": "106540352242922",
+    "dossierId": None,
+    "channel": "WHATSAPP",
+    "direction": "OUTBOUND",
+    "to": "+15550001111",
+    "templateCode": None,
+    "subject": None,
+    "payloadJson": {"text": "Your order is on its way"},
+    "status": "SENDING",
+    "providerMessageId": None,
+    "idempotencyKey": "order-7-confirmed",
+    "attemptCount": 1,
+    "maxAttempts": 5,
+    "errorCode": None,
+    "errorMessage": None,
+    "nextRetryAt": None,
+    "priority": 5,
+    "ordered": False,
+    "scheduledAt": None,
+    "expiresAt": None,
+    "createdAt": "2026-11-15T09:30:00Z",
+    "updatedAt": "2026-11-15T09:30:00.020000Z",
+    "sentAt": None,
+    "deliveredAt": None,
+    "readAt": None,
+    "deferredBy": None,
+}
+_SENT = {
+    "status": "SENT",
+    "providerMessageId": "wamid.HBgLMTU1NTAwMDExMTEVAgARGBI",
+    "sentAt": "2026-11-15T09:30:00.120000Z",
+}
+_TIMELINE = {
+    "events": [
+        {
+            "at": "2026-11-15T09:30:00Z",
+            "kind": "submitted",
+            "detail": "freeform to +15550001111 from 106540352242922, priority 5",
+        },
+        {"at": "2026-11-15T09:30:00.020000Z", "kind": "claimed", "detail": "try 1"},
+        {"at": "2026-11-15T09:30:00.120000Z", "kind": "accepted", "detail": ""},
+    ]
+}
+
+
+def _message(description: str) -> ResponseSpec:
+    return ResponseSpec(data_container=MessageView, description=description, generate_examples=False)
+
+
+CREATED = {
+    200: _message("The key was used before with the same content: the same message"),
+    201: _message("Stored"),
+    202: _message("Stored; the status that was waited for did not come within the sync timeout"),
+}
+_MESSAGES = "/api/v1/outbound/messages"
+_ANSWERS: dict[tuple[str, str, str], Any] = {
+    (_MESSAGES, "post", "200"): _MESSAGE | _SENT,
+    (_MESSAGES, "post", "201"): _MESSAGE | {"status": "QUEUED", "attemptCount": 0},
+    (_MESSAGES, "post", "202"): _MESSAGE,
+    (_MESSAGES, "get", "200"): [_MESSAGE | _SENT],
+    (_MESSAGES + "/{message_id}", "get", "200"): _MESSAGE | _SENT,
+    (_MESSAGES + "/{message_id}/timeline", "get", "200"): _TIMELINE,
+}
+
+
+class Document(JsonRenderPlugin):
+    """The document as it is served."""
+
+    def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
+        return super().render(request, completed(openapi_schema))
+
+
+def completed(document: dict[str, Any]) -> dict[str, Any]:
+    """With the door before the routes, examples that have their nulls, and no refusal that is not ours."""
+    paths = {path: {method: _honest(told) for method, told in item.items()} for path, item in document["paths"].items()}
+    for (path, method, status), example in _ANSWERS.items():
+        paths[path][method]["responses"][status]["content"]["application/json"]["example"] = example
+    return document | {"paths": paths | {PATH: _DOOR}}
+
+
+def _honest(operation: dict[str, Any]) -> dict[str, Any]:
+    """Litestar adds a 400 of its own wherever there are parameters."""
+    responses = operation["responses"]
+    if "application/json" in responses.get("400", {}).get("content", {}):
+        responses = {status: response for status, response in responses.items() if status != "400"}
+    return operation | {"responses": responses}
+
+
+def _problem(description: str) -> dict[str, Any]:
+    schema = {"$ref": "#/components/schemas/ProblemBody"}
+    return {"description": description, "content": {MEDIA_TYPE: {"schema": schema}}}
+
+
+def _asked(name: str, example: str) -> dict[str, Any]:
+    schema = {"type": "string"}
+    return {"name": f"hub.{name}", "in": "query", "required": True, "schema": schema, "example": example}
+
+
+_STATUS = {
+    "id": "wamid.HBgLMTU1NTAwMDExMTEVAgARGBI",
+    "status": "delivered",
+    "timestamp": "1760000000",
+    "recipient_id": "15550001111",
+}
+_POSTED = {
+    "object": "whatsapp_business_account",
+    "entry": [
+        {
+            "id": "102290129340398",
+            "changes": [
+                {
+                    "field": "messages",
+                    "value": {
+                        "messaging_product": "whatsapp",
+                        "metadata": {"display_phone_number": "15550783881", "phone_number_id": "106540352242922"},
+                        "statuses": [_STATUS],
+                    },
+                }
+            ],
+        }
+    ],
+}
+_SIGNATURE = {
+    "name": "X-Hub-Signature-256",
+    "in": "header",
+    "required": True,
+    "description": "`sha256=` and the HMAC-SHA256 of the body as it was sent, in hex, with the number's app secret",
+    "schema": {"type": "string"},
+}
+_DOOR = {
+    "get": {
+        "tags": ["Webhook"],
+        "operationId": "VerifyWebhook",
+        "summary": "Meta asks whether this webhook is ours",
+        "security": [],
+        "parameters": [
+            _asked("mode", "subscribe"),
+            _asked("verify_token", "chosen by you"),
+            _asked("challenge", "1158201444"),
+        ],
+        "responses": {
+            "200": {
+                "description": "The challenge",
+                "content": {"text/plain": {"schema": {"type": "string"}, "example": "1158201444"}},
+            },
+            "403": _problem("The verify token is not the one of a connected number"),
+            "503": _problem(_WHAT[503]),
+        },
+    },
+    "post": {
+        "tags": ["Webhook"],
+        "operationId": "TakeWebhook",
+        "summary": "Meta tells what became of messages, and what customers wrote",
+        "security": [],
+        "parameters": [_SIGNATURE],
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": {"type": "object"}, "example": _POSTED}},
+        },
+        "responses": {
+            "200": {
+                "description": "Everything of it is stored",
+                "content": {"application/json": {"schema": {"type": "object"}}},
+            },
+            "400": _problem("The body is no JSON object"),
+            "401": _problem("The signature is missing or was not made with the number's app secret"),
+            "403": _problem("X-Org-Id is not the owner of the number"),
+            "404": _problem("Nothing in it is for a number that is connected here"),
+            "413": _problem("More than 3 MB"),
+            "503": _problem(_WHAT[503]),
+        },
+    },
 }

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Literal, TypeAlias
 
 import msgspec
 from litestar import MediaType, Response, Router, get
-from litestar.di import Provide
-from litestar.params import Dependency
+from litestar.di import NamedDependency, Provide
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.params import SkipValidation
 
 from waypost.http.context import Host, host_of
 
-ThisHost = Annotated[Host, Dependency(skip_validation=True)]
+ThisHost: TypeAlias = NamedDependency[SkipValidation[Host]]
 
 
 class Health(msgspec.Struct):
-    status: str
+    status: Literal["ok", "not ready"]
     problems: list[str]
 
 
-@get("/healthz", summary="Is the process alive?")
+_NOT_READY = ResponseSpec(data_container=Health, description="`problems` says why not", generate_examples=False)
+
+
+@get("/healthz", summary="Is the process alive?", security=[{}])
 async def healthz() -> Health:
     return Health("ok", [])
 
 
-@get("/readyz", summary="Can it do its work?")
+@get("/readyz", summary="Can it do its work?", security=[{}], responses={503: _NOT_READY})
 async def readyz(host: ThisHost) -> Response[Health]:
     problems = await host.readiness()
     return Response(Health("not ready" if problems else "ok", problems), status_code=503 if problems else 200)
 
 
-@get("/metrics", media_type=MediaType.TEXT, summary="Figures for Prometheus")
-async def metrics(host: ThisHost) -> Response[bytes]:
-    return Response(host.metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
+@get("/metrics", media_type=MediaType.TEXT, summary="Figures for Prometheus", security=[{}], sync_to_thread=True)
+def metrics(host: ThisHost) -> Response[str]:
+    """In a thread: the process's own figures are read from files."""
+    return Response(host.metrics().decode(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 router = Router(

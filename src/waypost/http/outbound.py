@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from litestar import Response, Router, get, post
 from litestar.di import Provide
-from litestar.params import Parameter
+from litestar.params import Body, HeaderParameter, PathParameter, QueryParameter
 
 from waypost.flow import await_status, submit
 from waypost.flow.await_status import Goal
 from waypost.http.context import Asking, Here, reader, writer
-from waypost.http.documented import EXAMPLE, problems
+from waypost.http.documented import CREATED, MESSAGE_EXAMPLES, problems
 from waypost.http.problems import Problem
 from waypost.http.views import (
     AttemptView,
@@ -34,22 +34,27 @@ from waypost.rules.timeline import timeline
 from waypost.rules.webhook import said
 
 LARGEST_ID = 2**63 - 1
-Id = Annotated[int, Parameter(description="A message's id")]
-Dossier = Annotated[int | None, Parameter(query="dossierId", ge=1, le=LARGEST_ID, required=False)]
+Id = Annotated[int, PathParameter(description="A message's id")]
+Dossier = Annotated[int | None, QueryParameter(name="dossierId", ge=1, le=LARGEST_ID, required=False)]
 
 
 @post(
     "/messages",
     dependencies={"caller": Provide(writer)},
     summary="Send a message",
-    responses=problems(401, 403, 404, 409, 422, 503) | EXAMPLE,
+    responses=problems(400, 404, 409, 413, 422) | CREATED,
 )
 async def create_message(
-    data: CreateMessage,
+    data: Annotated[CreateMessage, Body(examples=MESSAGE_EXAMPLES)],
     caller: Asking,
     world: Here,
-    wait: Annotated[Goal | None, Parameter(required=False, description="Wait for this status")] = None,
-    key: Annotated[str | None, Parameter(header="Idempotency-Key", max_length=255, required=False)] = None,
+    wait: Annotated[Goal | None, QueryParameter(required=False, description="Wait for this status")] = None,
+    key: Annotated[
+        str | None,
+        HeaderParameter(
+            name="Idempotency-Key", max_length=255, required=False, description="Counts where the body names no key"
+        ),
+    ] = None,
 ) -> Response[MessageView]:
     """Store a message and send it. 201 when stored, 200 when the key was used before with the same content."""
     answer = await submit.submit(_request(data, key), caller.org_id, world)
@@ -89,33 +94,40 @@ def _refused(refusal: submit.Refusal) -> Problem:
     return Problem(status, refusal.code, f"{refusal.field} {refusal.reason}", field=refusal.field)
 
 
+def _possible(message_id: int) -> MessageId:
+    """The id, or 404 for a number that no message can have."""
+    if not 0 < message_id <= LARGEST_ID:
+        raise _no_message(message_id)
+    return MessageId(message_id)
+
+
 def _no_message(message_id: int) -> Problem:
-    return Problem(404, "not_found", f"there is no message {message_id}")
+    named = message_id if abs(message_id) <= LARGEST_ID else "with such a number"
+    return Problem(404, "not_found", f"there is no message {named}")
 
 
 async def _life(org: Asking, message_id: int, world: Here) -> Life:
-    life = await world.ledger.messages.life(org.org_id, MessageId(message_id)) if message_id <= LARGEST_ID else None
+    life = await world.ledger.messages.life(org.org_id, _possible(message_id))
     if life is None:
         raise _no_message(message_id)
     return life
 
 
-@get("/messages/{message_id:int}", summary="A message and where it stands", responses=problems(401, 404, 503))
+@get("/messages/{message_id:int}", summary="A message and where it stands", responses=problems(404))
 async def get_message(message_id: Id, caller: Asking, world: Here) -> MessageView:
-    wanted = MessageId(message_id)
-    message = await world.ledger.messages.get(caller.org_id, wanted) if message_id <= LARGEST_ID else None
+    message = await world.ledger.messages.get(caller.org_id, _possible(message_id))
     if message is None:
         raise _no_message(message_id)
     return message_view(message)
 
 
-@get("/messages/{message_id:int}/attempts", summary="Every try of a message", responses=problems(401, 404, 503))
+@get("/messages/{message_id:int}/attempts", summary="Every try of a message", responses=problems(404))
 async def get_attempts(message_id: Id, caller: Asking, world: Here) -> list[AttemptView]:
     life = await _life(caller, message_id, world)
     return [attempt_view(attempt) for attempt in life.attempts]
 
 
-@get("/messages/{message_id:int}/timeline", summary="The life of a message", responses=problems(401, 404, 503))
+@get("/messages/{message_id:int}/timeline", summary="The life of a message", responses=problems(404))
 async def get_timeline(message_id: Id, caller: Asking, world: Here) -> Timeline:
     """Oldest first; `kind` is one word."""
     life = await _life(caller, message_id, world)
@@ -123,14 +135,14 @@ async def get_timeline(message_id: Id, caller: Asking, world: Here) -> Timeline:
     return timeline_view(timeline(life.message, list(life.attempts), reports, list(life.events)))
 
 
-@get("/messages", summary="The newest messages", responses=problems(400, 401, 503))
+@get("/messages", summary="The newest messages", responses=problems(400))
 async def list_messages(
     caller: Asking,
     world: Here,
     dossier_id: Dossier = None,
-    status: Annotated[Status | None, Parameter(required=False)] = None,
-    to: Annotated[str | None, Parameter(max_length=64, required=False)] = None,
-    limit: Annotated[int, Parameter(ge=1, le=1000)] = 100,
+    status: Annotated[Status | None, QueryParameter(required=False)] = None,
+    to: Annotated[str | None, QueryParameter(max_length=64, required=False)] = None,
+    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
 ) -> list[MessageView]:
     query = Query(dossier_id=dossier_id, status=status, recipient=_recipient(to))
     return [message_view(message) for message in await world.ledger.messages.find(caller.org_id, query, limit)]
@@ -145,15 +157,15 @@ def _recipient(to: str | None) -> str | None:
     return number
 
 
-@get("/messages/paginated", summary="Messages page by page", responses=problems(400, 401, 503))
+@get("/messages/paginated", summary="Messages page by page", responses=problems(400))
 async def page_messages(
     caller: Asking,
     world: Here,
     dossier_id: Dossier = None,
-    page: Annotated[int, Parameter(ge=0, le=1_000_000)] = 0,
-    size: Annotated[int, Parameter(ge=1, le=1000)] = 20,
-    sort: Annotated[str, Parameter(pattern="^createdAt$")] = "createdAt",  # noqa: ARG001  # the one order there is
-    direction: Annotated[str, Parameter(pattern="^(ASC|DESC|asc|desc)$")] = "DESC",
+    page: Annotated[int, QueryParameter(ge=0, le=1_000_000)] = 0,
+    size: Annotated[int, QueryParameter(ge=1, le=1000)] = 20,
+    sort: Annotated[Literal["createdAt"], QueryParameter()] = "createdAt",  # noqa: ARG001  # the one order there is
+    direction: Annotated[Literal["ASC", "DESC", "asc", "desc"], QueryParameter()] = "DESC",
 ) -> MessagePage:
     ascending = direction.upper() == "ASC"
     query = PageQuery(dossier_id=dossier_id, page=page, size=size, ascending=ascending)
@@ -172,12 +184,12 @@ async def page_messages(
     status_code=200,
     dependencies={"caller": Provide(writer)},
     summary="Send a failed or cancelled message again",
-    responses=problems(401, 403, 404, 409, 503),
+    responses=problems(404, 409),
 )
 async def retry_message(message_id: Id, caller: Asking, world: Here) -> MessageView:
     """A new generation: tries counted from 0, due now."""
     now = world.clock.now()
-    changed = await world.ledger.outbox.retry(caller.org_id, MessageId(min(message_id, LARGEST_ID)), now)
+    changed = await world.ledger.outbox.retry(caller.org_id, _possible(message_id), now)
     return _changed(changed, message_id, "not_retryable", world)
 
 
@@ -186,11 +198,11 @@ async def retry_message(message_id: Id, caller: Asking, world: Here) -> MessageV
     status_code=200,
     dependencies={"caller": Provide(writer)},
     summary="Stop a message that is still queued",
-    responses=problems(401, 403, 404, 409, 503),
+    responses=problems(404, 409),
 )
 async def cancel_message(message_id: Id, caller: Asking, world: Here) -> MessageView:
     now = world.clock.now()
-    changed = await world.ledger.outbox.cancel(caller.org_id, MessageId(min(message_id, LARGEST_ID)), now)
+    changed = await world.ledger.outbox.cancel(caller.org_id, _possible(message_id), now)
     return _changed(changed, message_id, "not_cancellable", world)
 
 

@@ -52,6 +52,8 @@ _TITLES = {
     503: "Not available just now",
 }
 _CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "unsupported_type"}
+_NAMES = {"dossier_id": "dossierId", "journal_state": "state", "key": "Idempotency-Key"}
+"""Parameters that a caller knows by another name than a handler."""
 
 
 def body(problem: Problem) -> bytes:
@@ -91,7 +93,8 @@ def on_ledger_error(_: Request[Any, Any, Any], failure: LedgerError) -> Response
 def on_validation(_: Request[Any, Any, Any], error: ValidationException) -> Response[bytes]:
     """A parameter that cannot be read; bodies are checked before Litestar sees them."""
     first = error.extra[0] if isinstance(error.extra, list) and error.extra else {}
-    field = str(first.get("key") or "") or None
+    name = str(first.get("key") or "")
+    field = _NAMES.get(name, name) or None
     what = str(first.get("message") or error.detail)
     if first.get("source") == "body" or field == "data":
         return _response(Problem(422, "invalid_payload", "a JSON body is required"))

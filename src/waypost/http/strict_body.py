@@ -13,6 +13,10 @@ from waypost.http.problems import Problem
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?$", re.DOTALL)
 _NAMED = re.compile(r"field `(?P<name>.*)`$")
 
+LONGEST_FIELD = 80
+LONGEST_REASON = 300
+"""A caller's own words are not sent back to them by the megabyte."""
+
 
 class StrictRequest(Request[Any, Any, Any]):
     """Decodes JSON straight into the type that the handler asks for."""
@@ -32,5 +36,6 @@ def invalid(words: str) -> Problem:
     found = _AT.match(words)
     what, path = (found.group("what"), found.group("path") or "") if found else (words, "")
     named = _NAMED.search(what)
-    field = ".".join(part for part in (path, named.group("name") if named else "") if part) or None
-    return Problem(422, "invalid_payload", f"{field}: {what}" if field else what, field=field)
+    field = ".".join(part for part in (path, named.group("name") if named else "") if part)[:LONGEST_FIELD] or None
+    told = what[:LONGEST_REASON]
+    return Problem(422, "invalid_payload", f"{field}: {told}" if field else told, field=field)

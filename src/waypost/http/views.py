@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from waypost.model.account import ApiKey, Number, User
-from waypost.model.message import Attempt, Message
+from waypost.model.account import ApiKey, Number, Role, User
+from waypost.model.message import Attempt, AttemptStatus, Channel, Message, Status
 from waypost.model.time import Instant, from_datetime, to_datetime
 from waypost.ports.journal import Journaled
 from waypost.rules.timeline import Moment
 
-Text = Annotated[str, Meta(min_length=1, max_length=255)]
+NO_NUL = "^[^\\x00]*$"
+"""The one character that PostgreSQL cannot keep in a text."""
+
+Text = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
+Secret = Annotated[str, Meta(min_length=1, max_length=512, pattern=NO_NUL)]
+Token = Annotated[str, Meta(min_length=1, max_length=4096, pattern="^[!-~]+$(?!\n)")]
+"""It travels in a header: visible ASCII."""
+PhoneNumberId = Annotated[str, Meta(pattern="^[0-9A-Za-z_-]{1,64}$(?!\n)", examples=["106540352242922"])]
+AccountId = Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_NUL, examples=["102290129340398"])]
+WebAddress = Annotated[str, Meta(max_length=512, examples=["https://graph.facebook.com/v25.0"])]
+Catalogue = Literal["meta", "seed"]
 BigInt = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 
 
@@ -32,14 +42,14 @@ class CreateMessage(msgspec.Struct, rename="camel", forbid_unknown_fields=True, 
     channel: Annotated[str, Meta(max_length=40, examples=["WHATSAPP"])]
     to: Annotated[str, Meta(max_length=64, examples=["+15550001111"])]
     sender: Annotated[str, Meta(max_length=64)] | None = msgspec.field(default=None, name="from")
-    template_code: Annotated[str, Meta(min_length=1, max_length=512)] | None = None
-    subject: Annotated[str, Meta(max_length=1000)] | None = None
+    template_code: Annotated[str, Meta(min_length=1, max_length=512, pattern=NO_NUL)] | None = None
+    subject: Annotated[str, Meta(max_length=1000, pattern=NO_NUL)] | None = None
     payload_json: Annotated[dict[str, Any], Meta(examples=[{"text": "Your order is on its way"}])] | None = None
     dossier_id: BigInt | None = None
-    idempotency_key: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+    idempotency_key: Text | None = None
     priority: Annotated[int, Meta(ge=0, le=9)] = 5
-    scheduled_at: datetime | None = None
-    expires_at: datetime | None = None
+    scheduled_at: Annotated[datetime, Meta(tz=True)] | None = None
+    expires_at: Annotated[datetime, Meta(tz=True)] | None = None
     ordered: bool = False
     max_attempts: Annotated[int, Meta(ge=0, le=10)] = 5
 
@@ -51,13 +61,13 @@ class MessageView(msgspec.Struct, rename="camel", kw_only=True):
     org_id: str
     sender: str = msgspec.field(name="from")
     dossier_id: int | None
-    channel: str
-    direction: str
+    channel: Channel
+    direction: Literal["OUTBOUND"]
     to: str
     template_code: str | None
     subject: str | None
     payload_json: Any
-    status: str
+    status: Status
     provider_message_id: str | None
     idempotency_key: str
     attempt_count: int
@@ -84,13 +94,13 @@ def message_view(message: Message) -> MessageView:
         org_id=draft.org_id,
         sender=draft.sender,
         dossier_id=draft.dossier_id,
-        channel=draft.channel.value,
+        channel=draft.channel,
         direction="OUTBOUND",
         to=draft.recipient,
         template_code=draft.template,
         subject=draft.subject,
         payload_json=msgspec.Raw(draft.payload.encode()),
-        status=delivery.status.value,
+        status=delivery.status,
         provider_message_id=delivery.provider_id,
         idempotency_key=draft.idempotency_key,
         attempt_count=delivery.tries,
@@ -117,7 +127,7 @@ class AttemptView(msgspec.Struct, rename="camel", kw_only=True):
     id: str
     attempt_no: int
     generation: int
-    status: str
+    status: AttemptStatus
     error_code: str | None
     error_message: str | None
     provider_response_json: Any
@@ -131,7 +141,7 @@ def attempt_view(attempt: Attempt) -> AttemptView:
         id=f"{attempt.message_id}.{attempt.fence}",
         attempt_no=attempt.attempt_no,
         generation=attempt.generation,
-        status=attempt.status.value,
+        status=attempt.status,
         error_code=attempt.error_code,
         error_message=attempt.error_message,
         provider_response_json=_as_json(attempt.response),
@@ -147,7 +157,7 @@ def _as_json(text: str | None) -> Any:
         return None
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return text
 
 
@@ -176,25 +186,25 @@ class MessagePage(msgspec.Struct, rename="camel"):
 class ConnectNumber(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """A WhatsApp number and its secrets; they are encrypted at rest and never shown again."""
 
-    phone_number_id: Annotated[str, Meta(pattern="^[0-9A-Za-z_-]{1,64}$")]
-    waba_id: Annotated[str, Meta(min_length=1, max_length=64)]
-    token: Annotated[str, Meta(min_length=1, max_length=4096)]
-    app_secret: Annotated[str, Meta(min_length=1, max_length=512)]
-    verify_token: Annotated[str, Meta(min_length=1, max_length=512)]
-    graph_url: Annotated[str, Meta(max_length=512)] | None = None
-    error_catalogue: Annotated[str, Meta(pattern="^(meta|seed)$")] = "meta"
+    phone_number_id: PhoneNumberId
+    waba_id: AccountId
+    token: Token
+    app_secret: Secret
+    verify_token: Secret
+    graph_url: WebAddress | None = None
+    error_catalogue: Catalogue = "meta"
     enabled: bool = True
 
 
 class ChangeNumber(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """What to change; what is left out stays."""
 
-    waba_id: Annotated[str, Meta(min_length=1, max_length=64)] | UnsetType = UNSET
-    token: Annotated[str, Meta(min_length=1, max_length=4096)] | UnsetType = UNSET
-    app_secret: Annotated[str, Meta(min_length=1, max_length=512)] | UnsetType = UNSET
-    verify_token: Annotated[str, Meta(min_length=1, max_length=512)] | UnsetType = UNSET
-    graph_url: Annotated[str, Meta(max_length=512)] | UnsetType = UNSET
-    error_catalogue: Annotated[str, Meta(pattern="^(meta|seed)$")] | UnsetType = UNSET
+    waba_id: AccountId | UnsetType = UNSET
+    token: Token | UnsetType = UNSET
+    app_secret: Secret | UnsetType = UNSET
+    verify_token: Secret | UnsetType = UNSET
+    graph_url: WebAddress | UnsetType = UNSET
+    error_catalogue: Catalogue | UnsetType = UNSET
     enabled: bool | UnsetType = UNSET
 
 
@@ -223,13 +233,13 @@ def number_view(number: Number) -> NumberView:
 
 
 class CreateKey(msgspec.Struct, forbid_unknown_fields=True):
-    role: Annotated[str, Meta(pattern="^(admin|sender|readonly)$", examples=["sender"])]
-    label: Annotated[str, Meta(max_length=255)] = ""
+    role: Literal["admin", "sender", "readonly"]
+    label: Annotated[str, Meta(max_length=255, pattern=NO_NUL)] = ""
 
 
 class KeyView(msgspec.Struct, kw_only=True, omit_defaults=True):
     key_id: str
-    role: str
+    role: Role
     label: str
     created_at: datetime | None = None
     key: str | None = None
@@ -237,24 +247,24 @@ class KeyView(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 def key_view(key: ApiKey) -> KeyView:
-    return KeyView(key_id=key.id, role=key.role.value, label=key.label, created_at=to_datetime(key.created_at))
+    return KeyView(key_id=key.id, role=key.role, label=key.label, created_at=to_datetime(key.created_at))
 
 
 class CreateUser(msgspec.Struct, forbid_unknown_fields=True):
     name: Text
-    role: Annotated[str, Meta(pattern="^(agent|admin)$")] = "agent"
+    role: Literal["agent", "admin"] = "agent"
 
 
 class UserView(msgspec.Struct, kw_only=True, omit_defaults=True):
     user_id: str
     name: str
-    role: str
+    role: Role
     token: str | None = None
     """Only in the answer that made it."""
 
 
 def user_view(user: User) -> UserView:
-    return UserView(user_id=user.id, name=user.name, role=user.role.value)
+    return UserView(user_id=user.id, name=user.name, role=user.role)
 
 
 class JournalView(msgspec.Struct, kw_only=True):
@@ -262,7 +272,7 @@ class JournalView(msgspec.Struct, kw_only=True):
     number: str
     kind: str
     key: str
-    state: str
+    state: Literal["pending", "failed", "done"]
     error: str | None
     received_at: datetime
     body: str
@@ -275,7 +285,7 @@ def journal_view(entry: Journaled) -> JournalView:
         number=item.number,
         kind=item.kind,
         key=item.key,
-        state=item.state,
+        state=item.state,  # type: ignore[arg-type]  # the Ledger keeps no other
         error=item.error,
         received_at=to_datetime(entry.received_at),
         body=item.body,

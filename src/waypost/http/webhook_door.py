@@ -21,6 +21,7 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 _JSON = [(b"content-type", b"application/json"), (b"content-length", b"2")]
 _OK = {"type": "http.response.start", "status": 200, "headers": _JSON}
 _OK_BODY = {"type": "http.response.body", "body": b"{}"}
+_TOO_LARGE = Problem(413, "too_large", f"a webhook POST has at most {LARGEST_POST} bytes")
 
 
 class TooLarge(Exception):
@@ -51,10 +52,12 @@ async def _take(scope: Scope, receive: Receive, send: Send, world: World) -> Pro
             signature = value.decode("latin-1")
         elif name == b"x-org-id":
             org = value.decode("latin-1")
+        elif name == b"content-length" and value.isdigit() and int(value[:20]) > LARGEST_POST:
+            return _TOO_LARGE
     try:
         content = await _read(receive)
     except TooLarge:
-        return Problem(413, "too_large", f"a webhook POST has at most {LARGEST_POST} bytes")
+        return _TOO_LARGE
     if content is None:
         return None  # the sender went away; nothing was taken and nobody is there to be told
     answer = await confirm.confirm(content, signature, org, world)

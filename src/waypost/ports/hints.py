@@ -27,3 +27,6 @@ class Hints(Protocol):
 
     def listen(self, topic: str) -> AbstractContextManager[Ear]:
         """Listen from now on; a hint between entering and waiting is not missed."""
+
+    def close(self) -> None:
+        """Reach the others no more, and leave nothing behind."""

@@ -30,7 +30,7 @@ class Catalogue(msgspec.Struct, frozen=True):
 
     def find(self, code: str) -> ErrorCode | None:
         exact = self.codes.get(code)
-        if exact is not None or not code.isdecimal():
+        if exact is not None or not _is_number(code):
             return exact
         return next((row for low, high, row in self.ranges if low <= int(code) <= high), None)
 
@@ -38,6 +38,10 @@ class Catalogue(msgspec.Struct, frozen=True):
         """An unknown code is worth another try: only a known hopeless one ends a message at once."""
         known = self.find(code)
         return known.action if known else Action.RETRY
+
+
+def _is_number(code: str) -> bool:
+    return code.isascii() and code.isdecimal() and len(code) <= 9
 
 
 def parse(name: str, text: str) -> Catalogue:

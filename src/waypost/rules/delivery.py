@@ -112,9 +112,7 @@ def claim(delivery: Delivery, owner: WorkerId, open_total: int, now: Instant) ->
     if moved is delivery:
         return delivery
     fence = Fence(delivery.fence + 1)
-    return replace(
-        moved, fence=fence, tries=delivery.tries + 1, owner=owner, claimed_at=now, open_at_claim=open_total
-    )
+    return replace(moved, fence=fence, tries=delivery.tries + 1, owner=owner, claimed_at=now, open_at_claim=open_total)
 
 
 def settle(delivery: Delivery, fence: Fence, verdict: Verdict, now: Instant) -> Delivery:

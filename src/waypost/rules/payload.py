@@ -10,6 +10,10 @@ from waypost.model.message import Claimed
 from waypost.rules.stamp import LONGEST, stamp
 
 LONGEST_TEXT = 4096
+LARGEST_PAYLOAD = 64 * 1024
+"""Bytes of JSON; the longest message that the Cloud API takes is a fraction of it."""
+DEEPEST = 32
+"""Objects and lists inside each other; the Cloud API knows no message with half as many."""
 OPAQUE = "biz_opaque_callback_data"
 _OURS = ("messaging_product", "recipient_type", "to", "recipient")
 
@@ -22,13 +26,33 @@ class Invalid(msgspec.Struct, frozen=True):
 def check(payload: object, template: str | None) -> Invalid | None:
     """What a sender would have to mend before this can be queued."""
     if payload is None:
-        return None if template else Invalid("payloadJson", "is required without a templateCode")
+        return _check_template({}) if template else Invalid("payloadJson", "is required without a templateCode")
     if not isinstance(payload, dict):
         return Invalid("payloadJson", "must be an object")
+    unbearable = _check_size(payload)
+    if unbearable:
+        return unbearable
     opaque = payload.get(OPAQUE, "")
     if not isinstance(opaque, str) or len(opaque) > LONGEST - 40:
         return Invalid(f"payloadJson.{OPAQUE}", f"must be a text of at most {LONGEST - 40} characters")
     return _check_template(payload) if template else _check_freeform(payload)
+
+
+def _check_size(payload: dict[str, Any]) -> Invalid | None:
+    level: list[Any] = [payload]
+    for _ in range(DEEPEST):
+        level = [inner for outer in level for inner in _inside(outer)]
+    if level:
+        return Invalid("payloadJson", f"is nested more than {DEEPEST} levels deep")
+    size = len(msgspec.json.encode(payload))
+    if size > LARGEST_PAYLOAD:
+        return Invalid("payloadJson", f"has {size} bytes, at most {LARGEST_PAYLOAD} are allowed")
+    return None
+
+
+def _inside(value: Any) -> list[Any]:
+    inner = value.values() if isinstance(value, dict) else value
+    return [one for one in inner if isinstance(one, dict | list)]
 
 
 def _check_template(payload: dict[str, Any]) -> Invalid | None:
@@ -48,7 +72,7 @@ def _check_freeform(payload: dict[str, Any]) -> Invalid | None:
     if not isinstance(kind, str) or not kind:
         return Invalid("payloadJson.type", 'is required, e.g. {"type": "text", "text": {"body": "…"}}')
     if kind not in payload:
-        return Invalid(f"payloadJson.{kind}", f'is required when "type" is "{kind}"')
+        return Invalid(f"payloadJson.{kind[:40]}", f'is required when "type" is "{kind[:40]}"')
     if kind == "text":
         text = payload["text"]
         return _check_text(text.get("body") if isinstance(text, dict) else None, "payloadJson.text.body")

@@ -8,11 +8,13 @@ import msgspec
 
 from waypost.model.message import Claimed
 from waypost.model.outcome import Accepted, Outcome, Rejected, Unreached, Unsure
-from waypost.model.time import Instant, Span, minutes
+from waypost.model.time import Instant, Span, days, minutes, seconds
 from waypost.rules.catalogue import Action, Catalogue
 from waypost.rules.delivery import Accept, GiveUp, StayUnsure, TryAgain, Verdict
 
 UNREACHED = "CONNECTION_REFUSED"
+LONGEST_WISH = days(1)
+"""However long a provider asks us to stay away, a message is tried again within this."""
 
 
 class Backoff(msgspec.Struct, frozen=True):
@@ -37,18 +39,19 @@ def judge(
         case Unsure():
             return StayUnsure(outcome.reason, outcome.response)
         case Unreached():
-            return _again_or_never(message, backoff, now, dice, UNREACHED, outcome.reason, None)
+            at = Instant(now + backoff.after(message.tries, dice))
+            return _again_or_never(message, at, UNREACHED, outcome.reason, None)
         case Rejected() if catalogue.action(outcome.code) is Action.FAIL:
             return GiveUp(outcome.code, outcome.message, outcome.response)
         case Rejected():
-            return _again_or_never(message, backoff, now, dice, outcome.code, outcome.message, outcome.response)
+            wished = Span(min(LONGEST_WISH, seconds(min(outcome.retry_after or 0, 1e9))))
+            wait = Span(max(wished, backoff.after(message.tries, dice)))
+            return _again_or_never(message, Instant(now + wait), outcome.code, outcome.message, outcome.response)
         case _:
             assert_never(outcome)
 
 
-def _again_or_never(
-    message: Claimed, backoff: Backoff, now: Instant, dice: float, code: str, reason: str, response: str | None
-) -> TryAgain | GiveUp:
+def _again_or_never(message: Claimed, at: Instant, code: str, reason: str, response: str | None) -> TryAgain | GiveUp:
     if message.tries > message.max_attempts:
         return GiveUp(code, reason, response)
-    return TryAgain(Instant(now + backoff.after(message.tries, dice)), code, reason, response)
+    return TryAgain(at, code, reason, response)

@@ -12,6 +12,8 @@ _ENDINGS = {
     AttemptStatus.FAILED: "refused",
     AttemptStatus.UNSURE: "unsure",
 }
+_STEPS = {"submitted": 0, "retried": 1, "claimed": 2, "accepted": 3, "refused": 3, "unsure": 3, "status": 4}
+"""What comes first of two things in the same microsecond; whatever is not named comes after."""
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -31,7 +33,7 @@ def timeline(
             moments.append(Moment(attempt.finished_at, _ENDINGS[attempt.status], _ended(attempt)))
     moments += [Moment(at, "status", f"{kind}{': ' + said if said else ''}") for at, kind, said in reports]
     moments += [Moment(event.at, event.kind, event.detail) for event in events]
-    return sorted(moments, key=lambda moment: moment.at)
+    return sorted(moments, key=lambda moment: (moment.at, _STEPS.get(moment.kind, len(_STEPS))))
 
 
 def _submitted(message: Message) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
 import msgspec
@@ -13,7 +14,16 @@ from waypost.model.time import Instant, from_unix
 from waypost.rules import recipient, stamp
 
 LARGEST_POST = 3 * 1024 * 1024
+MOST_UPDATES = 10_000
+"""Meta sends at most 1000 in a POST; more than this in one place is not taken apart."""
+LONGEST_NAME = 255
+"""Of whatever becomes part of a key: ids, participants, recipients."""
 _LATEST = 4_102_444_800  # the year 2100: a later timestamp is nonsense
+_UNREADABLE = (msgspec.MsgspecError, RecursionError)
+_ESCAPES = re.compile(
+    rb"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+"""Escapes in JSON: a surrogate pair, a surrogate without its other half, any other."""
 
 
 class Unreadable(Exception):
@@ -84,104 +94,216 @@ _KINDS = {kind.value: kind for kind in ReportKind}
 
 def parts(body: bytes) -> list[Part]:
     """The changes of a POST. Raises Unreadable only when it is no JSON object at all."""
+    text = body if body.isascii() else _as_utf8(body)
     try:
-        envelope = _envelope.decode(body)
-    except msgspec.ValidationError:
-        return _salvaged(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Unreadable(str(error)) from error
-    return [_part(entry, change) for entry in envelope.entry for change in entry.changes]
-
-
-def _salvaged(body: bytes) -> list[Part]:
-    """Of a POST with a malformed part, the parts that are well formed."""
-    try:
-        outer = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
-        entries = msgspec.json.decode(outer.get("entry", b"[]"), type=list[msgspec.Raw])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Unreadable(str(error)) from error
-    found: list[Part] = []
-    for raw in entries:
+        entries = _entries(text)
+    except msgspec.DecodeError:
+        mended = _ESCAPES.sub(_whole, text)
         try:
-            entry = msgspec.json.decode(raw, type=_Entry)
-        except (msgspec.MsgspecError, RecursionError):
-            continue
-        found.extend(_part(entry, change) for change in entry.changes)
-    return found
+            entries = _entries(mended)
+        except (*_UNREADABLE, UnicodeDecodeError) as error:
+            raise Unreadable(str(error)) from error
+    except (*_UNREADABLE, UnicodeDecodeError) as error:
+        raise Unreadable(str(error)) from error
+    if sum(len(entry.changes) for entry in entries) > MOST_UPDATES:
+        raise Unreadable(f"more than {MOST_UPDATES} changes")
+    return [_part(entry, change) for entry in entries for change in entry.changes]
+
+
+def _as_utf8(body: bytes) -> bytes:
+    """Bytes that are no UTF-8 become the sign for that, so that the rest can be read."""
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return body.decode("utf-8", "replace").encode()
+    return body
+
+
+def _whole(escape: re.Match[bytes]) -> bytes:
+    """Half an emoji is the sign for what cannot be read; every other escape stays."""
+    return rb"\ufffd" if escape[2] else escape[0]
+
+
+def _entries(body: bytes) -> list[_Entry]:
+    try:
+        return _envelope.decode(body).entry
+    except msgspec.ValidationError:
+        return [_salvaged_entry(raw) for raw in _few(_listed(_fields(msgspec.Raw(body)).get("entry")))]
+
+
+def _few(items: list[Any]) -> list[Any]:
+    """Taking apart costs time, and nobody has shown a signature yet."""
+    if len(items) > MOST_UPDATES:
+        raise Unreadable(f"more than {MOST_UPDATES} items in a list")
+    return items
+
+
+def _salvaged_entry(raw: msgspec.Raw) -> _Entry:
+    """Of a malformed entry, what is well formed."""
+    fields = _try_fields(raw)
+    changes = [_salvaged_change(change) for change in _few(_listed(fields.get("changes")))]
+    time = _scalar(fields.get("time"))
+    return _Entry(str(_scalar(fields.get("id")) or ""), time if isinstance(time, int) else None, changes)
+
+
+def _salvaged_change(raw: msgspec.Raw) -> _Change:
+    fields = _try_fields(raw)
+    field = _scalar(fields.get("field"))
+    return _Change(field if isinstance(field, str) else "", fields.get("value", raw))
+
+
+def _fields(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
+    return msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+
+
+def _try_fields(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
+    try:
+        return _fields(raw)
+    except _UNREADABLE:
+        return {}
+
+
+def _listed(raw: msgspec.Raw | None) -> list[msgspec.Raw]:
+    """The items of a list; what should be a list and is none is its own only item, so that it is not lost."""
+    if raw is None or bytes(raw) == b"null":
+        return []
+    try:
+        return msgspec.json.decode(raw, type=list[msgspec.Raw])
+    except _UNREADABLE:
+        return [raw]
+
+
+def _scalar(raw: msgspec.Raw | None) -> str | int | None:
+    try:
+        return msgspec.json.decode(raw, type=str | int) if raw is not None else None
+    except _UNREADABLE:
+        return None
 
 
 def _part(entry: _Entry, change: _Change) -> Part:
     try:
         value: _Value | None = _value.decode(change.value)
-    except (msgspec.MsgspecError, RecursionError):
-        value = None
-    number = value.metadata.phone_number_id if value else _number_in(change.value)
+    except _UNREADABLE:
+        value = _salvaged_value(change.value)
+    number = value.metadata.phone_number_id if value else ""
     return Part(
         owner=number or entry.id,
         waba_id=entry.id,
         at_account_level=not number,
-        field=change.field,
+        field=_plain(change.field)[:100],
         time=entry.time,
         raw=change.value,
         value=value,
     )
 
 
-def _number_in(raw: msgspec.Raw) -> str:
-    """Whose a malformed value is, if at least that much can be read."""
-    try:
-        outer = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-        return msgspec.json.decode(outer.get("metadata", b"{}"), type=_Metadata).phone_number_id
-    except (msgspec.MsgspecError, RecursionError):
-        return ""
+def _salvaged_value(raw: msgspec.Raw) -> _Value | None:
+    """Of a malformed value, the lists that can be read; whose it is, if at least that much can be."""
+    fields = _try_fields(raw)
+    metadata = _try_fields(fields.get("metadata", msgspec.Raw(b"{}")))
+    number = _scalar(metadata.get("phone_number_id"))
+    if not number:
+        return None
+    return _Value(
+        _Metadata(str(number)),
+        _listed(fields.get("statuses")),
+        _listed(fields.get("messages")),
+        _listed(fields.get("errors")),
+        fields.get("contacts", msgspec.Raw(b"[]")),
+    )
 
 
 def reports(part: Part, org: OrgId, number: NumberId) -> tuple[list[StatusReport], list[JournalItem]]:
     """The statuses of a part that is `org`'s, and everything else of it for the journal."""
-    if part.value is None or part.at_account_level:
+    value = part.value
+    if value is None or part.at_account_level:
         return [], [_kept(org, number, f"account:{part.field}", part.raw, part.time)]
+    if len(value.statuses) + len(value.messages) + len(value.errors) > MOST_UPDATES:
+        too_many = f"more than {MOST_UPDATES} updates in one place"
+        return [], [_kept(org, number, f"account:{part.field}", part.raw, part.time, "failed", too_many)]
     told: list[StatusReport] = []
     items: list[JournalItem] = []
-    for raw in part.value.statuses:
+    for raw in value.statuses:
         status = _read_status(raw, org, number)
         (told if isinstance(status, StatusReport) else items).append(status)  # type: ignore[arg-type]  # each to its own
-    items.extend(_read_message(raw, part.value, org, number) for raw in part.value.messages)
-    items.extend(_kept(org, number, "error", raw, None) for raw in part.value.errors)
-    if part.field != "messages" and not told and not items:
+    items.extend(_read_message(raw, value, org, number) for raw in value.messages)
+    items.extend(_kept(org, number, "error", raw, None) for raw in value.errors)
+    if not told and not items:  # of a kind that did not exist when this was written
         items.append(_kept(org, number, f"account:{part.field}", part.raw, part.time))
     return told, items
 
 
 def _read_status(raw: msgspec.Raw, org: OrgId, number: NumberId) -> StatusReport | JournalItem:
     try:
-        status = _status.decode(raw)
+        status = _decoded_status(raw)
         at = _moment(status.timestamp)
-        body = bytes(raw).decode()
-    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
-        return _kept(org, number, "status", raw, None, state="failed", error=str(error))
+        wamid, participant, to = (
+            _name(text) for text in (status.id, status.recipient_participant_id, status.recipient_id)
+        )
+    except (*_UNREADABLE, ValueError, OverflowError) as error:
+        return _kept(org, number, "status", raw, None, "failed", str(error))
     kind = _KINDS.get(status.status)
-    if kind is None or not status.id:
+    if kind is None or not wamid:
         return _kept(org, number, "status", raw, None)
     code, message = _error(status.errors)
     return StatusReport(
         org_id=org,
         number=number,
-        wamid=Wamid(status.id),
+        wamid=Wamid(wamid),
         kind=kind,
-        participant=status.recipient_participant_id,
+        participant=participant,
         at=at,
-        recipient=recipient.phone(status.recipient_id) or status.recipient_id,
+        recipient=recipient.phone(to) or to,
         echo=stamp.read(status.biz_opaque_callback_data),
         error_code=code,
         error_message=message,
-        body=body,
+        body=bytes(raw).decode(),
     )
+
+
+def _decoded_status(raw: msgspec.Raw) -> _Status:
+    try:
+        return _status.decode(raw)
+    except msgspec.ValidationError:
+        return _salvaged_status(raw)
+
+
+def _salvaged_status(raw: msgspec.Raw) -> _Status:
+    """Which message, what and when must be there; a malformed rest is left out."""
+    fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+    needed = {name: fields[name] for name in ("id", "status", "timestamp") if name in fields}
+    status = _status.decode(msgspec.json.encode(needed))
+    for name in ("recipient_id", "recipient_participant_id", "biz_opaque_callback_data"):
+        text = _scalar(fields.get(name))
+        if text is not None:
+            setattr(status, name, str(text))
+    status.errors = [error for each in _listed(fields.get("errors")) if (error := _object(each))]
+    return status
+
+
+def _object(raw: msgspec.Raw) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(raw, type=dict[str, Any])
+    except _UNREADABLE:
+        return {}
+
+
+def _name(text: str) -> str:
+    """What becomes part of a key: no database can be made to stumble over it."""
+    if len(text) > LONGEST_NAME:
+        raise ValueError(f"a name of {len(text)} characters")
+    return _plain(text)
+
+
+def _plain(text: str) -> str:
+    """PostgreSQL keeps every character but one."""
+    return text.replace("\0", "\ufffd") if "\0" in text else text
 
 
 def _moment(timestamp: str | float) -> Instant:
     value = float(timestamp)
     if not 0 < value < _LATEST:
-        raise ValueError(f"timestamp {timestamp} is no moment of ours")
+        raise ValueError(f"timestamp {str(timestamp)[:40]} is no moment of ours")
     return from_unix(value)
 
 
@@ -192,14 +314,16 @@ def _error(errors: list[dict[str, Any]]) -> tuple[str | None, str | None]:
     data = first.get("error_data")
     details = data.get("details") if isinstance(data, dict) else data
     words = details or first.get("message") or first.get("title") or ""
-    return str(first.get("code", "UNKNOWN")), str(words)[:1000]
+    return _plain(str(first.get("code", "UNKNOWN")))[:64], _plain(str(words))[:1000]
 
 
 def _read_message(raw: msgspec.Raw, value: _Value, org: OrgId, number: NumberId) -> JournalItem:
     try:
-        wamid = _message_id.decode(raw).id
-    except (msgspec.MsgspecError, RecursionError) as error:
-        return _kept(org, number, "message", raw, None, state="failed", error=str(error))
+        wamid = _name(_message_id.decode(raw).id)
+    except (*_UNREADABLE, ValueError) as error:
+        return _kept(org, number, "message", raw, None, "failed", str(error))
+    if not wamid:
+        return _kept(org, number, "message", raw, None, "failed", "a message without an id")
     body = msgspec.json.encode({"message": raw, "contacts": value.contacts}).decode()
     return JournalItem(org_id=org, number=number, kind="message", key=wamid, body=body)
 
@@ -216,8 +340,9 @@ def _kept(
     """Whole, as it came; the same content at the same time is the same item."""
     content = bytes(raw)
     key = hashlib.sha256(content + str(time or "").encode()).hexdigest()
+    why = None if error is None else _plain(error)[:500]
     return JournalItem(
-        org_id=org, number=number, kind=kind, key=key, body=content.decode("utf-8", "replace"), state=state, error=error
+        org_id=org, number=number, kind=kind, key=key, body=content.decode("utf-8", "replace"), state=state, error=why
     )
 
 
@@ -225,9 +350,10 @@ def said(body: str) -> str:
     """What a stored status says beyond its kind: its error and its price, in words."""
     try:
         status = msgspec.json.decode(body, type=dict[str, Any])
-    except msgspec.MsgspecError:
+    except _UNREADABLE:
         return ""
-    code, words = _error([e for e in status.get("errors") or [] if isinstance(e, dict)])
+    errors = status.get("errors")
+    code, words = _error([e for e in errors if isinstance(e, dict)] if isinstance(errors, list) else [])
     pricing = status.get("pricing")
     price = f"{pricing.get('category')}, {pricing.get('type')}" if isinstance(pricing, dict) else ""
     return ", ".join(part for part in (f"{code} {words}" if code else "", price) if part)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from waypost.flow import admit
 from waypost.flow.world import World
+from waypost.http.views import ConnectNumber, CreateKey, CreateUser
 from waypost.model.account import Role
 from waypost.model.ids import KeyId, NumberId, OrgId, UserId
 from waypost.model.time import to_datetime
@@ -22,8 +24,12 @@ from waypost.runtime.cli import Failed, with_world
 
 app = typer.Typer(name="admin", help="Orgs, numbers, keys and people.", no_args_is_help=True)
 
+Body = TypeVar("Body")
+Found = TypeVar("Found")
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Org = Annotated[str, typer.Argument(metavar="ORG", help="The org's id.")]
+PhoneNumberId = Annotated[str, typer.Argument(help="Meta's id of the number.")]
+UserIdArgument = Annotated[str, typer.Argument(metavar="USER_ID", help="The person's id, as `users` lists it.")]
 
 
 def register(parent: typer.Typer) -> None:
@@ -36,7 +42,7 @@ def _show(facts: Mapping[str, str], *, as_json: bool) -> None:
         return
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, value in facts.items():
-        table.add_row(f"[dim]{name}[/dim]", value)
+        table.add_row(Text(name, "dim"), Text(value))
     Console(highlight=False, soft_wrap=True).print(table)
 
 
@@ -46,7 +52,7 @@ def _table(columns: list[str], rows: list[list[str]], *, as_json: bool) -> None:
         return
     table = Table(*columns, box=None, pad_edge=False, header_style="dim")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     Console(highlight=False).print(table if rows else "none")
 
 
@@ -54,6 +60,23 @@ async def _known(org: str, world: World) -> OrgId:
     if await world.ledger.accounts.org(OrgId(org)) is None:
         raise Failed(f"there is no org {org}: make it with `waypost admin create-org {org}`")
     return OrgId(org)
+
+
+def _of_known(org: str, read: Callable[[World], Awaitable[Found]]) -> Found:
+    async def of_known(world: World) -> Found:
+        await _known(org, world)
+        return await read(world)
+
+    return with_world(of_known)
+
+
+def _checked(kind: type[Body], **given: object) -> Body:
+    """What the API would take; its bounds hold here, too."""
+    try:
+        return msgspec.convert(given, kind)
+    except msgspec.ValidationError as error:
+        what, _, field = str(error).partition(" - at `$.")
+        raise Failed(f"{field.rstrip('`').replace('_', '-')}: {what}") from None
 
 
 @app.command()
@@ -98,10 +121,12 @@ def connect_whatsapp(  # each is an option that the contract names
         raise Failed("--graph-url must be an http(s) address, e.g. http://127.0.0.1:8081/v25.0")
     if error_catalogue not in ("meta", "seed"):
         raise Failed("--error-catalogue is meta or seed")
+    secrets = {"token": token, "app_secret": app_secret, "verify_token": verify_token}
+    _checked(ConnectNumber, phone_number_id=phone_number_id, waba_id=waba_id, **secrets)
     new = admit.NewNumber(
         number=NumberId(phone_number_id),
         waba_id=waba_id,
-        secrets={"token": token, "app_secret": app_secret, "verify_token": verify_token},
+        secrets=secrets,
         graph_url=graph_url.rstrip("/") if graph_url else None,
         error_catalogue=error_catalogue,
     )
@@ -119,14 +144,14 @@ def connect_whatsapp(  # each is an option that the contract names
 @app.command()
 def numbers(org: Org, json: Json = False) -> None:
     """List an org's numbers."""
-    found = with_world(lambda world: world.ledger.accounts.numbers(OrgId(org)))
+    found = _of_known(org, lambda world: world.ledger.accounts.numbers(OrgId(org)))
     columns = ["phone_number_id", "waba_id", "catalogue", "enabled"]
     _table(columns, [[n.id, n.waba_id, n.error_catalogue, str(n.enabled).lower()] for n in found], as_json=json)
 
 
 @app.command()
 def enable(
-    org: Org, phone_number_id: str, off: Annotated[bool, typer.Option("--off", help="Disable it.")] = False
+    org: Org, phone_number_id: PhoneNumberId, off: Annotated[bool, typer.Option("--off", help="Disable it.")] = False
 ) -> None:
     """Enable a number, or with --off disable it: its messages wait."""
 
@@ -140,7 +165,7 @@ def enable(
 
 
 @app.command()
-def disconnect(org: Org, phone_number_id: str) -> None:
+def disconnect(org: Org, phone_number_id: PhoneNumberId) -> None:
     """Disconnect a number."""
     found = with_world(lambda world: admit.disconnect_number(OrgId(org), NumberId(phone_number_id), world))
     if not found:
@@ -152,12 +177,13 @@ def disconnect(org: Org, phone_number_id: str) -> None:
 def create_key(
     org: Org,
     role: Annotated[str, typer.Option(help="admin, sender or readonly.")] = "sender",
-    label: str = "",
+    label: Annotated[str, typer.Option(help="What it is for.")] = "",
     json: Json = False,
 ) -> None:
     """Make an API key, which is shown this once."""
     if role not in ("admin", "sender", "readonly"):
         raise Failed("--role is admin, sender or readonly")
+    _checked(CreateKey, role=role, label=label)
 
     async def create(world: World) -> admit.Issued:
         return await admit.create_key(await _known(org, world), Role(role), label, world)
@@ -169,7 +195,7 @@ def create_key(
 @app.command()
 def keys(org: Org, json: Json = False) -> None:
     """List an org's live keys."""
-    found = with_world(lambda world: world.ledger.accounts.keys(OrgId(org)))
+    found = _of_known(org, lambda world: world.ledger.accounts.keys(OrgId(org)))
     _table(
         ["key_id", "role", "label", "created"],
         [[k.id, k.role.value, k.label, _day(k.created_at)] for k in found],
@@ -178,7 +204,7 @@ def keys(org: Org, json: Json = False) -> None:
 
 
 @app.command()
-def revoke_key(org: Org, key_id: str) -> None:
+def revoke_key(org: Org, key_id: Annotated[str, typer.Argument(help="The key's id, as `keys` lists it.")]) -> None:
     """End an API key."""
     if not with_world(lambda world: world.ledger.accounts.revoke_key(OrgId(org), KeyId(key_id), world.clock.now())):
         raise Failed(f"org {org} has no live key {key_id}")
@@ -187,11 +213,15 @@ def revoke_key(org: Org, key_id: str) -> None:
 
 @app.command()
 def create_user(
-    org: Org, name: str, role: Annotated[str, typer.Option(help="agent or admin.")] = "agent", json: Json = False
+    org: Org,
+    name: Annotated[str, typer.Argument(help="The person's name.")],
+    role: Annotated[str, typer.Option(help="agent or admin.")] = "agent",
+    json: Json = False,
 ) -> None:
     """Add a person; their token is shown this once."""
     if role not in ("agent", "admin"):
         raise Failed("--role is agent or admin")
+    _checked(CreateUser, name=name)
 
     async def create(world: World) -> admit.Issued:
         return await admit.create_user(await _known(org, world), name, Role(role), world)
@@ -203,12 +233,12 @@ def create_user(
 @app.command()
 def users(org: Org, json: Json = False) -> None:
     """List an org's people."""
-    found = with_world(lambda world: world.ledger.accounts.users(OrgId(org)))
+    found = _of_known(org, lambda world: world.ledger.accounts.users(OrgId(org)))
     _table(["user_id", "name", "role"], [[u.id, u.name, u.role.value] for u in found], as_json=json)
 
 
 @app.command()
-def renew_token(org: Org, user_id: str, json: Json = False) -> None:
+def renew_token(org: Org, user_id: UserIdArgument, json: Json = False) -> None:
     """Give a person a new token; the old one ends."""
     issued = with_world(lambda world: admit.renew_token(OrgId(org), UserId(user_id), world))
     if issued is None:
@@ -217,7 +247,7 @@ def renew_token(org: Org, user_id: str, json: Json = False) -> None:
 
 
 @app.command()
-def remove_user(org: Org, user_id: str) -> None:
+def remove_user(org: Org, user_id: UserIdArgument) -> None:
     """Remove a person and their token."""
     if not with_world(lambda world: world.ledger.accounts.remove_user(OrgId(org), UserId(user_id))):
         raise Failed(f"org {org} has no user {user_id}")
@@ -229,7 +259,9 @@ def journal(
     org: Org, state: Annotated[str | None, typer.Option(help="pending, failed or done.")] = None, json: Json = False
 ) -> None:
     """List what webhooks brought and nothing has taken yet, newest first."""
-    found = with_world(lambda world: world.ledger.journal.items(OrgId(org), state, 100))
+    if state not in (None, "pending", "failed", "done"):
+        raise Failed("--state is pending, failed or done")
+    found = _of_known(org, lambda world: world.ledger.journal.items(OrgId(org), state, 100))
     rows = [
         [str(e.id), e.item.kind, e.item.key[:40], e.item.state, _day(e.received_at), e.item.error or ""] for e in found
     ]

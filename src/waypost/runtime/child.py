@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 
-from waypost.runtime.server import Role
+from waypost.runtime.roles import Role
 from waypost.runtime.settings import load
 from waypost.runtime.telemetry import configure_logs
 

@@ -36,10 +36,24 @@ def main() -> None:
 
     admin.register(app)
     try:
-        app()
+        code = app(standalone_mode=False)
     except (SettingsError, LedgerError, Failed) as failure:
         sys.stderr.write(f"waypost: {failure}\n")
-        sys.exit(1)
+        code = 1
+    except UsageError as wrong:
+        code = _usage(wrong)
+    sys.exit(code)
+
+
+UsageError: Any = typer.BadParameter.__bases__[0]  # typer carries a click of its own, and names only this one of it
+
+
+def _usage(wrong: Any) -> int:
+    """One line; a group without its command has shown its help already, and says nothing more."""
+    if message := wrong.format_message():
+        command = wrong.ctx.command_path if wrong.ctx else "waypost"
+        sys.stderr.write(f"waypost: {message.rstrip('.')}: see `{command} --help`\n")
+    return 2
 
 
 def _version(wanted: bool) -> None:
@@ -95,25 +109,28 @@ def serve(
     roles: Annotated[str, typer.Option(help="What they do: any of api, worker, gateway.")] = "api,worker,gateway",
 ) -> None:
     """The server. Brings a SQLite schema up to date by itself; for PostgreSQL run `waypost migrate` first."""
-    from waypost.runtime.serve import serve_blocking  # noqa: PLC0415
     from waypost.runtime.serving import CannotListen, listen  # noqa: PLC0415
-    from waypost.runtime.supervisor import Supervisor  # noqa: PLC0415
 
     settings = logged(load())
     wanted = _roles(roles)
-    _check_before_start(settings)
+    if workers > 1:
+        _check_before_start(settings)
     try:
         sock = listen(host, port)
     except CannotListen as failure:
         raise Failed(str(failure)) from failure
     if workers == 1:
+        from waypost.runtime.serve import serve_blocking  # noqa: PLC0415  # a supervisor needs none of it
+
         serve_blocking(settings, sock, wanted)
         return
+    from waypost.runtime.supervisor import Supervisor  # noqa: PLC0415
+
     raise typer.Exit(asyncio.run(Supervisor(sock, workers, roles).run()))
 
 
 def _roles(text: str) -> Any:
-    from waypost.runtime.server import Role  # noqa: PLC0415
+    from waypost.runtime.roles import Role  # noqa: PLC0415
 
     try:
         return frozenset(Role(role.strip()) for role in text.split(","))
@@ -137,11 +154,11 @@ def _check_before_start(settings: Settings) -> None:
 @app.command()
 def sandbox(
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8081,
-    phone_number_id: Annotated[str, typer.Option()] = "106540352242922",
-    waba_id: Annotated[str, typer.Option()] = "102290129340398",
+    phone_number_id: Annotated[str, typer.Option(help="Id of its number.")] = "106540352242922",
+    waba_id: Annotated[str, typer.Option(help="Id of the business account.")] = "102290129340398",
     token: Annotated[str, typer.Option(help="The bearer token it takes.")] = "sandbox-token",  # noqa: S107  # a toy's default
     app_secret: Annotated[str, typer.Option(help="What it signs webhooks with.")] = "sandbox-secret",  # noqa: S107
-    verify_token: Annotated[str, typer.Option()] = "sandbox-verify",  # noqa: S107
+    verify_token: Annotated[str, typer.Option(help="What it asks a webhook for.")] = "sandbox-verify",  # noqa: S107
     webhook_url: Annotated[str | None, typer.Option(help="Where it posts webhooks.")] = None,
 ) -> None:
     """The Cloud API look-alike alone, for your own tests."""
@@ -174,7 +191,7 @@ def migrate() -> None:
 
 
 @app.command()
-def why(message_id: Annotated[int, typer.Argument(min=1, help="The message's id.")]) -> None:
+def why(message_id: Annotated[int, typer.Argument(min=1, max=2**63 - 1, help="The message's id.")]) -> None:
     """The whole life of one message: rules that decided, attempts, provider replies, statuses."""
     from waypost.runtime.explain import explain  # noqa: PLC0415
 

@@ -12,9 +12,9 @@ from rich.console import Console
 
 from waypost.http.webhook_door import PATH
 from waypost.runtime.demo_account import DemoAccount, connect_sandbox, demo_account
+from waypost.runtime.roles import ALL_ROLES
 from waypost.runtime.serve import build_server
-from waypost.runtime.server import ALL_ROLES
-from waypost.runtime.serving import address, listen, show_bugs, until_told_to_stop, web_server
+from waypost.runtime.serving import address, listen, serve_until, show_bugs, stop_signal, web_server
 from waypost.runtime.settings import Settings
 from waypost.runtime.wiring import Ports, migrate, sqlite_path, system_ports
 from waypost.sandbox import Sandbox, SandboxNumber
@@ -38,6 +38,7 @@ def demo_settings(settings: Settings, data: Path) -> Settings:
 
 
 async def demo(settings: Settings, place: DemoPlace) -> None:
+    told = stop_signal()
     show_bugs()
     place.data.mkdir(parents=True, exist_ok=True)
     if sqlite_path(settings.database_url) is None:
@@ -52,7 +53,7 @@ async def demo(settings: Settings, place: DemoPlace) -> None:
     await server.start()
     _show(account, url, sandbox_url, as_json=place.as_json)
     try:
-        await until_told_to_stop([(web_server(server.app), front), (web_server(sandbox), back)])
+        await serve_until(told, [(web_server(server.app), front), (web_server(sandbox), back)], server.wind_down)
     finally:
         await sandbox.close()
         await server.stop()

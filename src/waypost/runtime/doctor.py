@@ -33,7 +33,7 @@ async def examine() -> int:
     findings = _Findings()
     try:
         settings = load()
-        findings.good(f"settings: {settings.env} mode, database {settings.database_url.split('://')[0]}")
+        findings.good(f"settings: {settings.env} mode, database {settings.database_kind}")
         ports = await system_ports(settings)
     except SettingsError as error:
         findings.bad(str(error), "set it in the environment or in waypost.toml")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from waypost.flow.world import World
 from waypost.model.ids import MessageId
@@ -25,7 +26,7 @@ async def explain(message_id: int, world: World) -> None:
     table = Table("at (UTC)", "what", "detail", box=None, pad_edge=False, header_style="dim")
     reports = [(heard.received_at, heard.kind, said(heard.body)) for heard in life.reports]
     for moment in timeline(message, list(life.attempts), reports, list(life.events)):
-        table.add_row(f"{to_datetime(moment.at):%Y-%m-%d %H:%M:%S.%f}"[:-3], moment.kind, moment.detail)
+        table.add_row(f"{to_datetime(moment.at):%Y-%m-%d %H:%M:%S.%f}"[:-3], moment.kind, Text(moment.detail))
     console.print(table)
     for attempt in life.attempts:
         if attempt.response:

@@ -9,7 +9,7 @@ import uvloop
 import waypost
 from waypost.adapters.local.clock import SystemClock, SystemDice, SystemIds
 from waypost.adapters.reqwest.wire import ReqwestWire
-from waypost.runtime.serving import address, listen, show_bugs, until_told_to_stop, web_server
+from waypost.runtime.serving import address, listen, serve_until, show_bugs, stop_signal, web_server
 from waypost.sandbox import Sandbox, SandboxNumber
 
 
@@ -18,6 +18,7 @@ def run_sandbox(number: SandboxNumber, port: int) -> None:
 
 
 async def _serve(number: SandboxNumber, port: int) -> None:
+    told = stop_signal()
     show_bugs()
     sock = listen("127.0.0.1", port)
     url = address(sock)
@@ -25,7 +26,4 @@ async def _serve(number: SandboxNumber, port: int) -> None:
     sandbox = Sandbox(SystemClock(), SystemDice(), SystemIds(), wire, [number], url)
     sys.stdout.write(f"sandbox at {url} with number {number.phone_number_id}; Ctrl-C stops it\n")
     sys.stdout.flush()
-    try:
-        await until_told_to_stop([(web_server(sandbox), sock)])
-    finally:
-        await sandbox.close()
+    await serve_until(told, [(web_server(sandbox), sock)], sandbox.close)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 
 import structlog
@@ -10,8 +11,9 @@ import uvloop
 
 from waypost.runtime.demo_account import connect_from_environment
 from waypost.runtime.heartbeat import beat_forever
-from waypost.runtime.server import Role, Server
-from waypost.runtime.serving import address, show_bugs, until_told_to_stop, web_server
+from waypost.runtime.roles import Role
+from waypost.runtime.server import Server
+from waypost.runtime.serving import address, serve_until, show_bugs, stop_signal, web_server
 from waypost.runtime.settings import Settings
 from waypost.runtime.telemetry import Telemetry
 from waypost.runtime.wiring import Ports, build_world, system_ports
@@ -29,22 +31,26 @@ def build_server(ports: Ports, settings: Settings, roles: frozenset[Role]) -> Se
 
 
 async def serve(settings: Settings, sock: socket.socket, roles: frozenset[Role], heartbeat: int | None = None) -> None:
+    told = stop_signal()
     show_bugs()
     server = build_server(await system_ports(settings), settings, roles)
     await connect_from_environment(settings, os.environ, server.world)
     await server.start()
     beating = beat_forever(heartbeat) if heartbeat is not None else None
-    log.info("listening", url=address(sock), roles=sorted(roles), database=settings.database_url.split("://")[0])
+    log.info("listening", url=address(sock), pid=os.getpid(), roles=sorted(roles), database=settings.database_kind)
     try:
-        await until_told_to_stop([(web_server(server.app), sock)])
+        await serve_until(told, [(web_server(server.app), sock)], server.wind_down)
     finally:
-        await server.stop()
+        closed = await server.stop()
         if beating is not None:
             beating.cancel()
     log.info("stopped")
+    if not closed:
+        os._exit(0)  # a thread that waits for the database would keep the process for as long as that takes
 
 
 def serve_blocking(
     settings: Settings, sock: socket.socket, roles: frozenset[Role], heartbeat: int | None = None
 ) -> None:
     uvloop.run(serve(settings, sock, roles, heartbeat))
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one more must not spoil the exit code of a stop that is done

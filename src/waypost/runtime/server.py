@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from enum import StrEnum
 
 import structlog
 
@@ -15,21 +14,18 @@ from waypost.http.app import Edge
 from waypost.model.time import Span, seconds
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import ACCOUNTS
+from waypost.runtime.operations_edge import OperationsEdge
+from waypost.runtime.roles import ALL_ROLES, Role
 from waypost.runtime.telemetry import Telemetry
+
+__all__ = ["ALL_ROLES", "Role", "Server"]
 
 log = structlog.get_logger("server")
 
 GRACE: Span = seconds(5)
 AFTER_A_BUG: Span = seconds(1)
-
-
-class Role(StrEnum):
-    API = "api"
-    WORKER = "worker"
-    GATEWAY = "gateway"
-
-
-ALL_ROLES = frozenset(Role)
+CLOSING = 2.0
+"""Seconds that the Ledger has to close."""
 
 
 class Server:
@@ -37,7 +33,7 @@ class Server:
 
     def __init__(self, world: World, telemetry: Telemetry, roles: frozenset[Role] = ALL_ROLES) -> None:
         self.world = world
-        self.app = Edge(self)
+        self.app = Edge(self) if Role.API in roles else OperationsEdge(Edge(self))
         self._telemetry = telemetry
         self._roles = roles
         self._courier = Courier(world)
@@ -48,7 +44,7 @@ class Server:
         world = self.world
         self._keep(self._follow_accounts)
         if Role.API in self._roles:
-            self._keep(lambda: tend.every(world.tuning.door_tick, tend.keep_door, world))
+            self._keep(lambda: tend.hold_door(world))
         if Role.WORKER in self._roles:
             self._keep(self._courier.run)
             self._keep(lambda: tend.every(world.tuning.door_tick, tend.settle_unsure, world))
@@ -74,16 +70,32 @@ class Server:
                 if await ear.wait(seconds(60)):
                     self.world.numbers.forget()
 
-    async def stop(self, grace: Span = GRACE) -> None:
-        """Take nothing new, finish what is under way, let go of the rest: it is unsure, and settled by its status."""
+    async def wind_down(self, grace: Span = GRACE) -> None:
+        """Take nothing new and finish what is under way, while statuses can still come in.
+
+        What the grace is too short for stays unsure, and is settled by its status.
+        """
         self._stopping = True
+        self.world.closing.set()
         left = await self._courier.stop(grace)
         if left:
             log.warning("stopped_with_sends_under_way", count=left)
+
+    async def stop(self, grace: Span = GRACE) -> bool:
+        """End everything; False when the Ledger could not be closed in time."""
+        if not self._stopping:
+            await self.wind_down(grace)
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.world.ledger.close()
+        self.world.hints.close()
+        try:
+            async with asyncio.timeout(CLOSING):
+                await asyncio.gather(*self._tasks, return_exceptions=True)
+                await self.world.ledger.close()
+        except TimeoutError:
+            log.warning("ledger_did_not_close", seconds=CLOSING)
+            return False
+        return True
 
     def metrics(self) -> bytes:
         return self._telemetry.text()

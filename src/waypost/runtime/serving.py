@@ -7,7 +7,7 @@ import contextlib
 import errno
 import signal
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 import structlog
@@ -15,7 +15,7 @@ import uvicorn
 
 log = structlog.get_logger("server")
 
-GRACE = 5
+GRACE = 3
 """Seconds that requests under way have to finish."""
 
 
@@ -31,12 +31,12 @@ def listen(host: str, port: int) -> socket.socket:
         sock.listen(2048)
     except OSError as error:
         sock.close()
-        why = (
-            "another program listens there: choose another --port"
-            if error.errno == errno.EADDRINUSE
-            else error.strerror
-        )
+        taken = error.errno == errno.EADDRINUSE
+        why = "another program listens there: choose another --port" if taken else error.strerror
         raise CannotListen(f"cannot listen on {host}:{port}: {why}") from error
+    except (OverflowError, UnicodeError) as error:
+        sock.close()
+        raise CannotListen(f"cannot listen on {host}:{port}: that is no address") from error
     sock.setblocking(False)
     return sock
 
@@ -47,7 +47,7 @@ def address(sock: socket.socket) -> str:
 
 
 class _Quiet(uvicorn.Server):
-    """Leaves signals to `until_told_to_stop`, so that a stop is an exit with 0 and not a death by signal."""
+    """Leaves signals to `stop_signal`, so that a stop is an exit with 0 and not a death by signal."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -70,17 +70,29 @@ def web_server(app: Any) -> uvicorn.Server:
     return _Quiet(config)
 
 
-async def until_told_to_stop(servers: Sequence[tuple[uvicorn.Server, socket.socket]]) -> None:
-    """Serve until SIGTERM or SIGINT, then until what is under way has finished."""
+def stop_signal() -> asyncio.Event:
+    """Set by SIGTERM or SIGINT; a second one changes nothing."""
+    told = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, _stop, [server for server, _ in servers])
-    await asyncio.gather(*(server.serve(sockets=[sock]) for server, sock in servers))
+        loop.add_signal_handler(number, told.set)
+    return told
 
 
-def _stop(servers: Sequence[uvicorn.Server]) -> None:
-    for server in servers:
+async def serve_until(
+    told: asyncio.Event,
+    servers: Sequence[tuple[uvicorn.Server, socket.socket]],
+    wind_down: Callable[[], Awaitable[None]],
+) -> None:
+    """Serve until told to stop; wind down with the doors still open, then finish the requests under way."""
+    serving = [asyncio.ensure_future(server.serve(sockets=[sock])) for server, sock in servers]
+    waiting = asyncio.ensure_future(told.wait())
+    await asyncio.wait([waiting, *serving], return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    await wind_down()
+    for server, _ in servers:
         server.should_exit = True
+    await asyncio.gather(*serving)
 
 
 def show_bugs() -> None:

@@ -17,7 +17,12 @@ from waypost.rules.delivery import Unsettled
 from waypost.rules.retry import Backoff
 
 PREFIX = "WAYPOST_"
+_YEAR = 525_600  # minutes
 FILE = Path("waypost.toml")
+
+
+SECRET = ("secret_key", "database_url")
+"""Never shown: the second may hold a password."""
 
 
 class SettingsError(Exception):
@@ -35,18 +40,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     database_url: Annotated[str, _about("`sqlite:///file.db` or `postgresql://…`")] = "sqlite:///waypost.db"
     secret_key: Annotated[str, _about("Seals tokens and app secrets at rest; required in production")] = ""
     graph_url: Annotated[str, _about("Where the Cloud API is")] = "https://graph.facebook.com/v25.0"
-    graph_timeout_sec: Annotated[float, _about("How long a send may take before it is unsure", gt=0)] = 30.0
+    graph_timeout_sec: Annotated[float, _about("How long a send may take before it is unsure", gt=0, le=3600)] = 30.0
     message_status_sync_timeout_sec: Annotated[
         str,
         _about("How long `?wait=` waits: seconds, or `auto` for the 99.9th percentile of recent waits, at most 20 s"),
     ] = "20"
     outbound_worker_enabled: Annotated[bool, _about("Whether this process sends")] = True
-    outbound_worker_poll_interval_ms: Annotated[int, _about("How often to look when no hint comes", ge=10)] = 5000
+    outbound_worker_poll_interval_ms: Annotated[
+        int, _about("How often to look when no hint comes", ge=10, le=3_600_000)
+    ] = 5000
     outbound_worker_batch_size: Annotated[int, _about("Messages claimed at once, at most", ge=1, le=1000)] = 100
     outbound_worker_slots: Annotated[int, _about("Sends under way at once, per process", ge=1, le=5000)] = 128
     outbound_backoff_minutes: Annotated[str, _about("Waits before the second, third, … try")] = "1,5,15,60,360"
     outbound_jitter: Annotated[float, _about("Upward jitter on those waits, as a fraction", ge=0, le=1)] = 0.1
-    outbound_stale_minutes: Annotated[float, _about("How long an unsure send may wait for a status", gt=0)] = 10.0
+    outbound_stale_minutes: Annotated[
+        float, _about("How long an unsure send may wait for a status", gt=0, le=_YEAR)
+    ] = 10.0
     outbound_unsure: Annotated[
         str, _about("What then: `requeue` it, or `park` it for a person", pattern="^(requeue|park)$")
     ] = "requeue"
@@ -59,6 +68,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def local(self) -> bool:
         return self.env == "local"
+
+    @property
+    def database_kind(self) -> str:
+        """What may be shown of an address that may hold a password."""
+        scheme, found, _ = self.database_url.partition("://")
+        return scheme if found else "unknown"
 
     def tuning(self) -> Tuning:
         """The settings as the steps take them."""
@@ -91,9 +106,9 @@ def _number(text: str, name: str) -> float:
 def _spans(text: str) -> tuple[Any, ...]:
     try:
         spans = tuple(minutes(float(part)) for part in text.split(","))
-    except ValueError:
+    except (ValueError, OverflowError):
         spans = ()
-    if not spans or min(spans) < 0:
+    if not spans or min(spans) < 0 or max(spans) > minutes(_YEAR):
         raise SettingsError(f"{PREFIX}OUTBOUND_BACKOFF_MINUTES must be minutes like 1,5,15,60,360, not {text!r}")
     return spans
 
@@ -137,5 +152,6 @@ def _converted(found: dict[str, Any]) -> Settings:
         try:
             checked[name] = msgspec.convert(wanted, types[name], strict=False)
         except msgspec.ValidationError as error:
-            raise SettingsError(f"{PREFIX}{name.upper()} cannot be {value!r}: {error}") from None
+            shown = "what it is" if name in SECRET else repr(value)
+            raise SettingsError(f"{PREFIX}{name.upper()} cannot be {shown}: {error}") from None
     return Settings(**checked)

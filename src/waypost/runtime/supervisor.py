@@ -5,33 +5,32 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import structlog
 
 from waypost.runtime.heartbeat import MISSED_AFTER
+from waypost.runtime.serving import stop_signal
+from waypost.runtime.shared_folder import SharedFolder
 
 log = structlog.get_logger("supervisor")
 
 LOOK_EVERY = 0.1
 START_PATIENCE = 30.0
 STOP_PATIENCE = 12.0
-QUICK_DEATH = 1.0
+PAUSE = 1.0
+"""Seconds before a child that could not even start is tried again, so that it does not spin."""
 
 
 @dataclass(slots=True)
 class Child:
     process: subprocess.Popen[bytes]
     pulse: int
-    started: float
     heard: float
     beating: bool = False
 
@@ -45,74 +44,78 @@ class Child:
         return now - self.heard > (MISSED_AFTER if self.beating else START_PATIENCE)
 
 
+@dataclass(slots=True)
+class Place:
+    """One of the processes there should be, with the one there is."""
+
+    child: Child | None = None
+    not_before: float = 0.0
+
+
 class Supervisor:
     def __init__(self, sock: socket.socket, count: int, roles: str) -> None:
         self._sock = sock
-        self._count = count
         self._roles = roles
-        self._children: list[Child] = []
-        self._stopping = False
-        self._folder = Path(tempfile.mkdtemp(prefix="waypost-"))
-        (self._folder / "metrics").mkdir()
+        self._places = [Place() for _ in range(count)]
+        self._shared = SharedFolder()
 
     async def run(self) -> int:
         """Until told to stop; the exit code is 0 when every child ended by itself."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stop)
+        told = stop_signal()
         try:
-            self._children = [self._spawn() for _ in range(self._count)]
-            while not self._stopping:
-                await asyncio.sleep(LOOK_EVERY)
-                self._look_after()
+            while not told.is_set():
+                self._look_after(time.monotonic())
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_EVERY):
+                        await told.wait()
             return await self._stop_children()
         finally:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._shared.remove()
 
-    def _stop(self) -> None:
-        self._stopping = True
+    def _look_after(self, now: float) -> None:
+        for place in self._places:
+            if place.child is not None:
+                self._check(place, place.child, now)
+            if place.child is None and now >= place.not_before:
+                place.child = self._spawn(now)
 
-    def _spawn(self) -> Child:
+    def _check(self, place: Place, child: Child, now: float) -> None:
+        child.listen(now)
+        if child.process.poll() is None and child.hangs(now):
+            log.error("child_hangs", pid=child.process.pid)
+            child.process.kill()
+            child.process.wait()
+        if child.process.poll() is not None:
+            os.close(child.pulse)
+            self._shared.forget_process(child.process.pid)
+            log.error("child_died", pid=child.process.pid, code=child.process.returncode)
+            place.child, place.not_before = None, now if child.beating else now + PAUSE
+
+    def _spawn(self, now: float) -> Child:
         pulse, theirs = os.pipe()
         os.set_blocking(pulse, False)
         environment = os.environ | {
-            "WAYPOST_HINTS_DIR": str(self._folder / "hints"),
-            "PROMETHEUS_MULTIPROC_DIR": str(self._folder / "metrics"),
+            "WAYPOST_HINTS_DIR": str(self._shared.hints),
+            "PROMETHEUS_MULTIPROC_DIR": str(self._shared.metrics),
         }
         command = [sys.executable, "-m", "waypost.runtime.child", str(self._sock.fileno()), str(theirs), self._roles]
         process = subprocess.Popen(  # our own interpreter and module
             command, pass_fds=(self._sock.fileno(), theirs), env=environment, stdin=subprocess.DEVNULL
         )
         os.close(theirs)
-        now = time.monotonic()
-        return Child(process, pulse, started=now, heard=now)
-
-    def _look_after(self) -> None:
-        now = time.monotonic()
-        for place, child in enumerate(self._children):
-            child.listen(now)
-            if child.process.poll() is None and child.hangs(now):
-                log.error("child_hangs", pid=child.process.pid)
-                child.process.kill()
-                child.process.wait()
-            if child.process.poll() is not None:
-                self._children[place] = self._replace(child, now)
-
-    def _replace(self, child: Child, now: float) -> Child:
-        os.close(child.pulse)
-        log.error("child_died", pid=child.process.pid, code=child.process.returncode)
-        if now - child.started < QUICK_DEATH and not child.beating:
-            time.sleep(QUICK_DEATH)  # nothing else runs here, and a child that cannot start must not spin
-        return self._spawn()
+        return Child(process, pulse, heard=now)
 
     async def _stop_children(self) -> int:
-        for child in self._children:
-            child.process.send_signal(signal.SIGTERM)
+        running = [place.child.process for place in self._places if place.child is not None]
+        for process in running:
+            process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + STOP_PATIENCE
-        while time.monotonic() < deadline and any(c.process.poll() is None for c in self._children):  # noqa: ASYNC110  # a process has no event
+        while time.monotonic() < deadline and any(process.poll() is None for process in running):  # noqa: ASYNC110  # a process has no event
             await asyncio.sleep(LOOK_EVERY)
-        for child in self._children:
-            if child.process.poll() is None:
-                child.process.kill()
-                child.process.wait()
-        return 0 if all(child.process.returncode == 0 for child in self._children) else 1
+        for process in running:
+            if process.poll() is None:
+                log.error("child_did_not_stop", pid=process.pid)
+                process.kill()
+                process.wait()
+        ended_well = (0, -signal.SIGTERM)  # the latter when it was told before it could listen
+        return 0 if all(process.returncode in ended_well for process in running) else 1

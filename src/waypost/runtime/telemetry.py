@@ -8,7 +8,7 @@ import sys
 from collections import deque
 
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.process_collector import ProcessCollector
 
@@ -58,6 +58,12 @@ class Telemetry:
             "status_arrival", "Statuses by whether they came before our own settle", ("order",), registry=registry
         )
         self.unmatched = Counter("status_unmatched", "Statuses of messages not heard of yet", registry=registry)
+        self.without_message = Gauge(
+            "status_without_message",
+            "Statuses that have waited for their message longer than the sync time",
+            registry=registry,
+            multiprocess_mode="mostrecent",
+        )
         self.orphaned = Counter("status_orphaned", "Statuses whose message never appeared", registry=registry)
         self.unsure = Counter("outbound_message_unsure", "Tries nobody settled in time", ("action",), registry=registry)
         self.of_whatsapp = _Labelled(self, Channel.WHATSAPP.value.lower())
@@ -170,6 +176,7 @@ class MeteredJournal:
     async def tidy(self, waiting_since: Instant, forget_before: Instant) -> Orphans:
         orphans = await self._journal.tidy(waiting_since, forget_before)
         self._telemetry.orphaned.inc(orphans.forgotten)
+        self._telemetry.without_message.set(orphans.waiting)
         return orphans
 
 

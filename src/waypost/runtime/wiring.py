@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import waypost
 from waypost.adapters.local.clock import SystemClock, SystemDice, SystemIds
 from waypost.adapters.local.hints import NeighbourPost, ProcessHints
 from waypost.adapters.local.vault import AesVault
-from waypost.adapters.postgres.engine import PostgresEngine
-from waypost.adapters.postgres.schema import migrate as migrate_postgres
 from waypost.adapters.reqwest.wire import ReqwestWire
+from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.adapters.sqlite.engine import ThreadedEngine
 from waypost.adapters.sqlite.store import Store
@@ -24,6 +25,7 @@ from waypost.flow.numbers import NumberBook
 from waypost.flow.world import Tuning, World
 from waypost.model.ids import WorkerId
 from waypost.ports.clock import Clock, Dice, Ids
+from waypost.ports.failure import Unavailable
 from waypost.ports.hints import Hints
 from waypost.ports.ledger import Ledger
 from waypost.ports.vault import Vault
@@ -88,13 +90,23 @@ class _Metered:
 
 
 def sqlite_path(url: str) -> Path | None:
-    """The file of a sqlite:/// address; None for another database."""
-    if not url.startswith(_SQLITE):
+    """The file of a sqlite:/// address; None for a postgresql:// one; anything else is refused."""
+    if url.startswith(_POSTGRES):
+        _check_port(url)
         return None
+    if not url.startswith(_SQLITE):
+        raise SettingsError("WAYPOST_DATABASE_URL must start with sqlite:/// or postgresql://")
     path = Path(url.removeprefix(_SQLITE))
-    if not path.name:
+    if not path.name or path.is_dir():
         raise SettingsError("WAYPOST_DATABASE_URL names no file: write sqlite:///waypost.db")
     return path
+
+
+def _check_port(url: str) -> None:
+    try:
+        _ = urlsplit(url).port
+    except ValueError as error:
+        raise SettingsError(f"WAYPOST_DATABASE_URL cannot be read: {error}") from None
 
 
 async def open_ledger(settings: Settings, clock: Clock) -> Ledger:
@@ -103,9 +115,9 @@ async def open_ledger(settings: Settings, clock: Clock) -> Ledger:
     if path is not None:
         migrate_sqlite(path)
         return SqlLedger(ThreadedEngine(path, clock.now))
-    if settings.database_url.startswith(_POSTGRES):
-        return SqlLedger(await PostgresEngine.open(settings.database_url))
-    raise SettingsError("WAYPOST_DATABASE_URL must start with sqlite:/// or postgresql://")
+    from waypost.adapters.postgres.engine import PostgresEngine  # noqa: PLC0415  # only where there is one
+
+    return SqlLedger(await PostgresEngine.open(settings.database_url))
 
 
 def migrate_sqlite(path: Path) -> list[str]:
@@ -113,16 +125,23 @@ def migrate_sqlite(path: Path) -> list[str]:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SettingsError(f"the folder {path.parent} cannot be made: {error.strerror}") from error
-    store = Store(path)
     try:
-        return store.migrate()
-    finally:
-        store.close()
+        store = Store(path)
+        try:
+            return store.migrate()
+        finally:
+            store.close()
+    except Conflict as busy:
+        raise Unavailable(f"another program holds {path}: {busy}") from busy
 
 
 async def migrate(settings: Settings) -> list[str]:
     path = sqlite_path(settings.database_url)
-    return migrate_sqlite(path) if path is not None else await migrate_postgres(settings.database_url)
+    if path is not None:
+        return migrate_sqlite(path)
+    from waypost.adapters.postgres.schema import migrate as migrate_postgres  # noqa: PLC0415  # only where there is one
+
+    return await migrate_postgres(settings.database_url)
 
 
 def open_vault(settings: Settings) -> AesVault:
@@ -141,9 +160,16 @@ def open_vault(settings: Settings) -> AesVault:
 def _local_key(file: Path) -> str:
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch(mode=0o600)
-        file.write_text(secrets.token_urlsafe(32))
-    return file.read_text().strip()
+        fresh = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
+        fresh.touch(mode=0o600)
+        fresh.write_text(secrets.token_urlsafe(32))
+        with suppress(FileExistsError):
+            file.hardlink_to(fresh)  # whole or not at all, and the first one stays
+        fresh.unlink()
+    key = file.read_text().strip()
+    if not key:
+        raise SettingsError(f"{file} is empty: bring back its backup, or remove it and connect the numbers anew")
+    return key
 
 
 async def system_ports(settings: Settings) -> Ports:
@@ -165,6 +191,9 @@ def _hints(settings: Settings) -> ProcessHints:
     if not settings.hints_dir:
         return ProcessHints()
     neighbours = NeighbourPost(Path(settings.hints_dir), secrets.token_hex(8))
-    hints = ProcessHints(neighbours.post)
-    neighbours.open(hints.hear)
+    hints = ProcessHints(neighbours.post, neighbours.close)
+    try:
+        neighbours.open(hints.hear)
+    except OSError as error:
+        raise SettingsError(f"WAYPOST_HINTS_DIR cannot be used: {error}") from error
     return hints

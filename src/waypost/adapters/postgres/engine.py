@@ -40,7 +40,13 @@ WRITER_SETTINGS = {
     "jit": "off",
 }
 
-_LOST = (OSError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncio.TimeoutError)
+_LOST = (
+    OSError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # how asyncpg meets a farewell that the server sent while nobody asked it anything
+    asyncpg.PostgresConnectionError,
+    asyncio.TimeoutError,
+)
 _MET_ANOTHER = (
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
@@ -147,8 +153,7 @@ def translated(error: Exception, *, unknown_outcome: bool) -> Exception:
 
 
 def _is_lost(error: BaseException) -> bool:
-    """Not when asyncpg could not encode an argument, though it calls that an error of the interface too."""
-    return isinstance(error, (*_LOST, *_CLOSING)) and not isinstance(error, ValueError)
+    return isinstance(error, (*_LOST, *_CLOSING))
 
 
 def _is_down(error: Exception) -> bool:

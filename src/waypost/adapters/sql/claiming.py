@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.plan import Once, Plan, Row, each
-from waypost.model.ids import MessageId
 from waypost.model.message import Claimed, Delivery
 from waypost.model.time import Instant
 from waypost.ports.outbox import Demand
@@ -64,7 +63,3 @@ def _stage(now: Instant) -> Plan[None]:
     due = yield Once("later_due", (now, STAGE_AT_MOST))
     yield from each("later_drop", [(row[0],) for row in due])
     yield from each("ready_add", [(message_id, sender, standing, now) for message_id, sender, standing in due])
-
-
-def own_claims(owner: str) -> Plan[list[MessageId]]:
-    return [row[0] for row in (yield Once("claims_of", (owner,)))]

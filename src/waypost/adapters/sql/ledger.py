@@ -52,7 +52,7 @@ class SqlOutbox:
     async def hand_back(self, owner: WorkerId, holding: Sequence[MessageId], now: Instant) -> Sequence[MessageId]:
         held = set(holding)
         mine = await self._engine.read("claims_of", owner)
-        unknown = tuple(row[0] for row in mine if row[0] not in held)
+        unknown = tuple(sorted(row[0] for row in mine if row[0] not in held))
         if not unknown:
             return []
         answer: list[MessageId] = await self._engine.decide(HandBack(owner, unknown, now))

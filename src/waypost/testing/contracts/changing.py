@@ -188,4 +188,3 @@ class ChangeContract:
         assert await ledger.lookup.next_due() == later(hours(99))
         again = await claim_one(ledger)
         assert (again.id, again.generation) == (message.id, 2)
-

@@ -7,8 +7,10 @@ import itertools
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
+from msgspec.structs import replace
+
 from waypost.model.account import Number, Org
-from waypost.model.ids import MessageId, NumberId, OrgId, Wamid, WorkerId
+from waypost.model.ids import Fence, MessageId, NumberId, OrgId, Wamid, WorkerId
 from waypost.model.message import Attempt, Channel, Claimed, Delivery, Draft, Message, Status
 from waypost.model.report import Echo, JournalItem, Post, ReportKind, StatusReport
 from waypost.model.time import Instant, Span, days, minutes, seconds
@@ -80,6 +82,50 @@ def a_draft(*, key: str | None = None, content: str = "hello", **fields: Any) ->
     return Draft(
         idempotency_key=key or fresh("key"), digest=hashlib.sha256(content.encode()).digest(), **(standard | fields)
     )
+
+
+def a_claim(**fields: Any) -> Claimed:
+    """A claim that no Ledger made, for rules that only look at one."""
+    stands = Delivery(
+        message_id=MessageId(1),
+        org_id=ORG,
+        status=Status.SENDING,
+        generation=1,
+        fence=Fence(1),
+        first_fence=Fence(0),
+        tries=1,
+        due_at=None,
+        owner=W1,
+        claimed_at=T0,
+        open_at_claim=0,
+        parked=False,
+        provider_id=None,
+        error_code=None,
+        error_message=None,
+        sent_at=None,
+        delivered_at=None,
+        read_at=None,
+        updated_at=T0,
+    )
+    claimed = Claimed(
+        id=stands.message_id,
+        fence=stands.fence,
+        generation=1,
+        tries=1,
+        org_id=ORG,
+        sender=NUMBER,
+        recipient=CUSTOMER,
+        template=None,
+        payload='{"text":"hello"}',
+        max_attempts=5,
+        expires_at=None,
+        queue_id=None,
+        created_at=T0,
+        claimed_at=T0,
+        ready_at=T0,
+        delivery=stands,
+    )
+    return replace(claimed, **fields)
 
 
 def a_report(
@@ -209,4 +255,3 @@ async def drain(ledger: Ledger, now: Instant = T0) -> list[MessageId]:
             await accept(ledger, each, now=now)
             sent.append(each.id)
     return sent
-

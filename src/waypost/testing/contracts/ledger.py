@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
-from waypost.model.message import Message
+from waypost.model.message import Message, Status
 from waypost.ports.failure import Rejected, Unavailable
 from waypost.ports.ledger import Ledger
-from waypost.testing.contracts.examples import ORG, T0, Ledgers, a_draft, claim, submit
+from waypost.testing.contracts.examples import (
+    ORG,
+    T0,
+    Ledgers,
+    a_draft,
+    a_report,
+    a_wamid,
+    accept,
+    claim,
+    claim_one,
+    status,
+    submit,
+    take,
+)
 
 UNWRITABLE = "half of a character: \ud83d"
 """No database can store this text."""
@@ -19,9 +33,10 @@ class LedgerContract:
     async def test_it_answers_a_ping(self, ledger: Ledger) -> None:
         await ledger.ping()
 
-    async def test_one_draft_that_cannot_be_stored_fails_alone(self, ledger: Ledger) -> None:
+    @pytest.mark.parametrize("poison", [{"subject": UNWRITABLE}, {"dossier_id": 2**63}], ids=["text", "number"])
+    async def test_one_draft_that_cannot_be_stored_fails_alone(self, poison: dict[str, Any], ledger: Ledger) -> None:
         drafts = [a_draft() for _ in range(40)]
-        drafts[17] = a_draft(subject=UNWRITABLE)
+        drafts[17] = a_draft(**poison)
         answers = await asyncio.gather(*(ledger.outbox.submit(d, T0) for d in drafts), return_exceptions=True)
         (failure,) = [answer for answer in answers if isinstance(answer, BaseException)]
         assert isinstance(failure, Rejected)
@@ -42,6 +57,17 @@ class LedgerContract:
         await closing.close()
         stored: list[Message] = await asyncio.gather(*under_way)
         assert [await staying.messages.get(ORG, message.id) for message in stored] == stored
+
+    async def test_closing_finishes_an_acceptance_that_its_status_overtook(self, ledgers: Ledgers) -> None:
+        closing, staying = ledgers
+        await submit(closing)
+        claimed, wamid = await claim_one(closing), a_wamid()
+        await take(closing, a_report("delivered", wamid))
+        settling = asyncio.ensure_future(accept(closing, claimed, wamid))
+        await asyncio.sleep(0)  # it has handed its intent in
+        await closing.close()
+        assert (await settling).early == 1
+        assert await status(staying, claimed.id) is Status.DELIVERED
 
     async def test_a_closed_ledger_takes_nothing_more(self, ledgers: Ledgers) -> None:
         closed, staying = ledgers

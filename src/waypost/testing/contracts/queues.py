@@ -45,7 +45,7 @@ from waypost.testing.contracts.examples import (
     unsure,
 )
 
-ROUNDS = 60
+ROUNDS = 40
 
 
 async def in_line(ledger: Ledger, count: int, **draft: Any) -> list[MessageId]:
@@ -170,6 +170,11 @@ class QueueContract:
         assert await drain(ledger) == [first]
         assert await ledger.lookup.next_due() == later(hours(1))
         assert await drain(ledger, now=later(hours(1))) == [second]
+
+    async def test_what_was_due_in_line_is_due_when_promoted_also_by_a_slower_clock(self, ledger: Ledger) -> None:
+        """Found by simulation: it waited until the slower clock had reached the moment of its submission."""
+        first, second = await in_line(ledger, 2, now=later(hours(1)))
+        assert await drain(ledger) == [first, second]
 
     async def test_a_queue_that_ran_empty_starts_again(self, ledger: Ledger) -> None:
         assert await drain(ledger) == []

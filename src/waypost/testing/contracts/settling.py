@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from msgspec.structs import replace
 
@@ -123,6 +125,27 @@ class SettleContract:
         again = await accept(ledger, claimed, Wamid("wamid.A"), later(seconds(9)))
         assert (again.held, again.before, again.delivery) == (False, first.delivery, first.delivery)
         assert await delivery(ledger, message.id) == first.delivery
+
+    async def test_of_acceptances_told_together_one_is_held(self, ledger: Ledger) -> None:
+        await submit(ledger)
+        claimed = await claim_one(ledger)
+        answers = await asyncio.gather(
+            *(accept(ledger, claimed, Wamid("wamid.A"), later(seconds(n))) for n in range(4))
+        )
+        assert [answer.held for answer in answers] == [True, False, False, False]
+        assert {answer.delivery.sent_at for answer in answers} == {T0}
+
+    async def test_of_a_late_and_a_present_acceptance_told_together_both_are_kept(
+        self, ledger: Ledger, pass_time: PassTime
+    ) -> None:
+        message = await submit(ledger)
+        late = await claim_one(ledger, owner=W1)
+        await requeue_stale(ledger, pass_time)
+        present = await claim_one(ledger, owner=W2)
+        answers = await asyncio.gather(*(accept(ledger, claimed) for claimed in (late, present)))
+        assert not answers[0].held
+        assert await status(ledger, message.id) is Status.SENT
+        assert [a.status for a in await attempts(ledger, message.id)] == [AttemptStatus.SUCCESS] * 2
 
     @any_but_acceptance
     async def test_a_late_verdict_changes_nothing(self, verdict: Verdict, ledger: Ledger, pass_time: PassTime) -> None:

@@ -44,7 +44,7 @@ from waypost.testing.contracts.examples import (
 
 LADDER = (ReportKind.SENT, ReportKind.DELIVERED, ReportKind.READ)
 TIMES = {kind: later(seconds(n)) for n, kind in enumerate([*LADDER, ReportKind.FAILED], start=1)}
-ROUNDS = 60
+ROUNDS = 40
 
 
 def told_in(order: Sequence[ReportKind], claimed: Claimed) -> list[StatusReport]:
@@ -366,4 +366,3 @@ class StatusTenancyContract:
         await take(ledger, a_report("delivered", wamid))
         assert await status(ledger, owner.message_id) is Status.DELIVERED
         assert await status(ledger, second.id) is Status.SENT
-

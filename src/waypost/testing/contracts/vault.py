@@ -6,7 +6,7 @@ import pytest
 
 from waypost.ports.vault import CannotOpen, Vault
 
-SECRET = "EAAJB-tøken-🔑"
+SECRET = "EAAJB-tøken-🔑"  # noqa: S105  # nobody's
 PURPOSE = "token of 100000000000001"
 
 

@@ -21,17 +21,7 @@ ENOUGH = 10.0
 """Seconds; nothing here takes as long."""
 SHORT = 0.25
 
-Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Behaviour: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-
-
-class Other:
-    """The other side: its address, and every request that reached it."""
-
-    def __init__(self, port: int) -> None:
-        self.url = f"http://127.0.0.1:{port}/v23.0/1/messages"
-        self.requests: list[bytes] = []
-        self.hung_up = asyncio.Event()
 
 
 async def read_request(reader: asyncio.StreamReader) -> bytes:
@@ -41,51 +31,61 @@ async def read_request(reader: asyncio.StreamReader) -> bytes:
 
 
 @asynccontextmanager
-async def other_side(*answers: bytes | None, then: str = "keep") -> AsyncIterator[Other]:
-    """Answer one request after the other with these bytes; `then` close, reset or keep each connection.
-
-    None is no answer at all. What the server still waits for at the end is dropped.
-    """
-    left = list(answers)
+async def listening(behave: Behaviour) -> AsyncIterator[str]:
+    """The address of a server that does this on each connection; what still runs at the end is dropped."""
     connections: set[asyncio.Task[None]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            while left:
-                other.requests.append(await read_request(reader))
-                answer = left.pop(0)
-                if answer is not None:
-                    writer.write(answer)
-                    await writer.drain()
-                if then != "keep":
-                    break
-            else:
-                await reader.read()
-            end(writer)
+            await behave(reader, writer)
         except (asyncio.IncompleteReadError, ConnectionError):
-            other.hung_up.set()
+            pass  # the caller hung up
         finally:
             writer.close()
 
-    def end(writer: asyncio.StreamWriter) -> None:
-        if then == "reset":
-            linger = struct.pack("ii", 1, 0)
-            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-        other.hung_up.set()
-
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.ensure_future(serve(reader, writer))
-        connections.add(task)
+        connections.add(asyncio.ensure_future(serve(reader, writer)))
 
     server = await asyncio.start_server(accept, "127.0.0.1", 0)
-    other = Other(server.sockets[0].getsockname()[1])
     try:
-        yield other
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
-        for task in connections:
-            task.cancel()
+        for connection in connections:
+            connection.cancel()
         await asyncio.gather(*connections, return_exceptions=True)
+
+
+class Other:
+    """The other side: its address, and every request that reached it."""
+
+    def __init__(self, address: str) -> None:
+        self.url = f"http://{address}/v23.0/1/messages"
+        self.requests: list[bytes] = []
+
+
+@asynccontextmanager
+async def other_side(*answers: bytes | None, then: str = "keep") -> AsyncIterator[Other]:
+    """Answer one request after the other with these bytes (None: not at all), then keep, close or reset."""
+    left = list(answers)
+    requests: list[bytes] = []
+
+    async def answer_each(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while left:
+            requests.append(await read_request(reader))
+            writer.write(left.pop(0) or b"")
+            await writer.drain()
+            if then == "reset":
+                linger = struct.pack("ii", 1, 0)
+                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            if then != "keep":
+                return
+        requests.append(await read_request(reader))
+
+    async with listening(answer_each) as address:
+        other = Other(address)
+        other.requests = requests
+        yield other
 
 
 def answer(status: int = 200, body: bytes = b"{}", *headers: bytes) -> bytes:
@@ -175,12 +175,10 @@ class RefusedContract:
         async def speak_plainly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.read(100)
             writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-            writer.close()
 
-        server = await asyncio.start_server(speak_plainly, "127.0.0.1", 0)
-        async with server:
+        async with listening(speak_plainly) as address:
             with pytest.raises(Refused):
-                await post(wire, f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
+                await post(wire, f"https://{address}/")
 
 
 class TimedOutContract:
@@ -221,19 +219,15 @@ class TimedOutContract:
         async def trickle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await read_request(reader)
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-            try:
-                while True:
-                    writer.write(b"x")
-                    await writer.drain()
-                    await asyncio.sleep(0.02)
-            except ConnectionError:
-                writer.close()
+            while True:
+                writer.write(b"x")
+                await writer.drain()
+                await asyncio.sleep(0.02)
 
-        server = await asyncio.start_server(trickle, "127.0.0.1", 0)
-        async with server:
+        async with listening(trickle) as address:
             with pytest.raises(TimedOut):
                 async with asyncio.timeout(ENOUGH):
-                    await post(wire, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", SHORT)
+                    await post(wire, f"http://{address}/", SHORT)
 
     async def test_a_slow_answer_within_the_limit_is_a_reply(self, wire: Wire) -> None:
         async def slowly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -242,12 +236,9 @@ class TimedOutContract:
                 writer.write(bytes([byte]))
                 await writer.drain()
                 await asyncio.sleep(0)
-            writer.close()
 
-        server = await asyncio.start_server(slowly, "127.0.0.1", 0)
-        async with server:
-            reply = await post(wire, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
-        assert reply.body == b"slow"
+        async with listening(slowly) as address:
+            assert (await post(wire, f"http://{address}/")).body == b"slow"
 
 
 class CutContract:
@@ -264,7 +255,14 @@ class CutContract:
             b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{half",
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe",
         ],
-        ids=["no answer", "within the status", "within the head", "before the body", "within the body", "within a chunk"],
+        ids=[
+            "no answer",
+            "within the status",
+            "within the head",
+            "before the body",
+            "within the body",
+            "within a chunk",
+        ],
     )
     async def test_a_connection_that_breaks_is_cut(self, said: bytes | None, then: str, wire: Wire) -> None:
         async with other_side(said, None, None, then=then) as other:
@@ -281,23 +279,20 @@ class CutContract:
     async def test_a_connection_taken_and_dropped_unread_is_cut(self, wire: Wire) -> None:
         taken = 0
 
-        async def drop(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def drop(_reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
             nonlocal taken
             taken += 1
-            writer.close()
 
-        server = await asyncio.start_server(drop, "127.0.0.1", 0)
-        async with server:
+        async with listening(drop) as address:
             with pytest.raises(Cut):
-                await post(wire, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
+                await post(wire, f"http://{address}/")
         assert taken == 1
 
     async def test_a_request_on_a_used_connection_is_not_sent_twice(self, wire: Wire) -> None:
         async with other_side(answer(200, b"one"), None, answer(200, b"never asked for")) as other:
             assert (await post(wire, other.url)).body == b"one"
-            asking = asyncio.ensure_future(post(wire, other.url, SHORT))
-            with pytest.raises((Cut, TimedOut)):
-                await asking
+            with pytest.raises(TimedOut):
+                await post(wire, other.url, SHORT)
         assert len(other.requests) == 2
 
     async def test_a_used_connection_that_breaks_in_the_middle_is_cut(self, wire: Wire) -> None:
@@ -307,14 +302,11 @@ class CutContract:
             seen.append(await read_request(reader))
             writer.write(answer(200, b"one"))
             seen.append(await read_request(reader))
-            writer.close()
 
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-        async with server:
-            assert (await post(wire, url)).body == b"one"
+        async with listening(serve) as address:
+            assert (await post(wire, f"http://{address}/")).body == b"one"
             with pytest.raises(Cut):
-                await post(wire, url)
+                await post(wire, f"http://{address}/")
         assert len(seen) == 2
 
 

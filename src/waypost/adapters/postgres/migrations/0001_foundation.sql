@@ -202,6 +202,7 @@ CREATE TABLE journal (
     body text NOT NULL,
     UNIQUE (number, kind, key)
 );
+CREATE INDEX journal_by_org ON journal (org_id, id);
 CREATE INDEX journal_by_state ON journal (org_id, state, id);
 
 CREATE TABLE door (

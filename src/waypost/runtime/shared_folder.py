@@ -1,0 +1,48 @@
+"""The folder that the processes behind one port share: wake-ups and figures; nothing in it outlives them."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+_PREFIX = "waypost-shared-"
+_LOCK = "in-use"
+
+
+class SharedFolder:
+    """Locked while its supervisor lives, so that the next one can tell what a killed one left behind."""
+
+    def __init__(self) -> None:
+        _clear_abandoned()
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        self._lock = os.open(self.path / "new", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        (self.path / "new").rename(self.path / _LOCK)  # never seen unlocked
+        self.hints = self.path / "hints"
+        self.metrics = self.path / "metrics"
+        self.metrics.mkdir()
+
+    def forget_process(self, pid: int) -> None:
+        """What a dead process counted stays counted; what it said of its present state does not."""
+        from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415  # only when one has died
+
+        mark_process_dead(pid, str(self.metrics))  # type: ignore[no-untyped-call]  # the library has no types here
+
+    def remove(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._lock)
+
+
+def _clear_abandoned() -> None:
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # another user's, or gone already
+            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(lock)

@@ -1,0 +1,211 @@
+"""The servers of a simulation: nodes that boot the real server over one shared Ledger, die, and come back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+
+from waypost.adapters.local.hints import ProcessHints
+from waypost.adapters.local.vault import AesVault
+from waypost.adapters.sql.ledger import SqlLedger
+from waypost.adapters.sqlite.engine import InlineEngine
+from waypost.adapters.sqlite.store import Store
+from waypost.flow.world import Tuning, World
+from waypost.model.time import Span, as_seconds
+from waypost.ports.clock import Clock
+from waypost.ports.failure import Unavailable
+from waypost.ports.ledger import Ledger
+from waypost.ports.wire import Wire
+from waypost.runtime.server import Server
+from waypost.runtime.simulation.record import Lived, Record
+from waypost.runtime.simulation.wires import WatchedWire
+from waypost.runtime.telemetry import Telemetry
+from waypost.runtime.wiring import Ports, build_world
+from waypost.testing.simulation import Node, NodeCrashed, Simulation
+from waypost.testing.simulation.life import context_of
+
+SERVERS = ("server-1", "server-2")
+GRAPH = "graph"
+GRAPH_URL = f"http://{GRAPH}/v25.0"
+GRAPH_TIMEOUT = 30.0
+VAULT = AesVault("simulation")
+HINT_LOST = 0.3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What a server is about to be made of."""
+
+    ledger: Ledger
+    engine: InlineEngine
+    wire: Wire
+    clock: Clock
+
+
+Dress = Callable[[Parts], Parts]
+"""Puts another mechanism in place of one of the parts; the real server is dressed in nothing."""
+
+
+def real(parts: Parts) -> Parts:
+    return parts
+
+
+class SharedLedger:
+    """The real SQL in memory, shared by every server; slow at times, and sometimes away."""
+
+    def __init__(self, sim: Simulation, record: Record) -> None:
+        self.store = Store(None)
+        self.store.migrate()
+        self.clock = sim.node("ledger").clock
+        self._sim = sim
+        self._record = record
+        self._trouble = 0.0
+        self._since = 0
+
+    def engine(self, node: Node) -> InlineEngine:
+        return InlineEngine(self.store, self.clock.now, self._pause_of(node))
+
+    def _pause_of(self, node: Node) -> Callable[[str], Awaitable[None]]:
+        dice = self._sim.chance.stream(f"ledger:{node.name}")
+
+        async def pause(point: str) -> None:
+            """Where a crash may fall: before a commit, between it and its answer, in a read."""
+            slow = dice.random()
+            if point != "read" or slow < 0.1:
+                await asyncio.sleep(0.0002 + (0.04 * slow if slow < 0.02 else 0.002 * slow))
+            if self._trouble and dice.random() < self._trouble:
+                raise Unavailable(f"the simulated Ledger is away ({point})")
+
+        return pause
+
+    def fail(self, share: float) -> None:
+        """From now on that share of what is asked of it fails, before or after its commit."""
+        self.heal()
+        self._trouble, self._since = share, self._record.now()
+        self._sim.trace.note("ledger", trouble=share)
+
+    def heal(self) -> None:
+        if self._trouble:
+            self._record.outages.append((self._since, self._record.now()))
+            self._sim.trace.note("ledger", trouble=0.0)
+        self._trouble = 0.0
+
+
+class Cluster:
+    def __init__(
+        self, sim: Simulation, record: Record, tuning: Tuning, ledger: SharedLedger, dress: Dress = real
+    ) -> None:
+        self.tuning = tuning
+        self.ledger = ledger
+        self._sim = sim
+        self._record = record
+        self._dress = dress
+        self._servers: dict[str, Server] = {}
+        self._hints: dict[str, ProcessHints] = {}
+        self._holds = dict.fromkeys(SERVERS, 0)
+        self.crashes = 0
+
+    def start(self) -> None:
+        dice = self._sim.chance.stream("skew")
+        for name in SERVERS:
+            node = self.node(name)
+            node.clock.jump(Span(round(dice.choice((0, 0.05, 3)) * dice.uniform(-1, 1) * 1_000_000)))
+            self._start(name)
+
+    def node(self, name: str) -> Node:
+        return self._sim.node(name)
+
+    def _start(self, name: str) -> None:
+        self._servers.pop(name, None)
+        self.node(name).restart(lambda: self._boot(name))
+
+    async def _boot(self, name: str) -> None:
+        """As `serve` does it: ports, world, server, start, listen."""
+        node = self.node(name)
+        telemetry = Telemetry()
+        world = self.world(node, telemetry)
+        server = Server(world, telemetry)
+        self._servers[name] = server
+        lived = Lived(name, node.generation, self._record.now())
+        self._record.lives.append(lived)
+        node.life.watch(lambda: setattr(lived, "until", self._record.now()))
+        await server.start()
+        self._sim.network.listen(name, node, server.app)
+
+    def world(self, node: Node, telemetry: Telemetry) -> World:
+        engine = self.ledger.engine(node)
+        wire = WatchedWire(self._sim.network.wire(node), self._record, node.name, node.generation)
+        parts = self._dress(Parts(ledger=SqlLedger(engine), engine=engine, wire=wire, clock=node.clock))
+        ports = Ports(
+            clock=node.clock,
+            dice=node.dice,
+            ids=node.ids,
+            ledger=parts.ledger,
+            hints=self._hints_of(node),
+            wire=parts.wire,
+            vault=VAULT,
+        )
+        return build_world(ports, self.tuning, telemetry, graph_url=GRAPH_URL, graph_timeout=GRAPH_TIMEOUT)
+
+    def _hints_of(self, node: Node) -> ProcessHints:
+        self._hints[node.name] = ProcessHints(lambda topics: self._forward(node.name, topics))
+        return self._hints[node.name]
+
+    def _forward(self, giver: str, topics: Iterable[str]) -> None:
+        """Hints reach the other server late, or never."""
+        given = list(topics)
+        dice = self._sim.chance.stream("hints")
+        for name in SERVERS:
+            if name != giver and name in self._hints and dice.random() >= HINT_LOST:
+                life = self.node(name).life
+                self._sim.loop.call_later(
+                    0.001 + 0.01 * dice.random(), self._hints[name].hear, given, context=context_of(life)
+                )
+
+    # Dying and coming back
+
+    async def kill(self, name: str, steps: int, away: Span) -> None:
+        """Kill it at its `steps`-th callback from now, or before long, and keep it down for `away`."""
+        self._holds[name] += 1
+        node = self.node(name)
+        node.crash_after(steps)
+        try:
+            await asyncio.wait([asyncio.ensure_future(node.gone())], timeout=10)
+            node.crash()
+            self.crashes += 1
+            await asyncio.sleep(as_seconds(away))
+        finally:
+            self._let_go(name)
+
+    async def stop(self, name: str, away: Span) -> None:
+        """An orderly stop, as by SIGTERM, and a start after `away`."""
+        self._holds[name] += 1
+        node = self.node(name)
+        try:
+            if node.alive and name in self._servers:
+                await node.run(self._servers[name].stop())
+        except NodeCrashed:
+            pass
+        finally:
+            node.crash()
+        try:
+            await asyncio.sleep(as_seconds(away))
+        finally:
+            self._let_go(name)
+
+    def _let_go(self, name: str) -> None:
+        self._holds[name] -= 1
+        if not self._holds[name] and not self.node(name).alive:
+            self._start(name)
+
+    def calm(self) -> None:
+        """Everything up and nothing about to die; clocks as they should be."""
+        for name in SERVERS:
+            node = self.node(name)
+            node.spare()
+            node.clock.jump(Span(-node.clock.skew))
+            if not node.alive:
+                self._start(name)
+        self.ledger.clock.jump(Span(-self.ledger.clock.skew))
+        self.ledger.heal()

@@ -1,0 +1,127 @@
+"""The provider's record, sorted by wish: which calls it accepted, what it reported of them, and who heard of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from waypost.model.time import Span, seconds
+from waypost.rules.delivery import Unsettled
+from waypost.runtime.simulation.record import Posted, Record, Sent, View, Wish
+from waypost.runtime.simulation.scenario import Ending
+from waypost.testing.simulation import START
+
+IN_A_MOMENT: Span = seconds(2)
+"""Between a claim and the request that follows it nothing can be called back any more."""
+_STAMP = re.compile(r"wp1\.(\d+)\.(\d+)")
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """A call that the provider accepted."""
+
+    at: int
+    """When the request left us, if it is known, else when it arrived."""
+    wamid: str
+    stamp: str
+    text: str
+    sent: Sent | None
+    posted: tuple[Posted, ...]
+
+    @property
+    def acknowledged(self) -> set[str]:
+        """The statuses of it that one of us answered with 200."""
+        return {posted.kind for posted in self.posted if posted.ok}
+
+    @property
+    def heard_of(self) -> int | None:
+        """When the provider was first answered 200 to a status of it."""
+        return min((posted.over for posted in self.posted if posted.ok), default=None)
+
+    @property
+    def echoed(self) -> bool:
+        return any(posted.echo for posted in self.posted if posted.ok)
+
+
+@dataclass
+class Case:
+    """One wish with everything that is known of it."""
+
+    wish: Wish
+    views: list[View] = field(default_factory=list)
+    accepted: list[Acceptance] = field(default_factory=list)
+
+
+class Evidence:
+    def __init__(self, ending: Ending) -> None:
+        self.ending = ending
+        self.record: Record = ending.record
+        self._answered = {sent.wamid: sent for sent in self.record.sent if sent.wamid is not None}
+        self._stamped = {sent.stamp: sent for sent in self.record.sent if sent.stamp}
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        cases = {wish.text: Case(wish) for wish in self.record.wishes.values()}
+        for (org, _), view in self.ending.views.items():
+            case = cases.get(f"{org}:{view.idempotency_key}")
+            if case is not None:
+                case.views.append(view)
+        for acceptance in self.acceptances:
+            if acceptance.text in cases:
+                cases[acceptance.text].accepted.append(acceptance)
+        return list(cases.values())
+
+    @cached_property
+    def acceptances(self) -> list[Acceptance]:
+        """In the order in which the provider took them."""
+        found = []
+        for call in self.ending.calls:
+            if call.wamid is None:
+                continue
+            body: dict[str, Any] = msgspec.json.decode(call.body)
+            stamp, text = str(body.get("biz_opaque_callback_data", "")), body["text"]["body"]
+            sent = self._answered.get(call.wamid) or self._stamped.get(stamp)
+            posted = tuple(self.record.posted.get(call.wamid, ()))
+            found.append(Acceptance(sent.at if sent else call.at - START, call.wamid, stamp, text, sent, posted))
+        return found
+
+    def generation(self, org: str, acceptance: Acceptance) -> int:
+        """As the API shows the try that made the call; a message that nobody retried has one only."""
+        stamp = _STAMP.match(acceptance.stamp)
+        if stamp is None:
+            return 1
+        attempts = self.ending.attempts.get((org, int(stamp[1])), [])
+        return next((each.generation for each in attempts if each.id == f"{stamp[1]}.{stamp[2]}"), 1)
+
+    def answered(self, acceptance: Acceptance) -> bool:
+        """The provider's answer came back, to a process that lived to write it down."""
+        sent = acceptance.sent
+        return sent is not None and sent.wamid == acceptance.wamid and self.record.lived_on(sent)
+
+    def linked(self, acceptance: Acceptance) -> bool:
+        """We could know whose statuses these are."""
+        return acceptance.echoed or self.answered(acceptance)
+
+    def silent_until(self, acceptance: Acceptance, moment: int) -> bool:
+        """The one named exception: for the whole stale limit, counted while a server was up, the provider neither
+        answered nor had a status of this call acknowledged."""
+        heard = acceptance.heard_of
+        if self.answered(acceptance) or (heard is not None and heard < moment - IN_A_MOMENT):
+            return False
+        return self.record.open_between(acceptance.at, moment) >= self.ending.stale
+
+    def tried_again(self, acceptance: Acceptance) -> bool:
+        """A later try of the same message, after the stale limit, may have ended it."""
+        later = [sent.at for sent in self.record.sent if sent.text == acceptance.text and sent.at > acceptance.at]
+        return any(self.record.open_between(acceptance.at, at) >= self.ending.stale for at in later)
+
+    def excused(self, earlier: Acceptance, later: Acceptance) -> bool:
+        """Whether `later` may follow `earlier` in the same generation."""
+        return self.ending.policy is Unsettled.REQUEUE and self.silent_until(earlier, later.at)
+
+    def retried(self, org: str, view: View) -> bool:
+        return (org, view.id) in self.record.retried

@@ -1,0 +1,193 @@
+"""One seed, one world: two servers on one Ledger, a provider, callers, a storm, calm, and a look at what is left."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass
+
+import msgspec
+
+from waypost.flow import admit
+from waypost.flow.world import Tuning, World
+from waypost.http.webhook_door import PATH
+from waypost.model.ids import NumberId, OrgId
+from waypost.model.time import Span, hours, minutes, seconds
+from waypost.rules.delivery import Unsettled
+from waypost.runtime.simulation.callers import Client, Crowd, Org
+from waypost.runtime.simulation.cluster import GRAPH, GRAPH_URL, SERVERS, Cluster, Dress, SharedLedger, real
+from waypost.runtime.simulation.customers import customers, intruder
+from waypost.runtime.simulation.record import Attempt, Record, View
+from waypost.runtime.simulation.trouble import Severity, Trouble
+from waypost.runtime.simulation.wires import FRONT, BalancedWire
+from waypost.runtime.telemetry import Telemetry
+from waypost.sandbox import Sandbox, SandboxNumber
+from waypost.sandbox.calls import Call
+from waypost.testing.simulation import Complaint, Simulation, run_simulation
+
+STORM = 0.4
+"""Of the hours asked for; the rest is calm, in which everything has to come to rest."""
+LONGEST_CALM: Span = hours(4)
+LOOK_EVERY: Span = minutes(5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """What is left when everything has come to rest, as the API and the provider show it."""
+
+    seed: int
+    record: Record
+    policy: Unsettled
+    stale: Span
+    views: dict[tuple[str, int], View]
+    attempts: dict[tuple[str, int], list[Attempt]]
+    journal: dict[str, int]
+    """Customers' messages by wamid, how often each is kept."""
+    calls: list[Call]
+    complaints: list[Complaint]
+    crashes: int
+    micros: int
+    digest: str
+    lines: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What the seed decides before anything happens."""
+
+    policy: Unsettled
+    severity: Severity
+    pace: float
+    """Mean seconds between two messages of one caller."""
+    incidents: float
+    """Mean seconds between two incidents."""
+    tick: Span
+    """How often servers look by themselves; the default of 5 s costs most of a run, so most runs are slower."""
+
+    slots: int
+    """Sends under way at once, per server."""
+
+    @classmethod
+    def drawn(cls, dice: random.Random) -> Plan:
+        return cls(
+            policy=dice.choice((Unsettled.REQUEUE, Unsettled.REQUEUE, Unsettled.PARK)),
+            severity=Severity.drawn(dice),
+            pace=dice.choice((90, 150, 200)),
+            slots=dice.choice((1, 3, 128)),
+            incidents=dice.choice((60, 120, 240)),
+            tick=dice.choice((seconds(5), seconds(20), seconds(30), seconds(30))),
+        )
+
+
+def run_seed(seed: int, length: float = 1.0, dress: Dress = real, trace_limit: int | None = 2_000) -> Ending:
+    """The whole run of one seed; `length` is in simulated hours, roughly."""
+
+    async def main(sim: Simulation) -> Ending:
+        return await _Run(sim, dress).through(hours(length))
+
+    return run_simulation(seed, main, shuffle=True, trace_limit=trace_limit, strict=False)
+
+
+class _Run:
+    def __init__(self, sim: Simulation, dress: Dress) -> None:
+        self.sim = sim
+        self.record = Record(now=lambda: sim.loop.micros)
+        self.plan = Plan.drawn(sim.chance.stream("plan"))
+        self.ledger = SharedLedger(sim, self.record)
+        plan = self.plan
+        tuning = Tuning(unsure=plan.policy, door_tick=plan.tick, poll=plan.tick, slots=plan.slots)
+        self.cluster = Cluster(sim, self.record, tuning, self.ledger, dress)
+
+    async def through(self, length: Span) -> Ending:
+        orgs = await self._found_orgs()
+        until = self.record.now() + round(length * STORM)
+        crowd, trouble, sandbox = self._set_up(orgs, until)
+        brewing = asyncio.ensure_future(trouble.brew(until, self.plan.incidents))
+        await asyncio.sleep((until - self.record.now()) / 1_000_000)
+        await brewing
+        trouble.calm()
+        await crowd.finish()
+        await sandbox.settled()
+        auditor = Client(self.sim, self.sim.node("auditor"), self.record, self.sim.chance.stream("auditor"))
+        await self._come_to_rest(auditor, orgs)
+        return await self._ending(auditor, orgs, sandbox)
+
+    def _set_up(self, orgs: list[Org], until: int) -> tuple[Crowd, Trouble, Sandbox]:
+        sim, node = self.sim, self.sim.node(GRAPH)
+        wire = BalancedWire(sim.network.wire(node), self.record, SERVERS, sim.chance.stream("balancer"))
+        numbers = [_sandbox_number(org) for org in orgs]
+        sandbox = Sandbox(node.clock, node.dice, node.ids, wire, numbers)
+        sim.network.listen(GRAPH, node, sandbox)
+        trouble = Trouble(sim, self.cluster, sandbox, self.record)
+        trouble.weather(self.plan.severity)
+        self.cluster.start()
+        crowd = Crowd(sim, orgs, self.record, until)
+        crowd.start(self.plan.pace)
+        node.spawn(customers(crowd, sandbox, numbers))
+        crowd.errand(intruder(crowd, orgs[1], orgs[0]))
+        return crowd, trouble, sandbox
+
+    async def _found_orgs(self) -> list[Org]:
+        node = self.sim.node("operator")
+        world = self.cluster.world(node, Telemetry())
+        return [await _founded(name, number, world) for number, name in enumerate(("north", "south"), 1)]
+
+    async def _come_to_rest(self, auditor: Client, orgs: list[Org]) -> None:
+        """Until nothing is on its way any more, or has not moved for longer than a try takes to go stale."""
+        seen: list[object] = []
+        for _ in range(LONGEST_CALM // LOOK_EVERY):
+            restless = [view for org in orgs for view in await auditor.all(org, "QUEUED", "SENDING")]
+            seen.append([(v.id, v.status, v.attempt_count, v.error_message) for v in restless])
+            if not restless or (len(seen) > 5 and all(past == seen[-1] for past in seen[-5:])):
+                return
+            await asyncio.sleep(LOOK_EVERY / 1_000_000)
+
+    async def _ending(self, auditor: Client, orgs: list[Org], sandbox: Sandbox) -> Ending:
+        views = {(org.name, view.id): view for org in orgs for view in await auditor.all(org)}
+        for (org_name, message_id), view in views.items():
+            self.sim.trace.note("final", org=org_name, id=message_id, status=view.status, key=view.idempotency_key)
+        by_name = {org.name: org for org in orgs}
+        wanted = [key for key in views if key in self.record.retried]
+        journal: dict[str, int] = {}
+        for org in orgs:
+            reply = await auditor.insist(org, "GET", "/api/v1/webhook-journal?limit=1000")
+            for item in msgspec.json.decode(reply.body):
+                journal[item["key"]] = journal.get(item["key"], 0) + 1
+        return Ending(
+            seed=self.sim.seed,
+            record=self.record,
+            policy=self.plan.policy,
+            stale=self.cluster.tuning.stale,
+            views=views,
+            attempts={key: await auditor.attempts(by_name[key[0]], key[1]) for key in wanted},
+            journal=journal,
+            calls=sandbox.calls.listed(),
+            complaints=self.sim.complaints,
+            crashes=self.cluster.crashes,
+            micros=self.sim.loop.micros,
+            digest=self.sim.trace.digest(),
+            lines=self.sim.trace.lines(),
+        )
+
+
+def _sandbox_number(org: Org) -> SandboxNumber:
+    url = f"http://{FRONT}{PATH}"
+    return SandboxNumber(org.number, org.waba, org.token, org.app_secret, webhook_url=url)
+
+
+async def _founded(name: str, number: int, world: World) -> Org:
+    issued = await admit.create_org(OrgId(name), world)
+    if issued is None:
+        raise LookupError(f"org {name} exists already")
+    org = Org(
+        name=name,
+        key=issued.secret,
+        number=f"10654035224292{number}",
+        waba=f"10229012934039{number}",
+        token=f"token-of-{name}",
+        app_secret=f"secret-of-{name}",
+    )
+    secrets = {"token": org.token, "app_secret": org.app_secret, "verify_token": f"verify-{name}"}
+    new = admit.NewNumber(number=NumberId(org.number), waba_id=org.waba, secrets=secrets, graph_url=GRAPH_URL)
+    await admit.connect_number(OrgId(name), new, world)
+    return org

@@ -1,0 +1,229 @@
+"""Every statement goes by an index, so that it is as fast in front of a million messages as of a thousand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from waypost.adapters.postgres.engine import WRITER_SETTINGS
+from waypost.adapters.postgres.schema import migrate
+from waypost.adapters.sql.statements import dialect
+from waypost.adapters.sqlite.store import Store
+from waypost.testing.services import Postgres
+
+BIG = {
+    "message",
+    "delivery",
+    "ready",
+    "later",
+    "queue",
+    "queue_line",
+    "attempt",
+    "wamid",
+    "report",
+    "event",
+    "journal",
+}
+"""Tables that grow with what is sent and received."""
+
+SQLITE, POSTGRES = dialect("waypost.adapters.sqlite"), dialect("waypost.adapters.postgres")
+
+
+def touches_a_big_table(text: str) -> bool:
+    return bool(set(re.findall(r"\w+", text)) & BIG)
+
+
+HOT = sorted(name for name, statement in SQLITE.items() if touches_a_big_table(statement.text))
+
+
+def test_the_statements_of_the_outbox_are_looked_at() -> None:
+    assert {"wamid_find", "claim_pick", "later_due", "delivery_lock", "report_waiting", "stale_claims"} <= set(HOT)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    path: Path = tmp_path_factory.mktemp("plans") / "waypost.db"
+    store = Store(path)
+    store.migrate()
+    yield store
+    store.close()
+
+
+SORTED_IN_MEMORY = {"report_waiting", "reports_of"}
+"""Of one message: a handful of rows."""
+IN_ORDER = [name for name in HOT if "ORDER BY" in SQLITE[name].text and name not in SORTED_IN_MEMORY]
+
+
+class TestSqlite:
+    def plan(self, store: Store, name: str) -> list[str]:
+        text = store._texts[name]
+        arguments = [None] * len(set(re.findall(r"\?\d+", text)))
+        return [row[3] for row in store._connection.execute(f"EXPLAIN QUERY PLAN {text}", arguments)]
+
+    @pytest.mark.parametrize("name", [name for name in HOT if name != "claim_pick"])
+    def test_no_statement_scans_a_table(self, name: str, store: Store) -> None:
+        assert [line for line in self.plan(store, name) if line.startswith("SCAN")] == []
+
+    def test_a_wamid_is_found_by_one_probe(self, store: Store) -> None:
+        assert self.plan(store, "wamid_find") == ["SEARCH wamid USING PRIMARY KEY (number=? AND wamid=?)"]
+
+    def test_a_claim_walks_its_index_and_sorts_nothing(self, store: Store) -> None:
+        assert self.plan(store, "claim_pick") == [
+            "SCAN r USING INDEX ready_by_rank",
+            "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)",
+            "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)",
+        ]
+
+    @pytest.mark.parametrize("name", IN_ORDER)
+    def test_what_is_read_in_order_is_stored_in_order(self, name: str, store: Store) -> None:
+        assert [line for line in self.plan(store, name) if "TEMP B-TREE" in line] == []
+
+
+FILL = """
+INSERT INTO message (org_id, sender, channel, recipient, payload, dossier_id, idempotency_key, digest, priority,
+    ordered, max_attempts, created_at)
+SELECT 'org-' || n % 50, 'number-' || n % 50, 'WHATSAPP', '+49' || n % 2000, '{}', n % 1000, 'key-' || n, 'x', 5, FALSE,
+    5, n
+FROM generate_series(1, 30000) n;
+INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, status, generation, fence, first_fence, tries,
+    open_at_claim, parked, updated_at, owner, provider_id)
+SELECT n, 'org-' || n % 50, 'number-' || n % 50, 5, 5,
+    CASE WHEN n <= 200 THEN 'SENDING' WHEN n <= 9000 THEN 'QUEUED' ELSE 'DELIVERED' END, 1, 1, 0, 1, n, FALSE, n,
+    CASE WHEN n <= 200 THEN 'worker-' || n % 4 END, 'wamid-' || n
+FROM generate_series(1, 30000) n;
+INSERT INTO ready SELECT n, 'number-' || n % 50, n, n FROM generate_series(201, 5000) n;
+INSERT INTO later SELECT n, 'number-' || n % 50, n, n FROM generate_series(5001, 9000) n;
+INSERT INTO queue (org_id, sender, recipient, head, tail)
+SELECT 'org-' || n % 50, 'number-' || n % 50, '+49' || n, n, 0 FROM generate_series(1, 3000) n;
+INSERT INTO queue_line SELECT n % 3000 + 1, n, n, n, n FROM generate_series(1, 9000) n;
+INSERT INTO attempt (message_id, fence, generation, attempt_no, status, created_at)
+SELECT n, 1, 1, 1, 'SUCCESS', n FROM generate_series(1, 30000) n;
+INSERT INTO wamid SELECT 'number-' || n % 50, 'wamid-' || n, n, 1 FROM generate_series(1, 30000) n;
+INSERT INTO report (number, wamid, kind, participant, org_id, message_id, recipient, at, received_at, body)
+SELECT 'number-' || n % 50, 'wamid-' || n, 'sent', '', 'org-' || n % 50, CASE WHEN n % 60 > 0 THEN n END,
+    '+49' || n % 2000, n, n, '{}'
+FROM generate_series(1, 30000) n;
+INSERT INTO event (message_id, at, kind, detail) SELECT n, n, 'cancelled', '' FROM generate_series(1, 9000) n;
+INSERT INTO journal (org_id, number, kind, key, state, received_at, body)
+SELECT 'org-' || n % 50, 'number-' || n % 50, 'text', n, 'pending', n, '{}' FROM generate_series(1, 9000) n;
+"""
+
+SAMPLES: dict[str, Any] = {"text": "org-7", "int8": 70, "int4": 7, "int2": 5, "bool": True, "bytea": b"x"}
+
+
+def sample(kind: str) -> Any:
+    """An argument of that type; of an array, ten."""
+    return [sample(kind.removesuffix("[]"))] * 10 if kind.endswith("[]") else SAMPLES[kind]
+
+
+def scans(node: dict[str, Any]) -> Iterator[str]:
+    """The tables that a plan reads from end to end."""
+    if node["Node Type"] == "Seq Scan":
+        yield node["Relation Name"]
+    for child in node.get("Plans", []):
+        yield from scans(child)
+
+
+def kinds(node: dict[str, Any]) -> Iterator[str]:
+    yield node["Node Type"]
+    for child in node.get("Plans", []):
+        yield from kinds(child)
+
+
+@pytest.fixture(scope="module")
+def url(postgres: Postgres) -> Iterator[str]:
+    url = postgres.create_database()
+    asyncio.run(prepare(url))
+    yield url
+    postgres.drop_database(url)
+
+
+@pytest.fixture(scope="module")
+async def reader(url: str) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
+    """With the planner's own settings."""
+    connection = await asyncpg.connect(url)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture(scope="module")
+async def writer(url: str) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
+    """As the engine connects, which plans once for whatever comes."""
+    connection = await asyncpg.connect(url, server_settings=WRITER_SETTINGS)
+    yield connection
+    await connection.close()
+
+
+async def plan(connection: asyncpg.Connection[asyncpg.Record], name: str, *arguments: object) -> dict[str, Any]:
+    """For these arguments, or for samples of their types."""
+    statement = await connection.prepare(POSTGRES[name].text)
+    given = arguments or [sample(kind_of(parameter)) for parameter in statement.get_parameters()]
+    return top(await connection.fetchval(f"EXPLAIN (FORMAT JSON) {POSTGRES[name].text}", *given))
+
+
+async def plan_for_anything(connection: asyncpg.Connection[asyncpg.Record], name: str) -> dict[str, Any]:
+    text = POSTGRES[name].text
+    unknown = ", ".join(["NULL"] * len(set(re.findall(r"\$\d+", text))))
+    await connection.execute(f"PREPARE anything AS {text}")
+    try:
+        return top(await connection.fetchval(f"EXPLAIN (FORMAT JSON) EXECUTE anything {unknown and f'({unknown})'}"))
+    finally:
+        await connection.execute("DEALLOCATE anything")
+
+
+def top(explained: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(explained)[0]["Plan"]
+    return found
+
+
+class TestPostgres:
+    @pytest.mark.parametrize("name", HOT)
+    async def test_no_statement_scans_a_table(self, name: str, reader: asyncpg.Connection[asyncpg.Record]) -> None:
+        assert set(scans(await plan(reader, name))) & BIG == set()
+
+    @pytest.mark.parametrize("name", HOT)
+    async def test_no_plan_made_for_whatever_comes_scans_a_table(
+        self, name: str, writer: asyncpg.Connection[asyncpg.Record]
+    ) -> None:
+        assert set(scans(await plan_for_anything(writer, name))) & BIG == set()
+
+    async def test_a_wamid_is_found_by_one_probe(self, reader: asyncpg.Connection[asyncpg.Record]) -> None:
+        found = await plan(reader, "wamid_find", ["number-1"], ["wamid-1"])
+        probe = found["Plans"][-1]
+        assert (probe["Relation Name"], probe["Index Name"]) == ("wamid", "wamid_pkey")
+        assert "number" in probe["Index Cond"]
+        assert "wamid" in probe["Index Cond"]
+
+    @pytest.mark.parametrize("slots", [1, 32, 100])
+    async def test_a_claim_walks_its_index_and_sorts_nothing(
+        self, slots: int, reader: asyncpg.Connection[asyncpg.Record]
+    ) -> None:
+        found = await plan(reader, "claim_pick", slots)
+        assert "Sort" not in set(kinds(found))
+        assert "ready_by_rank" in json.dumps(found)
+
+    async def test_a_claim_planned_for_whatever_comes_walks_its_index_too(
+        self, writer: asyncpg.Connection[asyncpg.Record]
+    ) -> None:
+        found = await plan_for_anything(writer, "claim_pick")
+        assert "Sort" not in set(kinds(found))
+        assert "ready_by_rank" in json.dumps(found)
+
+
+def kind_of(parameter: asyncpg.Type) -> str:
+    return f"{parameter.name.removesuffix('[]')}[]" if parameter.kind == "array" else str(parameter.name)
+
+
+async def prepare(url: str) -> None:
+    await migrate(url)
+    connection = await asyncpg.connect(url)
+    await connection.execute(FILL)
+    await connection.execute("VACUUM ANALYZE")
+    await connection.close()

@@ -1,0 +1,339 @@
+"""No org sees, changes or infers anything of another's; no secret leaves or lies about."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import structlog
+
+from tests.integration.harness import HELLO, MESSAGES, Database, Stage, a_number, a_text, change, envelope, told
+from tests.integration.harness import status as a_status
+from waypost.http.app import api
+from waypost.http.documented import completed
+from waypost.runtime import server, serving
+from waypost.runtime.telemetry import configure_logs
+
+ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
+DOCUMENT = completed(api().openapi_schema.to_schema())  # type: ignore[attr-defined]  # Litestar's own, behind ASGIApp
+PUBLIC = {"/healthz", "/readyz", "/metrics", "/api/v1/webhooks/whatsapp/inbound"}
+ROUTES = sorted((path, method) for path, item in DOCUMENT["paths"].items() for method in item if path not in PUBLIC)
+BODIES: dict[tuple[str, str], Any] = {
+    (MESSAGES, "post"): HELLO,
+    ("/api/v1/numbers", "post"): {
+        "phone_number_id": "7007", "waba_id": "w", "token": "t", "app_secret": "s", "verify_token": "v"
+    },
+    ("/api/v1/numbers/{phone_number_id}", "patch"): {"enabled": False, "app_secret": "stolen"},
+    ("/api/v1/keys", "post"): {"role": "readonly"},
+    ("/api/v1/users", "post"): {"name": "Ada"},
+}  # fmt: skip
+TABLES = ("message", "delivery", "attempt", "report", "event", "journal", "number", "api_key", "person", "wamid")
+
+
+@dataclass
+class Possessions:
+    """What acme has, by the names that paths give to it."""
+
+    message_id: int
+    phone_number_id: str
+    key_id: str
+    user_id: str
+    wamid: str
+
+
+@pytest.fixture
+async def acmes(stage: Stage) -> Possessions:
+    await stage.fault(statuses="never")
+    message = await stage.send(idempotencyKey="acmes-own-key", payloadJson={"text": "acmes own words"})
+    sent = await stage.becomes(message["id"], "SENT")
+    key = (await stage.call("POST", "/api/v1/keys", {"role": "sender", "label": "acmes label"})).json
+    user = (await stage.call("POST", "/api/v1/users", {"name": "acmes person"})).json
+    inbound = envelope((stage.acme, [change(stage.acme, messages=[a_text("wamid.acmes", "acmes customer")])]))
+    assert (await stage.post(inbound)).status == 200
+    return Possessions(message["id"], "1001", key["key_id"], user["user_id"], sent["providerMessageId"])
+
+
+async def everything_of(stage: Stage, org: str) -> dict[str, list[tuple[Any, ...]]]:
+    ids = f"SELECT id FROM message WHERE org_id = '{org}'"
+    numbers = f"SELECT id FROM number WHERE org_id = '{org}'"
+    whose = dict.fromkeys(TABLES, f"org_id = '{org}'")
+    whose |= {"attempt": f"message_id IN ({ids})", "event": f"message_id IN ({ids})", "wamid": f"number IN ({numbers})"}
+    return {
+        table: sorted(await stage.database.run(f"SELECT * FROM {table} WHERE {where}"), key=repr)
+        for table, where in whose.items()
+    }
+
+
+def filled(path: str, mine: Possessions) -> str:
+    return path.format(**vars(mine))
+
+
+# Every route with another org's ids
+
+
+async def test_every_route_keeps_another_orgs_things_to_their_owner(stage: Stage, acmes: Possessions) -> None:
+    before = await everything_of(stage, "acme")
+    names = ("acmes", "1001", acmes.key_id, acmes.user_id, acmes.wamid, "acme")
+    for path, method in ROUTES:
+        body = BODIES.get((path, method))
+        answer = await stage.call(method.upper(), filled(path, acmes), body, key=stage.globex.key)
+        assert answer.status in ((404,) if "{" in path else (200, 201)), (method, path, answer)
+        shown = answer.body.decode().replace(filled(path, acmes), "")
+        if answer.status == 200:
+            assert not [name for name in names if name in shown], (method, path, answer)
+    assert await everything_of(stage, "acme") == before
+
+
+async def test_an_unknown_thing_and_another_orgs_look_the_same(stage: Stage, acmes: Possessions) -> None:
+    nobodys = Possessions(999_999, "9999", "key_none", "user_none", "wamid.none")
+    for path, method in ROUTES:
+        if "{" not in path:
+            continue
+        body = BODIES.get((path, method))
+        theirs, none = [
+            await stage.call(method.upper(), filled(path, things), body, key=stage.globex.key)
+            for things in (acmes, nobodys)
+        ]
+        hidden = [
+            answer.body.decode().replace(str(value), "X")
+            for answer, things in ((theirs, acmes), (none, nobodys))
+            for value in [next(v for k, v in vars(things).items() if f"{{{k}}}" in path)]
+        ]
+        assert (theirs.status, hidden[0]) == (none.status, hidden[1]), (method, path)
+
+
+async def test_another_orgs_number_cannot_be_sent_from_or_taken(stage: Stage, acmes: Possessions) -> None:
+    answer = await stage.call("POST", MESSAGES, HELLO | {"from": "1001"}, key=stage.globex.key)
+    assert (answer.status, answer.code) == (404, "unknown_number")
+    taken = BODIES["/api/v1/numbers", "post"] | {"phone_number_id": "1001"}
+    answer = await stage.call("POST", "/api/v1/numbers", taken, key=stage.globex.key)
+    assert (answer.status, answer.code) == (409, "already_connected")
+    assert (await stage.post(told(stage.acme, a_status(acmes.wamid, "delivered")))).status == 200
+    await stage.becomes(acmes.message_id, "DELIVERED")
+
+
+async def test_another_orgs_idempotency_key_is_no_ones_business(stage: Stage, acmes: Possessions) -> None:
+    answer = await stage.call("POST", MESSAGES, HELLO | {"idempotencyKey": "acmes-own-key"}, key=stage.globex.key)
+    assert answer.status == 201
+    assert answer.json["id"] != acmes.message_id
+
+
+async def test_a_message_goes_out_with_its_own_orgs_token(stage: Stage) -> None:
+    answer = await stage.call("POST", MESSAGES, HELLO, key=stage.globex.key)
+    await stage.eventually(lambda: _accepted(stage))
+    assert answer.json["from"] == "2001"
+    (call,) = stage.sandbox.calls.listed()
+    assert (call.phone_number_id, call.http_status) == ("2001", 200)
+
+
+async def _accepted(stage: Stage) -> bool:
+    return bool(stage.accepted())
+
+
+# Who may do what
+
+
+ROLES = ("admin", "sender", "readonly", "agent", "admin person")
+
+
+def allowed(path: str, method: str) -> set[str]:
+    if not path.startswith(MESSAGES):
+        return {"admin", "admin person"}
+    return set(ROLES) if method == "get" else set(ROLES) - {"readonly"}
+
+
+@pytest.fixture
+async def secrets_of(stage: Stage) -> dict[str, str]:
+    found = {}
+    for role in ("admin", "sender", "readonly"):
+        found[role] = (await stage.call("POST", "/api/v1/keys", {"role": role})).json["key"]
+    for name, role in (("agent", "agent"), ("admin person", "admin")):
+        found[name] = (await stage.call("POST", "/api/v1/users", {"name": name, "role": role})).json["token"]
+    return found
+
+
+@pytest.mark.parametrize(("path", "method"), ROUTES)
+@ON_SQLITE
+async def test_each_role_may_do_what_it_may(
+    stage: Stage, acmes: Possessions, secrets_of: dict[str, str], path: str, method: str
+) -> None:
+    for role in ROLES:
+        body = BODIES.get((path, method))
+        answer = await stage.call(method.upper(), filled(path, acmes), body, key=secrets_of[role])
+        if role in allowed(path, method):
+            assert answer.status not in (401, 403), (role, answer)
+        else:
+            assert (answer.status, answer.code) == (403, "wrong_role"), (role, answer)
+
+
+@pytest.mark.parametrize(("path", "method"), ROUTES)
+@ON_SQLITE
+async def test_without_a_good_key_nothing_is_done(stage: Stage, acmes: Possessions, path: str, method: str) -> None:
+    revoked = (await stage.call("POST", "/api/v1/keys", {"role": "admin"})).json
+    assert (await stage.call("DELETE", f"/api/v1/keys/{revoked['key_id']}")).status == 204
+    before = await everything_of(stage, "acme")
+    url, body = filled(path, acmes), BODIES.get((path, method))
+    for answer in [
+        await stage.call(method.upper(), url, body, key=""),
+        await stage.call(method.upper(), url, body, key="wpk_wrong"),
+        await stage.call(method.upper(), url, body, key=revoked["key"]),
+        await stage.call(method.upper(), url, body, key=stage.acme.key + "x"),
+        await stage.call(method.upper(), url, body, key=acmes.key_id),
+        await stage.call(method.upper(), url, body, key="", headers={"authorization": f"Basic {stage.acme.key}"}),
+        await stage.call(method.upper(), url, body, key="", headers={"authorization": stage.acme.key}),
+        await stage.call(method.upper(), f"{url}?access_token={stage.acme.key}", body, key=""),
+    ]:
+        assert (answer.status, answer.code) == (401, "not_authenticated")
+        assert answer.headers["www-authenticate"] == "Bearer"
+    for org in ("globex", "", "ACME", "acme,globex"):
+        answer = await stage.call(method.upper(), url, body, headers={"x-org-id": org})
+        assert (answer.status, answer.code) == (403, "wrong_org")
+    assert await everything_of(stage, "acme") == before
+
+
+@ON_SQLITE
+async def test_the_own_org_may_be_named(stage: Stage) -> None:
+    assert (await stage.call("GET", MESSAGES, headers={"x-org-id": "acme"})).status == 200
+
+
+async def test_public_routes_need_no_key_and_tell_nothing_of_anybody(stage: Stage, acmes: Possessions) -> None:
+    for path in ("/healthz", "/readyz", "/metrics", "/api/v1/openapi.json"):
+        answer = await stage.call("GET", path, key="")
+        assert answer.status == 200
+        assert b"acme" not in answer.body or path.endswith("openapi.json")
+        assert acmes.wamid.encode() not in answer.body
+
+
+async def test_a_revoked_key_and_an_old_token_end_at_once(stage: Stage) -> None:
+    key = (await stage.call("POST", "/api/v1/keys", {"role": "readonly"})).json
+    user = (await stage.call("POST", "/api/v1/users", {"name": "Ada"})).json
+    for secret in (key["key"], user["token"]):
+        assert (await stage.call("GET", MESSAGES, key=secret)).status == 200
+    renewed = (await stage.call("POST", f"/api/v1/users/{user['user_id']}/token")).json
+    await stage.call("DELETE", f"/api/v1/keys/{key['key_id']}")
+    for secret in (key["key"], user["token"]):
+        assert (await stage.call("GET", MESSAGES, key=secret)).status == 401
+    assert (await stage.call("GET", MESSAGES, key=renewed["token"])).status == 200
+    assert (await stage.call("DELETE", f"/api/v1/users/{user['user_id']}")).status == 204
+    assert (await stage.call("GET", MESSAGES, key=renewed["token"])).status == 401
+    assert (await stage.call("DELETE", f"/api/v1/keys/{key['key_id']}")).status == 404
+    assert key["key_id"] not in str(await stage.get("/api/v1/keys"))
+    assert user["user_id"] not in str(await stage.get("/api/v1/users"))
+
+
+# Secrets
+
+
+async def make_secrets(stage: Stage) -> list[str]:
+    """Everything that may be shown once or never."""
+    second = a_number("1002", token="EAAverysecret", app_secret="hush-app", verify_token="hush-verify")
+    connected = {name: getattr(second, name) for name in stage.acme.as_connected}
+    assert (await stage.call("POST", "/api/v1/numbers", connected)).status == 201
+    rotated = {"token": "EAArotated", "app_secret": "rotated-app", "verify_token": "rotated-verify"}
+    assert (await stage.call("PATCH", "/api/v1/numbers/1002", rotated)).status == 200
+    key = (await stage.call("POST", "/api/v1/keys", {"role": "sender"})).json["key"]
+    user = (await stage.call("POST", "/api/v1/users", {"name": "Ada"})).json
+    token = (await stage.call("POST", f"/api/v1/users/{user['user_id']}/token")).json["token"]
+    own = [stage.acme.key, stage.acme.number.token, stage.acme.number.app_secret, stage.acme.number.verify_token]
+    return [*own, second.token, second.app_secret, second.verify_token, *rotated.values(), key, user["token"], token]
+
+
+async def test_secrets_are_never_read_back(stage: Stage) -> None:
+    hidden = await make_secrets(stage)
+    posted = await stage.send()
+    await stage.becomes(posted["id"], "DELIVERED")
+    shown = b""
+    for path, method in ROUTES:
+        if method == "get":
+            shown += (await stage.call("GET", path.format(message_id=posted["id"]))).body
+    shown += (await stage.call("PATCH", "/api/v1/numbers/1002", {"enabled": False})).body
+    shown += (await stage.call("GET", "/metrics", key="")).body
+    assert [secret for secret in hidden if secret.encode() in shown] == []
+    for listed in (
+        await stage.get("/api/v1/numbers"),
+        await stage.get("/api/v1/keys"),
+        await stage.get("/api/v1/users"),
+    ):
+        assert not {"token", "app_secret", "verify_token", "key", "digest"} & {name for item in listed for name in item}
+
+
+async def at_rest(database: Database) -> bytes:
+    """Every byte that the database keeps."""
+    if database.kind == "sqlite":
+        files = sorted(database.path.parent.glob(database.path.name + "*"))
+        assert len(files) >= 2, "the file and its log"
+        return b"".join(file.read_bytes() for file in files)
+    tables = await database.run("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    rows = [await database.run(f"SELECT * FROM {table}") for (table,) in tables]
+    return b"".join(
+        value if isinstance(value, bytes) else str(value).encode() for table in rows for row in table for value in row
+    )
+
+
+@pytest.mark.may_block("it reads the database's own files")
+async def test_keys_are_hashed_and_secrets_encrypted_at_rest(stage: Stage) -> None:
+    hidden = await make_secrets(stage)
+    posted = await stage.send()
+    await stage.becomes(posted["id"], "DELIVERED")
+    kept = await at_rest(stage.database)
+    assert b"hello" in kept, "the reading finds what is there"
+    assert [secret for secret in hidden if secret.encode() in kept] == []
+    sealed = await stage.database.run("SELECT sealed_token, sealed_app_secret, sealed_verify_token FROM number")
+    assert len({bytes(box) for row in sealed for box in row}) == 9, "each is sealed for itself"
+
+
+async def test_a_sealed_secret_cannot_be_passed_off_as_another(stage: Stage) -> None:
+    """An org that could write the database would still not get another's token used for its own number."""
+    await stage.database.run(
+        "UPDATE number SET sealed_token = (SELECT sealed_token FROM number WHERE id = '1001') WHERE id = '2001'"
+    )
+    stage.world.numbers.forget()
+    answer = await stage.call("POST", MESSAGES, HELLO, key=stage.globex.key)
+    assert (answer.status, answer.code) == (404, "unknown_number")
+    assert stage.sandbox.calls.listed() == []
+
+
+@pytest.fixture
+def logs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Loggers that were never used, so that they write to where this test reads."""
+    for module in (server, serving):
+        monkeypatch.setattr(module, "log", structlog.get_logger("server"))
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.mark.may_block("the log is written where pytest reads it")
+@ON_SQLITE
+async def test_nothing_secret_is_logged(stage: Stage, logs: None, capfd: pytest.CaptureFixture[str]) -> None:
+    configure_logs("debug", "json")
+    serving.show_bugs()
+    hidden = await make_secrets(stage)
+    await stage.fault(error_code=190, times=1)
+    await stage.fault(drop_response=True, times=1)
+    answers = [await stage.call("POST", MESSAGES, HELLO) for _ in range(3)]
+    await stage.becomes(answers[0].json["id"], "FAILED")
+    answers.append(await stage.call("POST", "/api/v1/numbers", stage.acme.as_connected))
+    answers.append(await stage.call("POST", "/api/v1/numbers", stage.acme.as_connected | {"extra": 1}))
+    answers.append(await stage.call("PATCH", "/api/v1/numbers/1001", {"token": "EAA-bad\n"}))
+    answers.append(await stage.post(told(stage.acme), signed="sha256=00"))
+    answers.append(await stage.call("GET", "/api/v1/webhooks/whatsapp/inbound?hub.verify_token=x", key=""))
+    context: dict[str, Any] = {"message": "made by the test", "exception": _with_secrets(stage)}
+    asyncio.get_running_loop().call_exception_handler(context)
+    out, err = capfd.readouterr()
+    assert "made by the test" in out + err, "the reading finds what is there"
+    written = out + err + json.dumps([answer.body.decode() for answer in answers])
+    assert [secret for secret in hidden if secret in written] == []
+
+
+def _with_secrets(stage: Stage) -> Exception:
+    """A failure in the middle of things that hold secrets."""
+    connected = stage.world.numbers.known(stage.acme.number.phone_number_id)  # type: ignore[arg-type]  # a plain text
+    assert connected is not None
+    try:
+        raise LookupError(f"{connected} {connected.sender}")
+    except LookupError as error:
+        return error

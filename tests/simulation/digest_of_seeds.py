@@ -1,0 +1,8 @@
+"""Run as a program: prints the digest of each seed's whole trace."""
+
+import sys
+
+from waypost.runtime.simulation.command import one
+
+for seed in sys.argv[1:]:
+    sys.stdout.write(f"{seed} {one(int(seed)).digest}\n")

@@ -1,0 +1,63 @@
+"""A checker that cannot fail proves nothing: every invariant is broken on purpose and must be seen broken."""
+
+import pytest
+
+from tests.simulation import mutations, seed_mechanisms
+from waypost.runtime.simulation.checkers import CLIMBS, NO_BUG, NO_DOUBLE, NO_LOSS, ORDER, TENANCY, Violation
+from waypost.runtime.simulation.cluster import Dress
+from waypost.runtime.simulation.command import one
+
+WITHIN = 12
+"""Seeds."""
+
+
+def first_violation(dress: Dress, invariant: str) -> Violation | None:
+    for seed in range(1, WITHIN + 1):
+        found = one(seed, dress=dress).verdict.of(invariant)
+        if found:
+            return found[0]
+    return None
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "invariant", "seen"),
+    [
+        pytest.param(seed_mechanisms.in_process_channel, NO_LOSS, "acknowledged", id="000: in-process channel, loss"),
+        pytest.param(seed_mechanisms.in_process_channel, NO_DOUBLE, "again", id="000: in-process channel, double"),
+        pytest.param(seed_mechanisms.blind_requeue, NO_DOUBLE, "again", id="002: blind requeue of stale sends"),
+        pytest.param(seed_mechanisms.send_then_store, NO_LOSS, "not in the database", id="000: send, then store, loss"),
+        pytest.param(seed_mechanisms.send_then_store, NO_DOUBLE, "again", id="000: send, then store, double"),
+    ],
+)
+def test_the_mechanisms_of_the_seeds_break(mechanism: Dress, invariant: str, seen: str) -> None:
+    violation = first_violation(mechanism, invariant)
+    assert violation is not None, f"{mechanism.__name__} held {invariant} for {WITHIN} seeds"
+    assert seen in violation.seen
+
+
+@pytest.mark.parametrize(
+    ("mutation", "invariant"),
+    [
+        (mutations.a_submit_that_is_acknowledged_and_not_stored, NO_LOSS),
+        (mutations.a_webhook_that_is_acknowledged_and_dropped, NO_LOSS),
+        (mutations.a_sweep_that_never_comes, NO_LOSS),
+        (mutations.a_queue_that_promotes_nobody, NO_LOSS),
+        (mutations.a_wire_that_posts_twice, NO_DOUBLE),
+        (mutations.a_key_that_is_ignored, NO_DOUBLE),
+        (mutations.a_sweep_that_is_impatient, NO_DOUBLE),
+        (mutations.a_settle_that_takes_silence_for_a_refusal, NO_DOUBLE),
+        (mutations.a_hand_back_of_what_is_under_way, NO_DOUBLE),
+        (mutations.a_claim_that_ignores_the_queue, ORDER),
+        (mutations.a_ladder_that_goes_down, CLIMBS),
+        (mutations.a_failure_that_is_not_final, CLIMBS),
+        (mutations.a_signature_that_anybody_can_make, TENANCY),
+        (mutations.an_echo_that_crosses_orgs, TENANCY),
+        (mutations.a_settle_that_raises, NO_BUG),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_a_bug_is_seen_by_the_checker_that_is_there_for_it(
+    mutation: mutations.Mutation, invariant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    violation = first_violation(mutation(monkeypatch), invariant)
+    assert violation is not None, f"{mutation.__name__} went unseen for {WITHIN} seeds"

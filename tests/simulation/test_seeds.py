@@ -1,0 +1,81 @@
+"""The proof: many seeds, every invariant, the same run every time."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from waypost.runtime.simulation import command
+from waypost.runtime.simulation.checkers import INVARIANTS
+from waypost.runtime.simulation.command import Tally, one, reproduce, summaries
+
+SEEDS = 200
+FOUND_BY_SIMULATION = {
+    21: "a message in line became due by a clock that was an hour ahead, and waited for the slower one that promoted it",
+    24: "an unmatched status, heard while the clock was behind, did not keep its try from being sent again",
+}
+"""Each found a bug that is mended now."""
+
+
+def test_every_invariant_holds_for_every_seed() -> None:
+    tally = Tally()
+    broken = []
+    for summary in summaries(range(1, SEEDS + 1), hours=1.0):
+        tally.add(summary)
+        broken += [f"{reproduce(summary.seed, 1.0)}  # {violation}" for violation in summary.verdict.violations]
+    assert not broken, "\n".join(broken[:20])
+    assert tally.seeds == SEEDS
+    for invariant in INVARIANTS:
+        assert tally.checked[invariant] >= SEEDS, f"{invariant} was hardly met"
+
+
+@pytest.mark.parametrize("seed", FOUND_BY_SIMULATION)
+def test_a_seed_that_found_a_bug_holds_now(seed: int) -> None:
+    assert one(seed).verdict.violations == [], FOUND_BY_SIMULATION[seed]
+
+
+def test_the_same_seed_is_the_same_run_byte_for_byte() -> None:
+    first, second = (_digests(hash_seed) for hash_seed in ("1", "4242"))
+    assert first == second
+    assert len(set(first.splitlines())) == 3
+
+
+def _digests(hash_seed: str) -> str:
+    program = Path(__file__).with_name("digest_of_seeds.py")
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    ran = subprocess.run(
+        [sys.executable, str(program), "1", "2", "3"], env=environment, capture_output=True, text=True, check=True
+    )
+    return ran.stdout
+
+
+def test_the_command_says_how_each_invariant_fared(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.run(seeds=2, seed=None, hours=0.5) == 0
+    shown = capsys.readouterr().out
+    for invariant in INVARIANTS:
+        assert invariant in shown
+    assert "2 seeds" in shown
+    assert "simulated hours" in shown
+
+
+def test_one_seed_shows_the_end_of_its_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.run(seeds=1, seed=5, hours=0.5) == 0
+    shown = capsys.readouterr().out
+    assert "final org='south'" in shown
+    assert "seed 5, digest" in shown
+
+
+def test_a_violating_seed_is_printed_with_its_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.simulation.mutations import a_submit_that_is_acknowledged_and_not_stored as mutation  # noqa: PLC0415
+
+    broken = one(1, dress=mutation(monkeypatch))
+    monkeypatch.setattr(command, "summaries", lambda seeds, hours: iter([broken]))
+    assert command.run(seeds=1, seed=None, hours=1.0) == 1
+    shown = capsys.readouterr().out
+    assert "waypost simulate --seed 1" in shown
+    assert "1 no loss" in shown
+    assert "BROKEN" in shown
