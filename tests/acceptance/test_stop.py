@@ -57,6 +57,9 @@ async def test_a_stop_under_load_ends_with_0_and_loses_nothing(here: Site, repor
         report(f"{verdict}, slowest stop {slowest:.1f} s")
         verdict.check()
         assert not verdict.parked, "a stop leaves no send unsettled that its grace was long enough for"
+        again = [view["id"] for view in verdict.views if view["attemptCount"] != 1]
+        left = [message for message in again if "requeued" in await api.timeline(message)]
+        assert not left, "what was claimed and not sent is handed back, not left to go stale"
 
 
 async def under_way(api: Api, sandbox: Sandbox) -> int:

@@ -44,7 +44,7 @@ SANDBOX = "http://sandbox.test"
 DOOR = "/api/v1/webhooks/whatsapp/inbound"
 MESSAGES = "/api/v1/outbound/messages"
 PHONE = "+16505551234"
-DEADLINE = 10.0
+DEADLINE = 20.0
 HELLO: dict[str, Any] = {"channel": "WHATSAPP", "to": PHONE, "payloadJson": {"text": "hello"}}
 
 SWIFT = Timing(sent_after=seconds(0), delivered_after=seconds(0), retry_first=seconds(0.02), retry_most=seconds(0.1))
@@ -531,7 +531,13 @@ async def build_stage(
     network, dice, hints = Network(), SetDice(), AudibleHints()
     numbers = [a_number("1001"), a_number("2001")]
     sandbox = Sandbox(SharedTime(time_), dice, SystemIds(), network, numbers, SANDBOX, timing=timing)
-    chosen = {"outbound_jitter": 0.0, "outbound_worker_poll_interval_ms": 1000, "graph_timeout_sec": 5.0, **settings}
+    chosen = {
+        "outbound_jitter": 0.0,
+        "outbound_stale_minutes": 2.0,
+        "outbound_worker_poll_interval_ms": 1000,
+        "graph_timeout_sec": 5.0,
+        **settings,
+    }
     stage = Stage(
         database=database,
         clock=time_,

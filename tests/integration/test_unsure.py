@@ -13,7 +13,7 @@ import pytest
 from tests.integration.conftest import OpenStage
 from tests.integration.harness import MESSAGES, PHONE, Stage, status, told
 from waypost.adapters.reqwest.wire import ReqwestWire
-from waypost.model.time import Instant, Span, hours, minutes, to_datetime
+from waypost.model.time import Instant, Span, hours, minutes, seconds, to_datetime
 from waypost.ports.wire import Refused
 
 ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
@@ -167,9 +167,9 @@ async def test_an_outage_of_ours_does_not_make_a_try_stale(stage: Stage) -> None
 async def test_a_jump_of_the_clock_does_not_make_a_try_stale(stage: Stage, jump: Span) -> None:
     await stage.fault(drop_response=True, statuses="never", times=1)
     message_id = await unsure(stage)
-    await stage.pass_time_with_open_door(minutes(1))
+    await stage.pass_time_with_open_door(seconds(30))
     stage.manual.jump(jump)
-    await stage.pass_time_with_open_door(minutes(1))
+    await stage.pass_time_with_open_door(seconds(30))
     assert await stage.still_unsure(message_id)
     await stage.grow_stale()
     await stage.becomes(message_id, "DELIVERED", attemptCount=2)
@@ -289,7 +289,7 @@ async def test_without_tries_left_an_unsure_message_is_left_to_a_person(stage: S
 
 async def test_an_unsure_message_that_expires_is_not_sent_a_second_time(stage: Stage) -> None:
     await stage.fault(drop_response=True, statuses="never")
-    expires = to_datetime(Instant(stage.clock.now() + minutes(5))).isoformat()
+    expires = to_datetime(Instant(stage.clock.now() + minutes(1))).isoformat()
     message_id = await unsure(stage, expiresAt=expires)
     await stage.grow_stale()
     await stage.becomes(message_id, "CANCELLED", errorCode="EXPIRED")

@@ -104,10 +104,9 @@ async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:
 
 def _check_address(request: Request, recipient: str | None) -> Refusal | None:
     if request.channel not in Channel.__members__:
-        known = ", ".join(Channel.__members__)
-        return Refusal("unsupported_channel", "channel", f"{request.channel[:40]!r} is none of {known}")
+        return Refusal("unsupported_channel", "channel", f"{request.channel[:40]!r} cannot be sent: use WHATSAPP")
     if request.channel != Channel.WHATSAPP:
-        return Refusal("unsupported_channel", "channel", f"{request.channel} has no provider yet: use WHATSAPP")
+        return Refusal("unsupported_channel", "channel", f"{request.channel} cannot be sent: use WHATSAPP")
     if recipient is None:
         return Refusal("invalid_recipient", "to", "must be a phone number of 7 to 15 digits, e.g. +15550001111")
     if request.dossier_id is not None:

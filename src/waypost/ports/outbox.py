@@ -96,7 +96,7 @@ class Outbox(Protocol):
         """
 
     async def claim(self, demand: Demand, now: Instant) -> Sequence[Claimed]:
-        """Take up to `slots` due messages for one try each: SENDING, fence + 1, a TRYING attempt appended.
+        """Take up to `slots` due messages for one try each: SENDING, fence + 1; until it is settled, its attempt reads TRYING.
 
         A message is in at most one claim at a time. Order: rank (due time less the priority's head start), then id.
         """
@@ -124,7 +124,8 @@ class Outbox(Protocol):
     async def sweep(self, patience: Patience, limit: int, now: Instant) -> Swept:
         """Give up waiting for tries that nobody settled for the whole limit, counted while the door was open.
 
-        An unmatched status for the same number and recipient since the try keeps it waiting.
+        An unmatched status for the same number and recipient since the try means that it may well be there: such a
+        message is parked for a person, never queued again.
         """
 
 

@@ -7,11 +7,9 @@ import msgspec
 from waypost.model.message import Attempt, AttemptStatus, Delivery, Event, Message, Status
 from waypost.model.time import Instant, as_seconds, to_datetime
 
-_ENDINGS = {
-    AttemptStatus.SUCCESS: "accepted",
-    AttemptStatus.FAILED: "refused",
-    AttemptStatus.UNSURE: "unsure",
-}
+_ENDINGS = {AttemptStatus.SUCCESS: "accepted", AttemptStatus.FAILED: "refused"}
+"""An unsure try is an event of its own: what settles it later does not undo that it was unsure."""
+
 _STEPS = {"submitted": 0, "retried": 1, "claimed": 2, "accepted": 3, "refused": 3, "unsure": 3, "status": 4}
 """What comes first of two things in the same microsecond; whatever is not named comes after."""
 
@@ -30,7 +28,7 @@ def timeline(
     for attempt in attempts:
         moments.append(Moment(attempt.created_at, "claimed", f"try {attempt.attempt_no}"))
         if attempt.finished_at is not None and attempt.status in _ENDINGS:
-            moments.append(Moment(attempt.finished_at, _ENDINGS[attempt.status], _ended(attempt)))
+            moments.append(Moment(attempt.finished_at, _ENDINGS[attempt.status], _ended(attempt, message.delivery)))
     moments += [Moment(at, "status", f"{kind}{': ' + said if said else ''}") for at, kind, said in reports]
     moments += [Moment(event.at, event.kind, event.detail) for event in events]
     return sorted(moments, key=lambda moment: (moment.at, _STEPS.get(moment.kind, len(_STEPS))))
@@ -43,7 +41,10 @@ def _submitted(message: Message) -> str:
     return f"{what} to {draft.recipient} from {draft.sender}, priority {draft.priority}{when}"
 
 
-def _ended(attempt: Attempt) -> str:
+def _ended(attempt: Attempt, delivery: Delivery) -> str:
+    if attempt.status is AttemptStatus.SUCCESS:
+        known = f"as {delivery.provider_id}" if attempt.fence == delivery.fence else ""
+        return known if attempt.response else f"{known}; its status said so".lstrip("; ")
     words = f"{attempt.error_code or ''} {attempt.error_message or ''}".strip()
     if attempt.next_retry_at is None:
         return words
@@ -57,7 +58,7 @@ def why(message: Message, now: Instant) -> str:
         case Status.QUEUED:
             return _why_queued(message, now)
         case Status.SENDING:
-            return _why_sending(delivery)
+            return _why_sending(delivery, now)
         case Status.SENT:
             return "the provider has it; no delivery was reported yet"
         case Status.DELIVERED:
@@ -76,12 +77,13 @@ def _why_queued(message: Message, now: Instant) -> str:
     return "due: the next free worker takes it. If it stays, no worker is running"
 
 
-def _why_sending(delivery: Delivery) -> str:
+def _why_sending(delivery: Delivery, now: Instant) -> str:
     if delivery.parked:
         return "parked: the provider never said whether it has it. Retry it or leave it: a person decides"
-    if delivery.error_code == "UNSURE":
+    if delivery.owner is None:
         return f"unsure: {delivery.error_message}. A status settles it, or the stale limit queues it again"
-    return "a worker is sending it now"
+    ago = as_seconds(now - (delivery.claimed_at or now))
+    return f"claimed {ago:.0f} s ago; if that worker is gone, a status settles it, or the stale limit queues it again"
 
 
 def _why_ended(delivery: Delivery) -> str:

@@ -195,7 +195,7 @@ def why(message_id: Annotated[int, typer.Argument(min=1, max=2**63 - 1, help="Th
     """The whole life of one message: rules that decided, attempts, provider replies, statuses."""
     from waypost.runtime.explain import explain  # noqa: PLC0415
 
-    with_world(lambda world: explain(message_id, world))
+    with_world(lambda world: explain(message_id, world), existing=True)
 
 
 @app.command()
@@ -218,14 +218,18 @@ def simulate(
     raise typer.Exit(run(seeds=seeds, seed=seed, hours=hours))
 
 
-def with_world(use: Callable[[Any], Awaitable[T]]) -> T:
-    """Open the ledger that the settings name, use it, close it."""
+def with_world(use: Callable[[Any], Awaitable[T]], *, existing: bool = False) -> T:
+    """Open the ledger that the settings name, use it, close it; `existing` makes no new one."""
     from waypost.runtime.telemetry import Telemetry  # noqa: PLC0415
-    from waypost.runtime.wiring import build_world, system_ports  # noqa: PLC0415
+    from waypost.runtime.wiring import LateVault, build_world, sqlite_path, system_ports  # noqa: PLC0415
+
+    settings = load()
+    path = sqlite_path(settings.database_url)
+    if existing and path is not None and not path.exists():
+        raise Failed(f"there is no database at {path}: go to its folder, or name it in WAYPOST_DATABASE_URL")
 
     async def used() -> T:
-        settings = load()
-        ports = await system_ports(settings)
+        ports = await system_ports(settings, LateVault(settings))
         try:
             world = build_world(
                 ports,

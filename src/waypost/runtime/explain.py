@@ -19,7 +19,7 @@ async def explain(message_id: int, world: World) -> None:
     life = await world.ledger.messages.life(delivery.org_id, MessageId(message_id)) if delivery else None
     if life is None:
         raise Failed(f"there is no message {message_id} in this database")
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=True)
     message = life.message
     console.print(f"[bold]Message {message.id}[/bold] of org {message.draft.org_id}: {message.delivery.status.value}")
     console.print(why(message, world.clock.now()), markup=False)

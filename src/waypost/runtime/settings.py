@@ -37,7 +37,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     env: Annotated[str, _about("`local` for a laptop, else `production`", pattern="^(local|production)$")] = (
         "production"
     )
-    database_url: Annotated[str, _about("`sqlite:///file.db` or `postgresql://…`")] = "sqlite:///waypost.db"
+    database_url: Annotated[str, _about("`sqlite:///file.db` or `postgresql://…`")] = "sqlite:///data/waypost.db"
     secret_key: Annotated[str, _about("Seals tokens and app secrets at rest; required in production")] = ""
     graph_url: Annotated[str, _about("Where the Cloud API is")] = "https://graph.facebook.com/v25.0"
     graph_timeout_sec: Annotated[float, _about("How long a send may take before it is unsure", gt=0, le=3600)] = 30.0

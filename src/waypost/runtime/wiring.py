@@ -98,7 +98,7 @@ def sqlite_path(url: str) -> Path | None:
         raise SettingsError("WAYPOST_DATABASE_URL must start with sqlite:/// or postgresql://")
     path = Path(url.removeprefix(_SQLITE))
     if not path.name or path.is_dir():
-        raise SettingsError("WAYPOST_DATABASE_URL names no file: write sqlite:///waypost.db")
+        raise SettingsError("WAYPOST_DATABASE_URL names no file: write sqlite:///data/waypost.db")
     return path
 
 
@@ -172,10 +172,23 @@ def _local_key(file: Path) -> str:
     return key
 
 
-async def system_ports(settings: Settings) -> Ports:
+class LateVault:
+    """Needs its key only when a secret is sealed or opened, so that a command that touches none needs no key."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def seal(self, secret: str, purpose: str) -> bytes:
+        return open_vault(self._settings).seal(secret, purpose)
+
+    def open(self, sealed: bytes, purpose: str) -> str:
+        return open_vault(self._settings).open(sealed, purpose)
+
+
+async def system_ports(settings: Settings, vault: Vault | None = None) -> Ports:
     """The real ones. Call inside the loop that will use them."""
     clock = SystemClock()
-    vault = open_vault(settings)
+    vault = vault or open_vault(settings)
     return Ports(
         clock=clock,
         dice=SystemDice(),

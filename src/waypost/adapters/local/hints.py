@@ -83,7 +83,8 @@ class NeighbourPost:
         self._folder = folder
         self._own = folder / f"{name}.hint"
         self._waiting: dict[str, None] = {}
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
 
     def open(self, hear: Callable[[list[str]], None]) -> None:
         """Bound under another name first: whoever sees the socket in the folder can reach it."""

@@ -17,7 +17,7 @@ from waypost.model.time import Instant
 from waypost.ports.journal import Move, Taken
 from waypost.ports.outbox import Created, Different, Patience, Same, Settled, Settlement, Submitted, Swept
 from waypost.rules import delivery as rule
-from waypost.rules.delivery import UNSURE, Accept, TryAgain, Unsettled, Verdict
+from waypost.rules.delivery import UNSURE, Accept, StayUnsure, TryAgain, Unsettled, Verdict
 
 
 @dataclass(slots=True)
@@ -85,6 +85,8 @@ class Settle:
         if held or isinstance(verdict, Accept):
             work.put_attempt(ended(message, verdict, retry_at, self.now))
         work.change(after, self.now)
+        if held and isinstance(verdict, StayUnsure):
+            work.note(message.id, self.now, "unsure", verdict.reason)
         early = 0
         if isinstance(verdict, Accept):
             key = (message.sender, verdict.wamid)

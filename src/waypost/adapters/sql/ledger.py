@@ -9,7 +9,7 @@ from waypost.adapters.sql.accounts import SqlAccounts
 from waypost.adapters.sql.claiming import claim_due
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.intents import Change, GiveUpWaiting, HandBack, Settle, Submit, Take
-from waypost.adapters.sql.plan import Once, Plan
+from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.reading import SqlMessages
 from waypost.model.ids import MessageId, OrgId, WorkerId
 from waypost.model.message import Claimed, Delivery, Draft
@@ -109,7 +109,9 @@ class SqlJournal:
 
 
 def _forget(before: Instant) -> Plan[int]:
-    return len((yield Once("orphans_forget", (before,))))
+    forgotten = yield Once("orphans_forget", (before,))
+    yield from each("wamid_forget", sorted({(number, wamid) for number, wamid in forgotten}))
+    return len(forgotten)
 
 
 class SqlDoor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import sys
@@ -12,13 +13,13 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 
+import structlog
 from rich.console import Console
 from rich.table import Table
 
 from waypost.runtime.simulation.checkers import INVARIANTS, Verdict, check
 from waypost.runtime.simulation.cluster import Dress, real
 from waypost.runtime.simulation.scenario import Ending, run_seed
-from waypost.runtime.telemetry import configure_logs
 
 ALONE = 8
 """Up to this many seeds one process is as fast as several."""
@@ -83,8 +84,17 @@ def summary_of(ending: Ending) -> Summary:
 
 
 def one(seed: int, hours: float = 1.0, dress: Dress = real) -> Summary:
-    configure_logs("error", "text")
-    return summary_of(run_seed(seed, hours, dress))
+    return summary_of(quiet(seed, hours, dress))
+
+
+def quiet(seed: int, hours: float, dress: Dress = real) -> Ending:
+    """Run a seed without the servers' own log: what they warn of is what the storm does to them."""
+    before = structlog.get_config()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    try:
+        return run_seed(seed, hours, dress)
+    finally:
+        structlog.configure(**before)
 
 
 def run(seeds: int, seed: int | None, hours: float) -> int:
@@ -116,8 +126,7 @@ def summaries(seeds: Iterable[int], hours: float) -> Iterator[Summary]:
 
 def _show(seed: int, hours: float, console: Console) -> int:
     """One seed in detail: the end of its trace, where everything stands, and what is wrong."""
-    configure_logs("error", "text")
-    ending = run_seed(seed, hours)
+    ending = quiet(seed, hours)
     summary = summary_of(ending)
     for line in ending.lines[-TAIL:]:
         console.print(line, markup=False)

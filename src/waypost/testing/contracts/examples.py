@@ -84,9 +84,8 @@ def a_draft(*, key: str | None = None, content: str = "hello", **fields: Any) ->
     )
 
 
-def a_claim(**fields: Any) -> Claimed:
-    """A claim that no Ledger made, for rules that only look at one."""
-    stands = Delivery(
+def _under_way() -> Delivery:
+    return Delivery(
         message_id=MessageId(1),
         org_id=ORG,
         status=Status.SENDING,
@@ -107,6 +106,11 @@ def a_claim(**fields: Any) -> Claimed:
         read_at=None,
         updated_at=T0,
     )
+
+
+def a_claim(**fields: Any) -> Claimed:
+    """A claim that no Ledger made, for rules that only look at one."""
+    stands = _under_way()
     claimed = Claimed(
         id=stands.message_id,
         fence=stands.fence,

@@ -146,7 +146,7 @@ SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $
     $8::text[], $9::bigint[], $10::bigint[], $11::bigint[])
 ON CONFLICT (message_id, fence) DO UPDATE SET status = excluded.status, error_code = excluded.error_code,
     error_message = excluded.error_message, response = coalesce(excluded.response, attempt.response),
-    next_retry_at = excluded.next_retry_at
+    next_retry_at = excluded.next_retry_at, finished_at = excluded.finished_at
 
 -- name: report_link (set-wise)
 UPDATE report r SET message_id = u.message_id, fence = u.fence

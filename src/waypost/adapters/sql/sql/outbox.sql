@@ -97,7 +97,7 @@ INSERT INTO attempt (message_id, fence, generation, attempt_no, status, error_co
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 ON CONFLICT (message_id, fence) DO UPDATE SET status = excluded.status, error_code = excluded.error_code,
     error_message = excluded.error_message, response = coalesce(excluded.response, attempt.response),
-    next_retry_at = excluded.next_retry_at
+    next_retry_at = excluded.next_retry_at, finished_at = excluded.finished_at
 
 -- name: report_link
 UPDATE report SET message_id = $4, fence = $5 WHERE number = $1 AND wamid = $2 AND org_id = $3 AND message_id IS NULL
@@ -173,4 +173,7 @@ ORDER BY d.open_at_claim LIMIT $2
 SELECT count(*) FROM report WHERE message_id IS NULL AND received_at < $1
 
 -- name: orphans_forget
-DELETE FROM report WHERE message_id IS NULL AND received_at < $1 RETURNING kind
+DELETE FROM report WHERE message_id IS NULL AND received_at < $1 RETURNING number, wamid
+
+-- name: wamid_forget
+DELETE FROM wamid WHERE number = $1 AND wamid = $2 AND message_id IS NULL
