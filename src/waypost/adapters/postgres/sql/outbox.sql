@@ -216,3 +216,7 @@ UPDATE door SET
     ticked_at = clock.now
 FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now, $1::bigint AS caller_now) AS clock
 WHERE id = 1 RETURNING open_total
+
+-- name: wamid_forget (set-wise)
+DELETE FROM wamid w USING unnest($1::text[], $2::text[]) AS u (number, wamid)
+WHERE w.number = u.number AND w.wamid = u.wamid AND w.message_id IS NULL
