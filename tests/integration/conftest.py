@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from tests.integration.harness import Database, Stage, open_stage
+from tests.integration.database import Database
+from tests.integration.harness import Stage, open_stage
 from waypost.adapters.postgres.schema import migrate
 from waypost.adapters.sqlite.store import Store
 from waypost.testing.services import Postgres

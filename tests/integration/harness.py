@@ -4,46 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-import apsw
-import asyncpg
 import msgspec
 from msgspec.structs import replace
 
+from tests.integration.database import Database
+from tests.integration.surroundings import SANDBOX, AudibleHints, Network, SetDice, SharedTime
+from tests.integration.webhooks import DOOR, PHONE, Account, a_number
 from waypost.adapters.local.clock import SystemClock, SystemIds
 from waypost.adapters.local.hints import ProcessHints
 from waypost.adapters.local.vault import AesVault
-from waypost.adapters.postgres.engine import PostgresEngine
-from waypost.adapters.sql.ledger import SqlLedger
-from waypost.adapters.sqlite.engine import ThreadedEngine
 from waypost.flow import admit, tend
 from waypost.flow.world import World
 from waypost.model.ids import OrgId
-from waypost.model.time import Instant, Span, as_seconds, seconds
+from waypost.model.time import Span, seconds
 from waypost.ports.clock import Clock
-from waypost.ports.hints import OUTBOX
-from waypost.ports.wire import Cut, Refused, Reply, TimedOut, Wire
+from waypost.ports.hints import OUTBOX, about_message
+from waypost.ports.wire import Reply, Wire
 from waypost.runtime.serve import build_server
 from waypost.runtime.server import ALL_ROLES, Role, Server
 from waypost.runtime.settings import Settings
 from waypost.runtime.wiring import Ports, catalogues
-from waypost.sandbox import Sandbox, SandboxNumber, Timing
+from waypost.sandbox import Sandbox, Timing
 from waypost.sandbox.webhooks import signature
 from waypost.testing.clock import ManualClock
-from waypost.testing.simulation.asgi import AsgiApp, Call, Request, scope_of
 
 T = TypeVar("T")
 
-WAYPOST = "http://waypost.test"
-SANDBOX = "http://sandbox.test"
-DOOR = "/api/v1/webhooks/whatsapp/inbound"
 MESSAGES = "/api/v1/outbound/messages"
-PHONE = "+16505551234"
 DEADLINE = 20.0
 HELLO: dict[str, Any] = {"channel": "WHATSAPP", "to": PHONE, "payloadJson": {"text": "hello"}}
 
@@ -66,182 +58,6 @@ class Answer(msgspec.Struct):
         """Of a problem."""
         told: str | None = self.json.get("code")
         return told
-
-
-class Network:
-    """Hosts in memory. A caller who gives up leaves the other side working, as on a real network."""
-
-    def __init__(self) -> None:
-        self.hosts: dict[str, AsgiApp] = {}
-        self.unreachable: set[str] = set()
-        self.lost_on_the_way: set[str] = set()
-        self.late = asyncio.Event()
-        self.late.set()
-        """Cleared: the provider's replies are held back after it has acted, until it is set again."""
-        self._under_way: set[asyncio.Task[None]] = set()
-
-    async def request(
-        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes = b"", timeout: float
-    ) -> Reply:
-        request = Request(method, url, headers, body)
-        if request.host in self.unreachable or request.host not in self.hosts:
-            raise Refused("no connection could be made")
-        answered: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
-        if request.host not in self.lost_on_the_way:
-            self._start(request, answered)
-        try:
-            async with asyncio.timeout(timeout):
-                reply = await answered
-                if url.startswith(f"{SANDBOX}/v"):
-                    await self.late.wait()
-        except TimeoutError:
-            raise TimedOut(f"no answer within {timeout:g} s") from None
-        if reply is None:
-            raise Cut("the connection broke before a whole answer came")
-        return reply
-
-    def _start(self, request: Request, answered: asyncio.Future[Reply | None]) -> None:
-        call = Call(scope_of(request, "test", {}), request.body, lambda reply: _tell(answered, reply))
-        task = asyncio.ensure_future(call.run(self.hosts[request.host]))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
-
-    async def close(self) -> None:
-        for task in list(self._under_way):
-            task.cancel()
-        await asyncio.gather(*self._under_way, return_exceptions=True)
-
-
-def _tell(answered: asyncio.Future[Reply | None], reply: Reply | None) -> None:
-    if not answered.done():
-        answered.set_result(reply)
-
-
-class SharedTime:
-    """The sandbox's clock: the test's own time, but its pauses are real and short."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-
-    def now(self) -> Instant:
-        return self._clock.now()
-
-    def monotonic(self) -> float:
-        return self._clock.monotonic()
-
-    async def sleep(self, span: Span) -> None:
-        await asyncio.sleep(as_seconds(span))
-
-
-class SetDice:
-    """Shows what the test set."""
-
-    shows = 0.0
-
-    def unit(self) -> float:
-        return self.shows
-
-
-class AudibleHints(ProcessHints):
-    """Tells the test, too, that something has happened."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.something = asyncio.Event()
-
-    def hear(self, topics: Iterable[str]) -> None:
-        self.something.set()
-        super().hear(topics)
-
-
-@dataclass
-class Database:
-    """A migrated database of a test's own."""
-
-    kind: Literal["sqlite", "postgres"]
-    url: str
-    _connection: Any = None
-
-    @property
-    def path(self) -> Path:
-        return Path(self.url.removeprefix("sqlite:///"))
-
-    async def ledger(self, now: Callable[[], Instant]) -> SqlLedger:
-        if self.kind == "postgres":
-            return SqlLedger(await PostgresEngine.open(self.url))
-        return SqlLedger(await asyncio.to_thread(ThreadedEngine, self.path, now))
-
-    async def put_back_last_tick(self, span: Span) -> None:
-        """PostgreSQL's clock cannot be set: an hour that passes is a last tick that was an hour earlier."""
-        if self.kind == "postgres":
-            await self.run(f"UPDATE door SET ticked_at = ticked_at - {int(span)}")
-
-    async def refuse_writes(self, table: str, verb: str = "INSERT") -> None:
-        """Break a constraint, as seed 000 has it: this table takes no such write until `take_writes`."""
-        if self.kind == "sqlite":
-            body = "BEGIN SELECT RAISE(ABORT, 'broken by the test'); END"
-            await self.run(f"CREATE TRIGGER broken BEFORE {verb} ON {table} {body}")
-            return
-        await self.run(
-            "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS"
-            " $$ BEGIN RAISE check_violation USING MESSAGE = 'broken by the test'; END $$"
-        )
-        await self.run(f"CREATE TRIGGER broken BEFORE {verb} ON {table} FOR EACH ROW EXECUTE FUNCTION broken()")
-
-    async def take_writes(self, table: str) -> None:
-        if self.kind == "sqlite":
-            await self.run("DROP TRIGGER broken")
-        else:
-            await self.run(f"DROP TRIGGER broken ON {table}")
-            await self.run("DROP FUNCTION broken")
-
-    async def run(self, sql: str) -> list[tuple[Any, ...]]:
-        """A look past the Ledger, or a hand on it."""
-        if self.kind == "sqlite":
-            return await asyncio.to_thread(self._run_sqlite, sql)
-        if self._connection is None:
-            self._connection = await asyncpg.connect(self.url)
-        return [tuple(row) for row in await self._connection.fetch(sql)]
-
-    async def close(self) -> None:
-        if self._connection is not None:
-            await self._connection.close()
-            self._connection = None
-
-    def _run_sqlite(self, sql: str) -> list[tuple[Any, ...]]:
-        connection = apsw.Connection(str(self.path))
-        connection.set_busy_timeout(5000)
-        try:
-            return list(connection.execute(sql))
-        finally:
-            connection.close()
-
-
-@dataclass
-class Account:
-    """An org with its number, as its owner knows it."""
-
-    org: str
-    key: str
-    number: SandboxNumber
-
-    @property
-    def as_connected(self) -> dict[str, Any]:
-        """The number as the API takes it."""
-        names = ("phone_number_id", "waba_id", "token", "app_secret", "verify_token")
-        return {name: getattr(self.number, name) for name in names}
-
-
-def a_number(phone_number_id: str, **more: Any) -> SandboxNumber:
-    plain = SandboxNumber(
-        phone_number_id=phone_number_id,
-        waba_id=f"waba-{phone_number_id}",
-        token=f"EAA-token-{phone_number_id}",
-        app_secret=f"app-secret-{phone_number_id}",
-        verify_token=f"verify-{phone_number_id}",
-        webhook_url=WAYPOST + DOOR,
-    )
-    return replace(plain, **more)
 
 
 @dataclass
@@ -445,6 +261,17 @@ class Stage:
 
         return (await self.eventually(look))[0]
 
+    async def answers_after(self, waiting: asyncio.Future[Answer], span: Span) -> bool:
+        """Whether a waiting caller has its answer once this time has passed and it was told to look again."""
+        await self.get(MESSAGES)  # by now it has looked for the first time
+        self.manual.advance(span)
+        for _ in range(5):
+            self.hints.give([about_message(message["id"]) for message in await self.get(MESSAGES)])
+            done, _ = await asyncio.wait([waiting], timeout=0.05)
+            if done:
+                return True
+        return False
+
     # Time
 
     def wake(self) -> None:
@@ -484,37 +311,6 @@ class Stage:
             await server.stop(seconds(0.2))
         await self.network.close()
         await self.database.close()
-
-
-def status(wamid: str, kind: str, **more: Any) -> dict[str, Any]:
-    """A status as Meta words it; `at` in seconds."""
-    return {"id": wamid, "status": kind, "timestamp": "1760000000", "recipient_id": PHONE.lstrip("+"), **more}
-
-
-def a_text(wamid: str, body: str = "hi", **more: Any) -> dict[str, Any]:
-    """A customer's message as Meta words it."""
-    return {
-        "from": PHONE.lstrip("+"),
-        "id": wamid,
-        "timestamp": "1760000000",
-        "type": "text",
-        "text": {"body": body},
-    } | more
-
-
-def change(account: Account, **value: Any) -> dict[str, Any]:
-    metadata = {"display_phone_number": "15550783881", "phone_number_id": account.number.phone_number_id}
-    return {"field": "messages", "value": {"messaging_product": "whatsapp", "metadata": metadata, **value}}
-
-
-def envelope(*entries: tuple[Account, list[dict[str, Any]]]) -> dict[str, Any]:
-    listed = [{"id": account.number.waba_id, "changes": changes} for account, changes in entries]
-    return {"object": "whatsapp_business_account", "entry": listed}
-
-
-def told(account: Account, *statuses: Any) -> dict[str, Any]:
-    """A POST with these statuses and nothing else."""
-    return envelope((account, [change(account, statuses=list(statuses))]))
 
 
 async def build_stage(

@@ -12,14 +12,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.integration.harness import HELLO, MESSAGES, SANDBOX, Database, Stage, a_number, open_stage
+from tests.integration.database import Database
+from tests.integration.harness import HELLO, MESSAGES, Stage, open_stage
+from tests.integration.surroundings import SANDBOX
+from tests.integration.webhooks import a_number
 from waypost.adapters.sqlite.store import Store
 from waypost.adapters.whatsapp.provider import understood
 from waypost.model.outcome import Accepted, Rejected, Unsure
 from waypost.model.time import Instant, minutes, to_datetime
 from waypost.ports.wire import Reply
 
-ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
 TOKEN = "EAA/se+cret"
 DATA = Path(__file__).parents[2] / "src/waypost/rules/data"
 

@@ -25,7 +25,8 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from tests.integration.harness import HELLO, MESSAGES, Database, Stage, live_clock, open_stage
+from tests.integration.database import Database
+from tests.integration.harness import HELLO, MESSAGES, Stage, live_clock, open_stage
 from waypost.adapters.sqlite.store import Store
 from waypost.http.app import api
 from waypost.http.documented import completed

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 import structlog
 
-from tests.integration.harness import HELLO, MESSAGES, Database, Stage, a_number, a_text, change, envelope, told
-from tests.integration.harness import status as a_status
+from tests.integration.database import Database
+from tests.integration.harness import HELLO, MESSAGES, Stage
+from tests.integration.webhooks import a_number, a_text, change, envelope, told
+from tests.integration.webhooks import status as a_status
 from waypost.http.app import api
 from waypost.http.documented import completed
 from waypost.runtime import server, serving

@@ -16,7 +16,7 @@ from waypost.flow import confirm
 from waypost.model.ids import MessageId, WorkerId
 from waypost.model.message import Draft, Status
 from waypost.model.report import Post, StatusReport
-from waypost.model.time import Instant, minutes
+from waypost.model.time import Instant, Span, minutes, seconds
 from waypost.ports.journal import Taken
 from waypost.ports.outbox import Created, Patience, Settled, Settlement, Submitted, Swept
 from waypost.ports.wire import Reply
@@ -104,7 +104,7 @@ def a_key_that_is_ignored(_: pytest.MonkeyPatch) -> Dress:
 def a_sweep_that_is_impatient(_: pytest.MonkeyPatch) -> Dress:
     def dress(parts: Parts) -> Parts:
         async def sweep(patience: Patience, limit: int, now: Instant) -> Swept:
-            return await parts.ledger.outbox.sweep(replace(patience, limit=minutes(1)), limit, now)
+            return await parts.ledger.outbox.sweep(replace(patience, limit=seconds(1), slack=Span(0)), limit, now)
 
         return _with_outbox(parts, sweep=sweep)
 

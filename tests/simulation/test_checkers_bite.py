@@ -7,13 +7,13 @@ from waypost.runtime.simulation.checkers import CLIMBS, NO_BUG, NO_DOUBLE, NO_LO
 from waypost.runtime.simulation.cluster import Dress
 from waypost.runtime.simulation.command import one
 
-WITHIN = 12
-"""Seeds."""
+WITHIN = 40
+"""Seeds; most bugs are seen by the first or second."""
 
 
-def first_violation(dress: Dress, invariant: str) -> Violation | None:
+def first_violation(dress: Dress, invariant: str, words: str = "") -> Violation | None:
     for seed in range(1, WITHIN + 1):
-        found = one(seed, dress=dress).verdict.of(invariant)
+        found = [each for each in one(seed, dress=dress).verdict.of(invariant) if words in each.seen]
         if found:
             return found[0]
     return None
@@ -30,9 +30,8 @@ def first_violation(dress: Dress, invariant: str) -> Violation | None:
     ],
 )
 def test_the_mechanisms_of_the_seeds_break(mechanism: Dress, invariant: str, seen: str) -> None:
-    violation = first_violation(mechanism, invariant)
+    violation = first_violation(mechanism, invariant, seen)
     assert violation is not None, f"{mechanism.__name__} held {invariant} for {WITHIN} seeds"
-    assert seen in violation.seen
 
 
 @pytest.mark.parametrize(

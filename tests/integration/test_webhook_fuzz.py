@@ -1,0 +1,144 @@
+"""Shapes that nobody should post, and some that a machine thought of: always an answer, never a loss."""
+
+from __future__ import annotations
+
+import json
+import string
+import time
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.integration.harness import Stage
+from tests.integration.webhooks import Account, a_number, a_text, change, envelope, status, told
+
+ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
+TABLES = ("report", "journal", "wamid", "event", "attempt", "delivery")
+
+
+async def sent(stage: Stage) -> tuple[int, str]:
+    """A message that the provider has; its id and its wamid."""
+    await stage.fault(statuses="never", times=1)
+    posted = await stage.send()
+    return posted["id"], (await stage.becomes(posted["id"], "SENT"))["providerMessageId"]
+
+
+# Shapes that a server may not like
+
+
+@pytest.mark.parametrize("depth", [50, 500, 900, 1000, 5000, 100_000])
+@ON_SQLITE
+async def test_deep_nesting_is_answered(stage: Stage, depth: int) -> None:
+    deep = "[" * depth + "]" * depth
+    message_id, wamid = await sent(stage)
+    places = [
+        told(stage.acme, status(wamid, "sent", deep="HERE")),
+        told(stage.acme, status(wamid, "failed", errors=[{"code": 1, "error_data": "HERE"}])),
+        envelope((stage.acme, [change(stage.acme, messages=[a_text("in", context="HERE")])])),
+        envelope((stage.acme, [change(stage.acme, contacts="HERE")])),
+        envelope((stage.acme, [change(stage.acme) | {"value": "HERE"}])),
+    ]
+    for place in places:
+        content = json.dumps(place).replace('"HERE"', deep).encode()
+        assert (await stage.post(content)).status in (200, 400)
+    assert (await stage.kinds(message_id))[0] == "submitted"
+
+
+@pytest.mark.parametrize("item", ["0", "{}"])
+@pytest.mark.parametrize("where", ["statuses", "messages", "errors", "changes", "entry"])
+@ON_SQLITE
+async def test_huge_arrays_are_answered_soon_and_cost_no_more_than_one_item(
+    stage: Stage, where: str, item: str
+) -> None:
+    many = "[" + ",".join([item] * (2_500_000 // (len(item) + 1))) + "]"
+    good = change(stage.acme, statuses=[status("wamid.good", "sent")])
+    body = envelope((stage.acme, [good]))
+    if where == "entry":
+        content = json.dumps(body).replace('"entry": [', f'"entry": [{many[1:-1]},', 1)
+    elif where == "changes":
+        content = json.dumps(body).replace('"changes": [', f'"changes": [{many[1:-1]},', 1)
+    else:
+        body["entry"][0]["changes"].append(change(stage.acme, **{where: "HERE"}))
+        content = json.dumps(body).replace('"HERE"', many)
+    started = time.process_time()
+    answer = await stage.post(content.encode())
+    assert time.process_time() - started < 3
+    assert answer.status in (200, 400)
+    if answer.status == 200:
+        assert await stage.database.run("SELECT wamid FROM report") == [("wamid.good",)]
+        assert len(await stage.journal()) <= 1
+
+
+# Fuzz
+
+
+TEXTS = st.one_of(st.text(max_size=20), st.text(alphabet="\u0000\ud83d\ude00\\u/\"'", max_size=6), st.just("x" * 3000))
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), TEXTS)
+JUNK = st.recursive(
+    st.one_of(SCALARS, st.just(10**30), st.just(-(10**30)), st.just(2**63)),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXTS, inner, max_size=4)),
+    max_leaves=8,
+)
+PATH = st.lists(st.integers(0, 30), max_size=9)
+ACME = Account("acme", "", a_number("1001"))
+SHAPES: list[Any] = [
+    told(ACME, status("wamid.1", "sent", biz_opaque_callback_data="wp1.1.1", pricing={"category": "service"})),
+    told(ACME, status("wamid.1", "failed", errors=[{"code": 131026, "title": "x", "error_data": {"details": "y"}}])),
+    told(ACME, status("wamid.1", "read", recipient_participant_id="p", recipient_type="group")),
+    envelope((ACME, [change(ACME, messages=[a_text("wamid.in")], contacts=[{"profile": {"name": "x"}}])])),
+    envelope((ACME, [change(ACME, errors=[{"code": 131000}])])),
+    {
+        "entry": [
+            {"id": ACME.number.waba_id, "time": 1, "changes": [{"field": "account_update", "value": {"event": "x"}}]}
+        ]
+    },
+]
+
+
+def mutated(value: Any, path: list[int], junk: Any) -> Any:
+    """The value with what stands at the end of the path replaced, removed or joined by junk."""
+    if not isinstance(value, dict | list) or not value or not path:
+        return junk
+    here, rest = path[0] % len(value), path[1:]
+    if isinstance(value, list):
+        return [*value[:here], mutated(value[here], rest, junk), *value[here + 1 :]]
+    key = list(value)[here]
+    if rest and rest[0] % 10 == 9:
+        return {name: inner for name, inner in value.items() if name != key} | {string.ascii_letters[here]: junk}
+    return value | {key: mutated(value[key], rest, junk)}
+
+
+@settings(
+    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+@given(
+    shape=st.sampled_from(SHAPES),
+    changes=st.lists(st.tuples(PATH, JUNK), min_size=1, max_size=3),
+    number=st.integers(0),
+)
+async def test_whatever_is_signed_is_never_answered_5xx(
+    stage: Stage, shape: Any, changes: list[tuple[list[int], Any]], number: int
+) -> None:
+    body = shape
+    for path, junk in changes:
+        body = mutated(body, path, junk)
+    good = told(stage.acme, status(f"wamid.good.{number % 10**12}", "sent"))["entry"][0]
+    if isinstance(body, dict) and isinstance(body.get("entry"), list):
+        body = body | {"entry": [*body["entry"], good]}
+        content = json.dumps(body).encode()
+        answer = await stage.post(content)
+        assert answer.status == 200, answer
+        found = await stage.database.run(f"SELECT count(*) FROM report WHERE wamid = 'wamid.good.{number % 10**12}'")
+        assert found == [(1,)]
+    else:
+        answer = await stage.post(json.dumps(body).encode())
+        assert answer.status in (200, 400, 404), answer
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(body=st.one_of(st.binary(max_size=200), JUNK.map(lambda value: json.dumps(value).encode())))
+@ON_SQLITE
+async def test_whatever_comes_unsigned_is_never_answered_5xx(stage: Stage, body: bytes) -> None:
+    assert (await stage.post(body, signed="sha256=00")).status in (400, 401, 404)
