@@ -17,6 +17,7 @@ from waypost.http.problems import Problem
 from waypost.model.account import Caller, Role
 
 SCOPE_KEY = "waypost"
+CALLER_KEY = "waypost.caller"
 
 Here: TypeAlias = NamedDependency[SkipValidation[World]]
 Asking: TypeAlias = NamedDependency[SkipValidation[Caller]]
@@ -44,7 +45,15 @@ async def world_of(request: Request[Any, Any, Any]) -> World:
 
 
 async def authenticated(request: Request[Any, Any, Any]) -> Caller:
-    """Whoever holds the bearer key; `X-Org-Id`, where sent, must be their own org."""
+    """Whoever holds the bearer key, looked up once per request."""
+    known = request.scope.get(CALLER_KEY)
+    if known is None:
+        known = request.scope[CALLER_KEY] = await _authenticate(request)  # type: ignore[literal-required]
+    return cast(Caller, known)
+
+
+async def _authenticate(request: Request[Any, Any, Any]) -> Caller:
+    """`X-Org-Id`, where sent, must be the caller's own org."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not secret.strip():
         raise _not_authenticated("send your key as `Authorization: Bearer <key>`")

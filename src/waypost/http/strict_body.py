@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from litestar import Request
 
+from waypost.http.context import authenticated
 from waypost.http.problems import Problem
 
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?$", re.DOTALL)
@@ -19,9 +20,10 @@ LONGEST_REASON = 300
 
 
 class StrictRequest(Request[Any, Any, Any]):
-    """Decodes JSON straight into the type that the handler asks for."""
+    """Decodes JSON straight into the type that the handler asks for, for callers that are known."""
 
     async def json(self) -> Any:
+        await authenticated(self)
         wanted = self.route_handler.parsed_fn_signature.parameters["data"].annotation
         try:
             return msgspec.json.decode(await self.body(), type=wanted)
