@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 from typing import TypeAlias
 
@@ -89,7 +90,7 @@ class _Signed:
 
     def _by(self, secret: str) -> bool:
         if secret not in self._tried:
-            expected = hmac.digest(secret.encode(), self._body, "sha256").hex().encode()
+            expected = hmac.new(secret.encode(), self._body, hashlib.sha256).hexdigest().encode()
             self._tried[secret] = hmac.compare_digest(expected, self._given)
         return self._tried[secret]
 
