@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from tests.integration.database import Database
-from tests.integration.harness import Stage, open_stage
+from tests.integration.harness import Stage, open_stage, settle_in
+from tests.integration.webhooks import Account, a_number
 from waypost.adapters.postgres.schema import migrate
 from waypost.adapters.sqlite.store import Store
 from waypost.testing.services import Postgres
@@ -77,3 +78,11 @@ async def set_up(ledger: Database) -> AsyncIterator[OpenStage]:
 @pytest.fixture
 async def stage(set_up: OpenStage) -> Stage:
     return await set_up()
+
+
+@pytest.fixture
+async def initech(stage: Stage) -> Account:
+    """An org of its own behind the same Meta app as acme: the same app secret."""
+    account = Account("initech", "", a_number("3001", app_secret=stage.acme.number.app_secret))
+    await settle_in(stage, account)
+    return account

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
 from tests.integration.database import Database
@@ -21,7 +22,7 @@ from waypost.adapters.local.vault import AesVault
 from waypost.flow import admit, tend
 from waypost.flow.world import World
 from waypost.model.ids import OrgId
-from waypost.model.time import Span, seconds
+from waypost.model.time import Instant, Span, seconds, to_datetime
 from waypost.ports.clock import Clock
 from waypost.ports.hints import OUTBOX, about_message
 from waypost.ports.wire import Reply, Wire
@@ -36,6 +37,8 @@ from waypost.testing.clock import ManualClock
 T = TypeVar("T")
 
 MESSAGES = "/api/v1/outbound/messages"
+ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
+"""For what no database has a part in."""
 DEADLINE = 20.0
 HELLO: dict[str, Any] = {"channel": "WHATSAPP", "to": PHONE, "payloadJson": {"text": "hello"}}
 
@@ -144,6 +147,23 @@ class Stage:
         assert answer.status == expect, answer
         message: dict[str, Any] = answer.json
         return message
+
+    def moment(self, span: Span) -> str:
+        """So long from now, as JSON has it."""
+        return to_datetime(Instant(self.clock.now() + span)).isoformat().replace("+00:00", "Z")
+
+    async def sent_silently(self, **changed: Any) -> tuple[int, str]:
+        """A message that the provider has and of which no status came; its id and its wamid."""
+        await self.fault(statuses="never", times=1)
+        posted = await self.send(**changed)
+        return posted["id"], (await self.becomes(posted["id"], "SENT"))["providerMessageId"]
+
+    async def unsure(self, **changed: Any) -> int:
+        """A message whose try ended without an answer."""
+        posted = await self.send(**changed)
+        found = await self.becomes(posted["id"], "SENDING", errorCode="UNSURE")
+        assert found["nextRetryAt"] is None
+        return int(posted["id"])
 
     async def message(self, message_id: int) -> dict[str, Any]:
         found: dict[str, Any] = await self.get(f"{MESSAGES}/{message_id}")

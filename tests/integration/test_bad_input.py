@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.integration.harness import HELLO, MESSAGES, Answer, Stage
+from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Answer, Stage
 
-ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
 MEGABYTE = "x" * 1_000_000
 NUL = "a\u0000b"
 TABLES = ("message", "delivery", "number", "api_key", "person", "queue", "ready", "later")

@@ -19,7 +19,7 @@ from tests.integration.webhooks import a_number
 from waypost.adapters.sqlite.store import Store
 from waypost.adapters.whatsapp.provider import understood
 from waypost.model.outcome import Accepted, Rejected, Unsure
-from waypost.model.time import Instant, minutes, to_datetime
+from waypost.model.time import minutes
 from waypost.ports.wire import Reply
 
 TOKEN = "EAA/se+cret"
@@ -64,7 +64,7 @@ async def meets(stage: Stage, code: int, action: str, number: str) -> None:
         assert failed["nextRetryAt"] is None
     else:
         waiting = await stage.becomes(posted["id"], "QUEUED", errorCode=str(code), attemptCount=1)
-        due = to_datetime(Instant(stage.clock.now() + minutes(1))).isoformat().replace("+00:00", "Z")
+        due = stage.moment(minutes(1))
         assert waiting["nextRetryAt"] == due
     (attempt,) = await stage.attempts(posted["id"])
     assert (attempt["status"], attempt["errorCode"]) == ("FAILED", str(code))

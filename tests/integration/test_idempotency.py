@@ -8,18 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.harness import HELLO, MESSAGES, Stage
-from waypost.model.time import Instant, Span, to_datetime
-
-ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
-
-
-def at(stage: Stage, span: Span) -> str:
-    """A moment of the stage, as JSON has it."""
-    return to_datetime(Instant(stage.clock.now() + span)).isoformat()
-
-
-# Idempotency
+from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage
 
 
 async def test_the_same_key_and_content_is_the_same_message(stage: Stage) -> None:

@@ -26,7 +26,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.integration.database import Database
-from tests.integration.harness import HELLO, MESSAGES, Stage, live_clock, open_stage
+from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage, live_clock, open_stage
 from waypost.adapters.sqlite.store import Store
 from waypost.http.app import api
 from waypost.http.documented import completed
@@ -151,9 +151,6 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, A
     for path, item in document["paths"].items():
         for method, operation in item.items():
             yield path, method, operation
-
-
-ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
 
 
 @ON_SQLITE

@@ -9,24 +9,15 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import OpenStage
-from tests.integration.harness import HELLO, MESSAGES, Stage, live_clock
+from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage, live_clock
 from tests.integration.webhooks import status, told
 from waypost.flow import tend
 from waypost.flow.deliver import PAUSE_AFTER_TROUBLE
 from waypost.model.time import Span, days, seconds
 from waypost.runtime.server import Role
 
-ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
 ORPHANS = "SELECT wamid FROM report WHERE message_id IS NULL"
 API_ONLY = frozenset({Role.API})
-
-
-async def sent_silently(stage: Stage, **changed: Any) -> tuple[int, str]:
-    """A message that the provider has and of which no status came; its id and its wamid."""
-    await stage.fault(statuses="never", times=1)
-    posted = await stage.send(**changed)
-    sent = await stage.becomes(posted["id"], "SENT")
-    return posted["id"], sent["providerMessageId"]
 
 
 async def _accepted(stage: Stage) -> bool:
@@ -125,7 +116,7 @@ async def test_scenario_3_the_provider_refuses(stage: Stage) -> None:
 @pytest.mark.parametrize("order", list(itertools.permutations(["sent", "delivered", "read"])))
 @ON_SQLITE
 async def test_scenario_4_statuses_in_any_order_climb_one_ladder(stage: Stage, order: tuple[str, ...]) -> None:
-    message_id, wamid = await sent_silently(stage)
+    message_id, wamid = await stage.sent_silently()
     for kind in order:
         await stage.post(told(stage.acme, status(wamid, kind)))
     found = await stage.message(message_id)
@@ -136,7 +127,7 @@ async def test_scenario_4_statuses_in_any_order_climb_one_ladder(stage: Stage, o
 async def test_scenario_4_statuses_all_at_once_and_ten_times_each(stage: Stage) -> None:
     second = await stage.add_server()
     stage.network.hosts["second.test"] = second.app
-    message_id, wamid = await sent_silently(stage)
+    message_id, wamid = await stage.sent_silently()
     told_of = [told(stage.acme, status(wamid, kind)) for kind in ("sent", "delivered", "read", "played")]
     posts = [stage.post(body, host=host) for body in told_of * 5 for host in ("waypost.test", "second.test")]
     answers = await asyncio.gather(*posts)
@@ -148,7 +139,7 @@ async def test_scenario_4_statuses_all_at_once_and_ten_times_each(stage: Stage) 
 
 @pytest.mark.parametrize("first", ["delivered", "read", "failed"])
 async def test_scenario_4_an_end_is_an_end(stage: Stage, first: str) -> None:
-    message_id, wamid = await sent_silently(stage)
+    message_id, wamid = await stage.sent_silently()
     error = {"errors": [{"code": 131026, "title": "Message undeliverable"}]}
     bodies = {
         kind: status(wamid, kind, **(error if kind == "failed" else {})) for kind in ("delivered", "read", "failed")
@@ -254,7 +245,7 @@ async def test_a_status_that_cannot_be_stored_is_not_answered_200_and_comes_agai
 
 
 async def test_all_statuses_of_one_webhook_commit_together(stage: Stage) -> None:
-    sent = [await sent_silently(stage, payloadJson={"text": f"{n}"}) for n in range(3)]
+    sent = [await stage.sent_silently(payloadJson={"text": f"{n}"}) for n in range(3)]
     body = told(stage.acme, *(status(wamid, "delivered") for _, wamid in sent))
     await stage.database.refuse_writes("report")
     assert (await stage.post(body)).status >= 400

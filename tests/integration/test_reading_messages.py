@@ -6,26 +6,17 @@ from typing import Any
 
 import pytest
 
-from tests.integration.harness import MESSAGES, Stage
-from waypost.model.time import Instant, Span, minutes, to_datetime
+from tests.integration.harness import MESSAGES, ON_SQLITE, Stage
+from waypost.model.time import minutes
 
-ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
 MINUTE = minutes(1)
-
-
-def at(stage: Stage, span: Span) -> str:
-    """A moment of the stage, as JSON has it."""
-    return to_datetime(Instant(stage.clock.now() + span)).isoformat()
-
-
-# Reading
 
 
 async def test_the_list_filters_by_status_and_recipient(stage: Stage) -> None:
     await stage.fault(error_code=131026, to="+16505550000")
     failed = await stage.send(to="+16505550000")
     sent = await stage.send()
-    waiting = await stage.send(scheduledAt=at(stage, MINUTE))
+    waiting = await stage.send(scheduledAt=stage.moment(MINUTE))
     await stage.becomes(failed["id"], "FAILED")
     await stage.becomes(sent["id"], "DELIVERED")
 
@@ -68,7 +59,7 @@ async def test_a_parameter_that_cannot_be_read_is_named(stage: Stage, query: str
 
 
 async def test_pages_cover_everything_once(stage: Stage) -> None:
-    sent = [(await stage.send(scheduledAt=at(stage, MINUTE)))["id"] for _ in range(7)]
+    sent = [(await stage.send(scheduledAt=stage.moment(MINUTE)))["id"] for _ in range(7)]
 
     async def page(query: str) -> dict[str, Any]:
         found: dict[str, Any] = await stage.get(f"{MESSAGES}/paginated{query}")

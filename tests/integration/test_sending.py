@@ -7,21 +7,15 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import OpenStage
-from tests.integration.harness import HELLO, MESSAGES, Stage
+from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage
 from tests.integration.webhooks import PHONE, a_number, status, told
-from waypost.model.time import Instant, Span, minutes, to_datetime
+from waypost.model.time import minutes
 
-ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
 ORDER = {
     "language": "en",
     "components": [{"type": "body", "parameters": [{"type": "text", "text": "Ada"}, {"type": "text", "text": "7"}]}],
 }
 MINUTE = minutes(1)
-
-
-def at(stage: Stage, span: Span) -> str:
-    """A moment of the stage, as JSON has it."""
-    return to_datetime(Instant(stage.clock.now() + span)).isoformat()
 
 
 # The way of a message
@@ -133,7 +127,7 @@ async def test_a_disabled_number_holds_its_messages_and_uses_up_no_try(stage: St
 
 
 async def test_a_message_of_a_disconnected_number_fails(stage: Stage) -> None:
-    posted = await stage.send(scheduledAt=at(stage, MINUTE))
+    posted = await stage.send(scheduledAt=stage.moment(MINUTE))
     assert (await stage.call("DELETE", "/api/v1/numbers/1001")).status == 204
     await stage.pass_time(MINUTE)
     await stage.becomes(posted["id"], "FAILED", errorCode="NUMBER_DISCONNECTED")
@@ -215,7 +209,7 @@ async def test_an_ordered_message_waits_for_the_one_before_it_but_nobody_else_do
 
 
 async def test_a_head_that_fails_or_is_cancelled_lets_the_next_one_go(stage: Stage) -> None:
-    failing = await stage.send(ordered=True, scheduledAt=at(stage, MINUTE))
+    failing = await stage.send(ordered=True, scheduledAt=stage.moment(MINUTE))
     cancelled = await stage.send(ordered=True)
     last = await stage.send(ordered=True)
     await stage.fault(error_code=131026, times=1)
@@ -228,7 +222,7 @@ async def test_a_head_that_fails_or_is_cancelled_lets_the_next_one_go(stage: Sta
 
 
 async def test_cancelling_the_head_lets_the_next_one_go_at_once(stage: Stage) -> None:
-    head = await stage.send(ordered=True, scheduledAt=at(stage, MINUTE))
+    head = await stage.send(ordered=True, scheduledAt=stage.moment(MINUTE))
     behind = await stage.send(ordered=True)
     await stage.call("POST", f"{MESSAGES}/{head['id']}/cancel")
     await stage.becomes(behind["id"], "DELIVERED")

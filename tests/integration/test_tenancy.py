@@ -12,7 +12,7 @@ import pytest
 import structlog
 
 from tests.integration.database import Database
-from tests.integration.harness import HELLO, MESSAGES, Stage
+from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage
 from tests.integration.webhooks import a_number, a_text, change, envelope, told
 from tests.integration.webhooks import status as a_status
 from waypost.http.app import api
@@ -20,7 +20,6 @@ from waypost.http.documented import completed
 from waypost.runtime import server, serving
 from waypost.runtime.telemetry import configure_logs
 
-ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
 DOCUMENT = completed(api().openapi_schema.to_schema())  # type: ignore[attr-defined]  # Litestar's own, behind ASGIApp
 PUBLIC = {"/healthz", "/readyz", "/metrics", "/api/v1/webhooks/whatsapp/inbound"}
 ROUTES = sorted((path, method) for path, item in DOCUMENT["paths"].items() for method in item if path not in PUBLIC)

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 
 from tests.integration.conftest import OpenStage
-from tests.integration.harness import MESSAGES, Stage
+from tests.integration.harness import MESSAGES, ON_SQLITE, Stage
 from tests.integration.webhooks import PHONE, status, told
-from waypost.model.time import Instant, Span, hours, minutes, seconds, to_datetime
-
-ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
-
-
-async def unsure(stage: Stage, **changed: Any) -> int:
-    """A message whose try ended without an answer."""
-    posted = await stage.send(**changed)
-    found = await stage.becomes(posted["id"], "SENDING", errorCode="UNSURE")
-    assert found["nextRetryAt"] is None
-    return int(posted["id"])
-
+from waypost.model.time import Span, hours, minutes, seconds
 
 # What a try that went wrong is worth
 
@@ -30,7 +18,7 @@ async def test_a_refused_connection_is_a_failed_try(stage: Stage) -> None:
     stage.network.unreachable.add("sandbox.test")
     posted = await stage.send()
     waiting = await stage.becomes(posted["id"], "QUEUED", attemptCount=1, errorCode="CONNECTION_REFUSED")
-    due = to_datetime(Instant(stage.clock.now() + minutes(1))).isoformat().replace("+00:00", "Z")
+    due = stage.moment(minutes(1))
     assert waiting["nextRetryAt"] == due
     assert [a["status"] for a in await stage.attempts(posted["id"])] == ["FAILED"]
     stage.network.unreachable.clear()
@@ -42,7 +30,7 @@ async def test_a_refused_connection_is_a_failed_try(stage: Stage) -> None:
 async def test_a_timeout_before_the_request_left_is_unsure_and_sent_once_in_the_end(set_up: OpenStage) -> None:
     stage = await set_up(graph_timeout_sec=0.05)
     stage.network.lost_on_the_way.add("sandbox.test")
-    message_id = await unsure(stage)
+    message_id = await stage.unsure()
     assert [a["status"] for a in await stage.attempts(message_id)] == ["UNSURE"]
     stage.network.lost_on_the_way.clear()
     await stage.grow_stale()
@@ -81,7 +69,7 @@ async def test_a_cut_response_is_settled_by_its_status(stage: Stage) -> None:
 @ON_SQLITE
 async def test_an_answer_without_a_graph_body_is_unsure_whatever_its_status(stage: Stage, http_status: int) -> None:
     await stage.fault(raw_status=http_status, times=1)
-    message_id = await unsure(stage)
+    message_id = await stage.unsure()
     (attempt,) = await stage.attempts(message_id)
     assert attempt["status"] == "UNSURE"
     assert str(http_status) in attempt["providerResponseJson"]
@@ -89,7 +77,7 @@ async def test_an_answer_without_a_graph_body_is_unsure_whatever_its_status(stag
 
 async def test_a_gateways_502_is_not_sent_again_before_the_stale_limit(stage: Stage) -> None:
     await stage.fault(raw_status=502, times=1)
-    message_id = await unsure(stage)
+    message_id = await stage.unsure()
     await stage.pass_time_with_open_door(Span(stage.world.tuning.stale - stage.world.tuning.door_tick))
     assert await stage.still_unsure(message_id)
     assert len(stage.calls()) == 1
@@ -115,7 +103,7 @@ async def test_an_error_body_of_the_graph_api_is_an_answer_even_with_a_500(stage
 async def test_only_silence_for_the_whole_limit_makes_a_second_send(stage: Stage) -> None:
     """The one named exception: a provider that neither answers nor echoes nor reports, with `requeue`."""
     await stage.fault(drop_response=True, statuses="never", times=1)
-    message_id = await unsure(stage)
+    message_id = await stage.unsure()
     await stage.grow_stale()
     await stage.becomes(message_id, "DELIVERED", attemptCount=2)
     assert len(stage.accepted()) == 2
@@ -124,7 +112,7 @@ async def test_only_silence_for_the_whole_limit_makes_a_second_send(stage: Stage
 async def test_a_status_after_the_requeue_withdraws_the_retry(set_up: OpenStage) -> None:
     stage = await set_up(outbound_worker_slots=1)
     await stage.fault(drop_response=True, statuses="never", to=PHONE)
-    message_id = await unsure(stage)
+    message_id = await stage.unsure()
     (wamid,) = stage.accepted()
     stage.network.late.clear()  # the only slot is busy, so that the retry stays queued
     busy = await stage.send(to="+16505550000")
@@ -150,7 +138,7 @@ async def _accepted(stage: Stage, to: str) -> bool:
 
 async def test_an_outage_of_ours_does_not_make_a_try_stale(stage: Stage) -> None:
     await stage.fault(drop_response=True, statuses="never", times=1)
-    message_id = await unsure(stage)
+    message_id = await stage.unsure()
     for _ in range(3):
         await stage.pass_time(hours(1))
         assert await stage.still_unsure(message_id)
@@ -162,7 +150,7 @@ async def test_an_outage_of_ours_does_not_make_a_try_stale(stage: Stage) -> None
 @pytest.mark.parametrize("jump", [hours(24), Span(-hours(24))])
 async def test_a_jump_of_the_clock_does_not_make_a_try_stale(stage: Stage, jump: Span) -> None:
     await stage.fault(drop_response=True, statuses="never", times=1)
-    message_id = await unsure(stage)
+    message_id = await stage.unsure()
     await stage.pass_time_with_open_door(seconds(30))
     stage.manual.jump(jump)
     await stage.pass_time_with_open_door(seconds(30))
@@ -188,7 +176,7 @@ async def test_a_status_of_somebody_else_does_not_block_the_requeue(stage: Stage
     assert (await stage.post(told(stage.acme, status("wamid.before", "sent")))).status == 200
     await stage.pass_time_with_open_door(minutes(1))
     await stage.fault(drop_response=True, statuses="never", times=1)
-    message_id = await unsure(stage)
+    message_id = await stage.unsure()
     others = told(stage.acme, status("wamid.other", "sent", recipient_id="16505550000"))
     foreign = told(stage.globex, status("wamid.foreign", "sent"))
     assert (await stage.post(others)).status == 200
@@ -236,7 +224,7 @@ async def test_without_an_echo_all_statuses_may_come_before_the_response(stage: 
 async def test_parked_messages_are_never_sent_again_by_themselves(set_up: OpenStage) -> None:
     stage = await set_up(outbound_unsure="park")
     await stage.fault(drop_response=True, statuses="never", times=1)
-    message_id = await unsure(stage)
+    message_id = await stage.unsure()
     for _ in range(2):
         await stage.grow_stale()
         assert (await stage.kinds(message_id)).count("parked") == 1
@@ -251,7 +239,7 @@ async def test_parked_messages_are_never_sent_again_by_themselves(set_up: OpenSt
 async def test_a_status_settles_a_parked_message(set_up: OpenStage) -> None:
     stage = await set_up(outbound_unsure="park")
     await stage.fault(drop_response=True, statuses="never")
-    message_id = await unsure(stage)
+    message_id = await stage.unsure()
     await stage.grow_stale()
     (wamid,) = stage.accepted()
     echo = f"wp1.{message_id}.1"
@@ -263,7 +251,7 @@ async def test_a_status_settles_a_parked_message(set_up: OpenStage) -> None:
 async def test_a_status_of_an_earlier_generation_does_not_touch_the_new_one(set_up: OpenStage) -> None:
     stage = await set_up(outbound_unsure="park")
     await stage.fault(drop_response=True, statuses="never", times=1)
-    message_id = await unsure(stage)
+    message_id = await stage.unsure()
     await stage.grow_stale()
     await stage.fault(statuses="never")
     await stage.call("POST", f"{MESSAGES}/{message_id}/retry")
@@ -277,7 +265,7 @@ async def test_a_status_of_an_earlier_generation_does_not_touch_the_new_one(set_
 
 async def test_without_tries_left_an_unsure_message_is_left_to_a_person(stage: Stage) -> None:
     await stage.fault(drop_response=True, statuses="never")
-    message_id = await unsure(stage, maxAttempts=0)
+    message_id = await stage.unsure(maxAttempts=0)
     await stage.grow_stale()
     assert (await stage.kinds(message_id))[-1] == "parked"
     assert len(stage.calls()) == 1
@@ -285,8 +273,8 @@ async def test_without_tries_left_an_unsure_message_is_left_to_a_person(stage: S
 
 async def test_an_unsure_message_that_expires_is_not_sent_a_second_time(stage: Stage) -> None:
     await stage.fault(drop_response=True, statuses="never")
-    expires = to_datetime(Instant(stage.clock.now() + minutes(1))).isoformat()
-    message_id = await unsure(stage, expiresAt=expires)
+    expires = stage.moment(minutes(1))
+    message_id = await stage.unsure(expiresAt=expires)
     await stage.grow_stale()
     await stage.becomes(message_id, "CANCELLED", errorCode="EXPIRED")
     assert len(stage.calls()) == 1
@@ -295,7 +283,7 @@ async def test_an_unsure_message_that_expires_is_not_sent_a_second_time(stage: S
 async def test_an_unsure_head_holds_its_queue_until_it_is_settled_or_parked(set_up: OpenStage) -> None:
     stage = await set_up(outbound_unsure="park")
     await stage.fault(drop_response=True, statuses="never", times=1)
-    head = await unsure(stage, ordered=True)
+    head = await stage.unsure(ordered=True)
     behind = await stage.send(ordered=True)
     await stage.pass_time_with_open_door(minutes(1))
     assert (await stage.message(behind["id"]))["status"] == "QUEUED"

@@ -6,28 +6,13 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 
 from tests.integration.conftest import OpenStage
-from tests.integration.harness import Stage
+from tests.integration.harness import ON_SQLITE, Stage
 from waypost.adapters.reqwest.wire import ReqwestWire
 from waypost.ports.wire import Refused
-
-ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
-
-
-async def unsure(stage: Stage, **changed: Any) -> int:
-    """A message whose try ended without an answer."""
-    posted = await stage.send(**changed)
-    found = await stage.becomes(posted["id"], "SENDING", errorCode="UNSURE")
-    assert found["nextRetryAt"] is None
-    return int(posted["id"])
-
-
-# The same over real sockets
-
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -88,7 +73,7 @@ async def test_over_a_socket_whatever_is_no_answer_is_unsure(set_up: OpenStage, 
     stage = await set_up(wire=wire, graph_timeout_sec=0.3)
     async with a_provider(SILENT[how]) as url:
         await stage.call("PATCH", "/api/v1/numbers/1001", {"graph_url": url})
-        message_id = await unsure(stage)
+        message_id = await stage.unsure()
         (attempt,) = await stage.attempts(message_id)
         assert attempt["status"] == "UNSURE"
     await wire.close()

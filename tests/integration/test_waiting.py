@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any
 
 import pytest
 
 from tests.integration.conftest import OpenStage
-from tests.integration.harness import HELLO, MESSAGES, Stage, live_clock
+from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage, live_clock
 from tests.integration.webhooks import PHONE, status, told
 from waypost.adapters.local.hints import ProcessHints
 from waypost.model.time import seconds
 from waypost.runtime.server import Role
 
-ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
 API_ONLY = frozenset({Role.API})
-
-
-async def sent_silently(stage: Stage, **changed: Any) -> tuple[int, str]:
-    """A message that the provider has and of which no status came; its id and its wamid."""
-    await stage.fault(statuses="never", times=1)
-    posted = await stage.send(**changed)
-    sent = await stage.becomes(posted["id"], "SENT")
-    return posted["id"], sent["providerMessageId"]
 
 
 # Waiting
@@ -129,7 +119,7 @@ async def test_the_metrics_show_seed_000s_four_figures(set_up: OpenStage) -> Non
 
 async def test_the_door_stays_200_while_nobody_waits_and_nothing_is_known(stage: Stage) -> None:
     """Meta must never be made to send again what we have: whatever the message's fate, the status is answered 200."""
-    message_id, wamid = await sent_silently(stage)
+    message_id, wamid = await stage.sent_silently()
     for kind in ("sent", "delivered", "read", "failed", "deleted", "warning"):
         for recipient in (PHONE.lstrip("+"), "", "US.13491208655302741918"):
             body = told(stage.acme, status(wamid, kind, recipient_id=recipient))

@@ -8,18 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.integration.harness import Stage
+from tests.integration.harness import ON_SQLITE, Stage
 from tests.integration.webhooks import Account, a_text, change, envelope, status, told
 
-ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
 TABLES = ("report", "journal", "wamid", "event", "attempt", "delivery")
-
-
-async def sent(stage: Stage) -> tuple[int, str]:
-    """A message that the provider has; its id and its wamid."""
-    await stage.fault(statuses="never", times=1)
-    posted = await stage.send()
-    return posted["id"], (await stage.becomes(posted["id"], "SENT"))["providerMessageId"]
 
 
 async def everything(stage: Stage) -> dict[str, list[tuple[Any, ...]]]:
@@ -30,7 +22,7 @@ async def everything(stage: Stage) -> dict[str, list[tuple[Any, ...]]]:
 
 
 async def test_the_same_body_twice_changes_nothing_the_second_time(stage: Stage) -> None:
-    _, wamid = await sent(stage)
+    _, wamid = await stage.sent_silently()
     statuses = [status(wamid, kind) for kind in ("sent", "delivered", "read")] + [status("wamid.unknown", "sent")]
     messages = [a_text("wamid.in"), {"type": "mystery"}]
     unknown = {"field": "future", "value": change(stage.acme)["value"] | {"surprise": [1, 2]}}
@@ -122,7 +114,7 @@ async def test_a_bad_item_never_loses_its_neighbours(stage: Stage) -> None:
 
 
 async def test_a_status_that_says_what_it_must_counts_though_the_rest_is_malformed(stage: Stage) -> None:
-    message_id, wamid = await sent(stage)
+    message_id, wamid = await stage.sent_silently()
     malformed = status(wamid, "delivered", errors="none", recipient_id=5, recipient_participant_id=[], pricing=1)
     assert (await stage.post(told(stage.acme, malformed))).status == 200
     await stage.becomes(message_id, "DELIVERED")
@@ -187,7 +179,7 @@ _HOSTILE_STATUS = ("id", "status", "recipient_id", "recipient_participant_id", "
 @pytest.mark.parametrize("name", HOSTILE)
 async def test_hostile_characters_in_any_stored_field_cost_nobody_anything(stage: Stage, name: str) -> None:
     text = HOSTILE[name]
-    message_id, wamid = await sent(stage)
+    message_id, wamid = await stage.sent_silently()
     statuses = [status(f"wamid.{field}", "failed") | {field: text} for field in _HOSTILE_STATUS]
     for error in ({"code": text}, {"code": 1, "title": text}, {"code": 1, "error_data": {"details": text}}):
         statuses.append(status(f"wamid.{len(statuses)}", "failed", errors=[error]))
@@ -208,7 +200,7 @@ async def test_hostile_characters_in_any_stored_field_cost_nobody_anything(stage
 
 
 async def test_bytes_that_are_no_utf8_cost_nobody_anything(stage: Stage) -> None:
-    message_id, wamid = await sent(stage)
+    message_id, wamid = await stage.sent_silently()
     statuses = [status(f"wamid.{n}", "failed", errors=[{"code": 1, "title": "HERE"}]) for n in range(2)]
     messages = [a_text("in.HERE", "HERE"), a_text("in.good")]
     body = envelope((stage.acme, [change(stage.acme, statuses=[*statuses, status(wamid, "read")], messages=messages)]))
@@ -220,7 +212,7 @@ async def test_bytes_that_are_no_utf8_cost_nobody_anything(stage: Stage) -> None
 
 
 async def test_of_a_key_that_is_there_twice_the_last_one_counts(stage: Stage) -> None:
-    _, wamid = await sent(stage)
+    _, wamid = await stage.sent_silently()
     body = json.dumps(told(stage.acme, status(wamid, "delivered"))).encode()
     doubled = body.replace(b'"status": "delivered"', b'"status": "failed", "status": "delivered"')
     doubled = doubled.replace(b'"entry":', b'"entry": [], "entry":')

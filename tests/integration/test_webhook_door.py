@@ -10,22 +10,14 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.integration.harness import Stage, settle_in
+from tests.integration.harness import ON_SQLITE, Stage
 from tests.integration.webhooks import DOOR, Account, a_number, a_text, change, envelope, status, told
 from waypost.flow import confirm
 from waypost.rules.webhook import LARGEST_POST
 from waypost.runtime.serving import address, listen, web_server
 from waypost.sandbox.webhooks import escaped, signature
 
-ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
 TABLES = ("report", "journal", "wamid", "event", "attempt", "delivery")
-
-
-async def sent(stage: Stage) -> tuple[int, str]:
-    """A message that the provider has; its id and its wamid."""
-    await stage.fault(statuses="never", times=1)
-    posted = await stage.send()
-    return posted["id"], (await stage.becomes(posted["id"], "SENT"))["providerMessageId"]
 
 
 async def everything(stage: Stage) -> dict[str, list[tuple[Any, ...]]]:
@@ -105,7 +97,7 @@ async def test_secrets_are_compared_in_constant_time(stage: Stage, monkeypatch: 
 
 
 async def test_a_signed_post_is_taken_however_it_is_written(stage: Stage) -> None:
-    message_id, wamid = await sent(stage)
+    message_id, wamid = await stage.sent_silently()
     contents = [
         escaped(told(stage.acme, status(wamid, "sent"), status("wamid/ä😀", "sent"))),
         json.dumps(told(stage.acme, status(wamid, "delivered")), indent=4).encode(),
@@ -119,7 +111,7 @@ async def test_a_signed_post_is_taken_however_it_is_written(stage: Stage) -> Non
 
 
 async def test_without_the_numbers_own_signature_nothing_is_taken(stage: Stage) -> None:
-    _, wamid = await sent(stage)
+    _, wamid = await stage.sent_silently()
     body = json.dumps(told(stage.acme, status(wamid, "delivered"))).encode()
     right = signature(stage.acme.number.app_secret, body)
     before = await everything(stage)
@@ -170,7 +162,7 @@ async def test_what_is_for_no_number_of_ours_is_not_found(stage: Stage) -> None:
 
 
 async def test_an_org_that_is_named_must_be_the_owner(stage: Stage) -> None:
-    _, wamid = await sent(stage)
+    _, wamid = await stage.sent_silently()
     body = told(stage.acme, status(wamid, "delivered"))
     before = await everything(stage)
     for org in ("globex", "", "ACME"):
@@ -306,21 +298,13 @@ async def test_over_a_socket_too_much_is_refused_with_and_without_its_length(sta
 # Whose is what
 
 
-@pytest.fixture
-async def initech(stage: Stage) -> Account:
-    """An org of its own behind the same Meta app as acme: the same app secret."""
-    account = Account("initech", "", a_number("3001", app_secret=stage.acme.number.app_secret))
-    await settle_in(stage, account)
-    return account
-
-
 async def test_a_thousand_updates_of_several_orgs_in_one_post(stage: Stage, initech: Account) -> None:
     def of(account: Account, count: int) -> list[dict[str, Any]]:
         statuses = [status(f"wamid.{account.org}.{n}", "sent") for n in range(count)]
         messages = [a_text(f"wamid.{account.org}.in.{n}") for n in range(100)]
         return [change(account, statuses=statuses[::2]), change(account, statuses=statuses[1::2], messages=messages)]
 
-    message_id, wamid = await sent(stage)
+    message_id, wamid = await stage.sent_silently()
     body = envelope((stage.acme, of(stage.acme, 300)), (stage.globex, of(stage.globex, 200)))
     body["entry"] += envelope(
         (initech, of(initech, 200)), (stage.acme, [change(stage.acme, statuses=[status(wamid, "read")])])
@@ -336,7 +320,7 @@ async def test_a_thousand_updates_of_several_orgs_in_one_post(stage: Stage, init
 
 
 async def test_no_org_can_sign_for_another(stage: Stage) -> None:
-    message_id, wamid = await sent(stage)
+    message_id, wamid = await stage.sent_silently()
     echo = f"wp1.{message_id}.1"
     error = {"errors": [{"code": 131026}]}
     forged = [
@@ -356,7 +340,7 @@ async def test_no_org_can_sign_for_another(stage: Stage) -> None:
 
 
 async def test_a_post_with_parts_of_two_orgs_takes_only_the_signers(stage: Stage) -> None:
-    message_id, wamid = await sent(stage)
+    message_id, wamid = await stage.sent_silently()
     body = envelope(
         (stage.acme, [change(stage.acme, statuses=[status(wamid, "delivered")])]),
         (stage.globex, [change(stage.globex, messages=[a_text("wamid.in")])]),
@@ -369,7 +353,7 @@ async def test_a_post_with_parts_of_two_orgs_takes_only_the_signers(stage: Stage
 async def test_an_echo_counts_only_on_the_number_that_sent_the_message(stage: Stage) -> None:
     second = Account("acme", stage.acme.key, a_number("1002"))
     assert (await stage.call("POST", "/api/v1/numbers", second.as_connected)).status == 201
-    message_id, _ = await sent(stage)
+    message_id, _ = await stage.sent_silently()
     forged = told(second, status("wamid.other", "failed", biz_opaque_callback_data=f"wp1.{message_id}.1"))
     assert (await stage.post(forged, second)).status == 200
     assert (await stage.message(message_id))["status"] == "SENT"

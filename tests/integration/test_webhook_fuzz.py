@@ -11,19 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.integration.harness import Stage
+from tests.integration.harness import ON_SQLITE, Stage
 from tests.integration.webhooks import Account, a_number, a_text, change, envelope, status, told
-
-ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
-TABLES = ("report", "journal", "wamid", "event", "attempt", "delivery")
-
-
-async def sent(stage: Stage) -> tuple[int, str]:
-    """A message that the provider has; its id and its wamid."""
-    await stage.fault(statuses="never", times=1)
-    posted = await stage.send()
-    return posted["id"], (await stage.becomes(posted["id"], "SENT"))["providerMessageId"]
-
 
 # Shapes that a server may not like
 
@@ -32,7 +21,7 @@ async def sent(stage: Stage) -> tuple[int, str]:
 @ON_SQLITE
 async def test_deep_nesting_is_answered(stage: Stage, depth: int) -> None:
     deep = "[" * depth + "]" * depth
-    message_id, wamid = await sent(stage)
+    message_id, wamid = await stage.sent_silently()
     places = [
         told(stage.acme, status(wamid, "sent", deep="HERE")),
         told(stage.acme, status(wamid, "failed", errors=[{"code": 1, "error_data": "HERE"}])),

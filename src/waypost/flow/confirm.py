@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from typing import TypeAlias
 
@@ -90,7 +89,7 @@ class _Signed:
 
     def _by(self, secret: str) -> bool:
         if secret not in self._tried:
-            expected = hmac.new(secret.encode(), self._body, hashlib.sha256).hexdigest().encode()
+            expected = hmac.digest(secret.encode(), self._body, "sha256").hex().encode()
             self._tried[secret] = hmac.compare_digest(expected, self._given)
         return self._tried[secret]
 

@@ -111,6 +111,12 @@ class _Labelled:
         self.after = telemetry.arrival.labels("after")
 
 
+def _add(counter: Counter, count: int) -> None:
+    """Counting nothing costs as much as counting something."""
+    if count:
+        counter.inc(count)
+
+
 class MeteredOutbox:
     """The outbox with its settles and sweeps counted; everything else passes through."""
 
@@ -168,9 +174,9 @@ class MeteredJournal:
             if move.after.status is Status.FAILED:
                 code = move.after.error_code or "UNKNOWN"
                 telemetry.failure.labels(Channel.WHATSAPP.value.lower(), code).inc()
-        telemetry.of_whatsapp.before.inc(taken.early)
-        telemetry.of_whatsapp.after.inc(taken.late)
-        telemetry.unmatched.inc(taken.unmatched)
+        _add(telemetry.of_whatsapp.before, taken.early)
+        _add(telemetry.of_whatsapp.after, taken.late)
+        _add(telemetry.unmatched, taken.unmatched)
         return taken
 
     async def tidy(self, waiting_since: Instant, forget_before: Instant) -> Orphans:
