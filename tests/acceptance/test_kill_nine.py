@@ -24,9 +24,12 @@ def seeded(report: Report) -> int:
     return seed
 
 
-def conclude(verdict: Verdict, started: float, report: Report) -> None:
+def conclude(verdict: Verdict, started: float, report: Report, here: Site) -> None:
     report(f"{verdict} ({time.monotonic() - started:.0f} s)")
     verdict.check()
+    logs = here.logs()
+    assert "Traceback" not in logs, logs[logs.index("Traceback") - 300 :][:3000]
+    assert not [secret for secret in (here.token, here.app_secret, here.verify_token, here.api_key) if secret in logs]
 
 
 async def test_a_server_that_is_killed_again_and_again_loses_doubles_and_reorders_nothing(
@@ -46,7 +49,7 @@ async def test_a_server_that_is_killed_again_and_again_loses_doubles_and_reorder
             await api.ready()
 
         storm = Storm(api, sandbox, kill_and_restart, seeded(report), messages=5000, strikes=22)
-        conclude(await storm.rage(), started, report)
+        conclude(await storm.rage(), started, report, here)
 
 
 async def test_a_killed_worker_is_replaced_and_nothing_is_lost_doubled_or_reordered(here: Site, report: Report) -> None:
@@ -65,7 +68,7 @@ async def test_a_killed_worker_is_replaced_and_nothing_is_lost_doubled_or_reorde
             await until(lambda: replaced(running, victim), "the killed child is replaced")
 
         storm = Storm(api, sandbox, kill_one, dice.randrange(2**32), messages=3000, strikes=20)
-        conclude(await storm.rage(), started, report)
+        conclude(await storm.rage(), started, report, here)
 
 
 async def replaced(running: Program, victim: int) -> bool:
@@ -93,4 +96,4 @@ async def test_a_postgresql_that_restarts_in_the_middle_loses_doubles_and_reorde
                 await api.ready()
 
             storm = Storm(api, sandbox, restart_database, dice.randrange(2**32), messages=2000, strikes=10)
-            conclude(await storm.rage(), started, report)
+            conclude(await storm.rage(), started, report, here)

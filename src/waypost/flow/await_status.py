@@ -51,7 +51,7 @@ async def await_status(org: OrgId, message_id: MessageId, goal: Goal, world: Wor
                 return Waited(message, reached=False)
             left = limit - waited
             if left <= 0:
-                world.meters.wait_timed_out(waited)
+                world.meters.wait_timed_out(waited, as_seconds(world.tuning.sync_timeout))
                 return Waited(message, reached=False)
             await ear.wait(min(RECHECK, seconds(left)))
 

@@ -12,17 +12,20 @@ from waypost.model.time import Instant, Span, as_seconds, minutes, seconds
 from waypost.ports.failure import Busy, LedgerError, Rejected
 from waypost.ports.hints import OUTBOX, Ear, about_message
 from waypost.ports.outbox import Demand, Settled, Settlement
-from waypost.rules.delivery import Expire, GiveUp, TryAgain, Verdict
+from waypost.rules.delivery import Accept, Expire, GiveUp, TryAgain, Verdict
 from waypost.rules.payload import cloud_api_body
 from waypost.rules.retry import judge
 
 PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
 HOLD: Span = minutes(1)
 REJECTIONS = 5
+LONGEST_PAUSE: Span = seconds(30)
 
 
 async def deliver(message: Claimed, world: World) -> Settled:
     """One message from its claim to its settle."""
+    if world.numbers.known(message.sender) is None:
+        await world.numbers.look_again()  # connected a moment ago, by another process
     verdict = refuse_before_sending(message, world) or await call_provider(message, world)
     settled = await settle(Settlement(message=message, verdict=verdict), world)
     topics = [about_message(message.id)]
@@ -55,19 +58,21 @@ async def call_provider(message: Claimed, world: World) -> Verdict:
 
 
 async def settle(settlement: Settlement, world: World) -> Settled:
-    """Until the Ledger has it: what the provider told us must not be lost to a moment's outage.
+    """Until the Ledger has it: what the provider told us must not be lost to an outage, however long.
 
-    What the Ledger cannot write at all is given up, and stays unsure: it must not hold a slot for ever.
+    What the Ledger cannot write at all is given up, and stays unsure: it must not hold a slot for ever. But that the
+    provider has the message is never given up.
     """
-    rejected = 0
+    rejected, pause = 0, PAUSE_AFTER_TROUBLE
     while True:
         try:
             return await world.ledger.outbox.settle(settlement, world.clock.now())
         except LedgerError as trouble:
             rejected += isinstance(trouble, Rejected)
-            if rejected == REJECTIONS:
+            if rejected >= REJECTIONS and not isinstance(settlement.verdict, Accept):
                 raise
-            await world.clock.sleep(PAUSE_AFTER_TROUBLE)
+        await world.clock.sleep(pause)
+        pause = Span(min(LONGEST_PAUSE, pause * 2))
 
 
 class Courier:
@@ -130,8 +135,10 @@ class Courier:
     def _done(self, message: Claimed, task: asyncio.Task[Settled]) -> None:
         del self._under_way[message.id, message.fence]
         self._slot_freed.set()
-        if not task.cancelled() and (bug := task.exception()) is not None:
+        if task.cancelled():
             self._broken_off.add(message.id)  # it may have been sent: never hand it back as untried
+        elif (bug := task.exception()) is not None:
+            self._broken_off.add(message.id)
             context = {"message": f"message {message.id} could not be delivered", "exception": bug}
             asyncio.get_running_loop().call_exception_handler(context)
 

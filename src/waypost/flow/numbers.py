@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -52,10 +53,18 @@ class NumberBook:
         self._by_org: dict[OrgId, list[Connected]] = {}
         self._sealed: frozenset[NumberId] = frozenset()
         self._read_at: Instant | None = None
+        self._version = 0
+        self._reading = asyncio.Lock()
 
     def forget(self) -> None:
         """Read again before the next answer: something was changed."""
+        self._version += 1
         self._read_at = None
+
+    async def look_again(self) -> None:
+        """Read what is committed now, because something is missing that ought to be there."""
+        self.forget()
+        await self._fresh(STALE_AFTER)
 
     async def find(self, number: NumberId) -> Connected | None:
         await self._fresh(STALE_AFTER)
@@ -65,9 +74,9 @@ class NumberBook:
         """Without reading anything."""
         return self._by_id.get(number)
 
-    async def of_org(self, org: OrgId) -> Sequence[Connected]:
-        """The org's numbers, the one connected first in front."""
-        await self._fresh(STALE_AFTER)
+    async def of_org(self, org: OrgId, age: Span = STALE_AFTER) -> Sequence[Connected]:
+        """The org's numbers as they were at most `age` ago, the one connected first in front."""
+        await self._fresh(age)
         return self._by_org.get(org, [])
 
     async def all(self) -> Iterable[Connected]:
@@ -94,11 +103,20 @@ class NumberBook:
         """Connected, but its secrets were sealed under another key."""
         return number in self._sealed
 
+    def _is_fresh(self, age: Span) -> bool:
+        return self._read_at is not None and 0 <= self._clock.now() - self._read_at <= age
+
     async def _fresh(self, age: Span) -> None:
-        now = self._clock.now()
-        if self._read_at is None or not 0 <= now - self._read_at <= age:
-            self._take(await self._accounts.numbers())
-            self._read_at = now
+        """One read at a time; what is forgotten during a read is read again."""
+        while not self._is_fresh(age):
+            async with self._reading:
+                if self._is_fresh(age):
+                    return
+                now, version = self._clock.now(), self._version
+                self._take(await self._accounts.numbers())
+                if self._version == version:
+                    self._read_at = now
+                    return
 
     def _take(self, numbers: Sequence[Number]) -> None:
         by_id, by_waba, by_org, sealed = {}, {}, {}, []  # type: ignore[var-annotated]  # typed where they land

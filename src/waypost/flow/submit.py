@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from waypost.flow.numbers import LOOK_AGAIN
 from waypost.flow.world import World
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.message import Channel, Draft, Message
@@ -130,6 +131,8 @@ def _check_content(request: Request) -> Refusal | None:
 
 async def _sender(wanted: str | None, org: OrgId, world: World) -> NumberId | Refusal:
     numbers = await world.numbers.of_org(org)
+    if not numbers or (wanted is not None and all(connected.number.id != wanted for connected in numbers)):
+        numbers = await world.numbers.of_org(org, LOOK_AGAIN)
     if wanted is not None:
         if any(connected.number.id == wanted for connected in numbers):
             return NumberId(wanted)

@@ -9,8 +9,8 @@ class Meters(Protocol):
     def waited(self, seconds: float) -> None:
         """A caller waited this long and saw the status it asked for."""
 
-    def wait_timed_out(self, seconds: float) -> None:
-        """A caller waited this long in vain."""
+    def wait_timed_out(self, seconds: float, longest: float) -> None:
+        """A caller waited this long in vain; all that is known is that it would have taken longer, up to `longest`."""
 
     def recent_waits(self) -> list[float]:
-        """The latest waits that ended well, in seconds."""
+        """The latest waits, in seconds; one in vain counts as the longest it could have been."""

@@ -96,7 +96,7 @@ class Outbox(Protocol):
         """
 
     async def claim(self, demand: Demand, now: Instant) -> Sequence[Claimed]:
-        """Take up to `slots` due messages for one try each: SENDING, fence + 1; until it is settled, its attempt reads TRYING.
+        """Take up to `slots` due messages for one try each: SENDING, fence + 1; until settled, an attempt reads TRYING.
 
         A message is in at most one claim at a time. Order: rank (due time less the priority's head start), then id.
         """

@@ -20,7 +20,7 @@ from waypost.ports.outbox import Outbox, Patience, Settled, Settlement, Swept
 from waypost.rules.delivery import GiveUp, TryAgain
 
 _LATENCIES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
-_WAITS_KEPT = 10_000
+_WAITS_KEPT = 2_000
 
 
 class Telemetry:
@@ -80,8 +80,9 @@ class Telemetry:
         self.wait.observe(seconds)
         self._waits.append(seconds)
 
-    def wait_timed_out(self, seconds: float) -> None:
+    def wait_timed_out(self, seconds: float, longest: float) -> None:
         self.wait.observe(seconds)
+        self._waits.append(longest)
         self.timeout.inc()
 
     def recent_waits(self) -> list[float]:

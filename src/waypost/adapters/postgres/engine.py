@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import TypeVar
 
 import asyncpg
 
 from waypost.adapters.postgres.schema import PACKAGE, check_version
-from waypost.adapters.sql.accepting import accept_together
-from waypost.adapters.sql.group_commit import Conflict, GroupCommit, alone
-from waypost.adapters.sql.intents import Intent, Settle, Take
-from waypost.adapters.sql.kernel import decide_together
+from waypost.adapters.sql.group_commit import Conflict, alone
 from waypost.adapters.sql.plan import Each, Plan, Row, Step
-from waypost.adapters.sql.reporting import report_together
 from waypost.adapters.sql.statements import Statement, dialect
+from waypost.adapters.sql.writer import Lane, Writer
 from waypost.model.time import Instant
 from waypost.ports.failure import Unavailable
-from waypost.ports.journal import Taken
-from waypost.ports.outbox import Settled
 
 T = TypeVar("T")
 
@@ -59,6 +54,9 @@ _CLOSING = (
     asyncpg.InsufficientResourcesError,
     asyncpg.IdleInTransactionSessionTimeoutError,
 )
+_POISON = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError, asyncpg.ProgramLimitExceededError)
+"""What is wrong with one intent, whoever asks; every other refusal is the database's own trouble."""
+
 _OF_THE_DATABASE = (asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
@@ -149,6 +147,8 @@ def translated(error: Exception, *, unknown_outcome: bool) -> Exception:
         if unknown_outcome:
             return Unavailable(f"PostgreSQL was lost during a commit: {error}")
         return Unavailable(f"PostgreSQL was lost: {error}") if _is_down(error) else Conflict(str(error))
+    if isinstance(error, asyncpg.PostgresError) and not isinstance(error, _POISON):
+        return Unavailable(f"PostgreSQL takes no writes: {error}")
     return error
 
 
@@ -157,21 +157,17 @@ def _is_lost(error: BaseException) -> bool:
 
 
 def _is_down(error: Exception) -> bool:
-    """A session that the server ended for being idle may simply run again; a server that is gone may not."""
-    return not isinstance(error, asyncpg.IdleInTransactionSessionTimeoutError)
+    """A session that the server ended for being idle, or a batch too big to finish, may run again (and be halved)."""
+    return not isinstance(error, asyncpg.IdleInTransactionSessionTimeoutError | asyncio.TimeoutError)
 
 
 class PostgresEngine:
     def __init__(self, url: str, readers: asyncpg.Pool[asyncpg.Record], statements: Mapping[str, Statement]) -> None:
         self._statements = statements
-        self._commits = Line(url, self._statements)
-        self._settles = Line(url, self._statements)
-        self._reports = Line(url, self._statements)
+        self._lines = {lane: Line(url, self._statements) for lane in Lane}
         self._claims = Line(url, self._statements)
         self._readers = readers
-        self._group: GroupCommit[Intent] = GroupCommit(self._run_batch)
-        self._accepts: GroupCommit[Settle] = GroupCommit(self._run_accepts)
-        self._takes: GroupCommit[Take] = GroupCommit(self._run_takes)
+        self.writer = Writer(lambda lane, plan: self._lines[lane].transact(plan))
 
     @classmethod
     async def open(cls, url: str, *, readers: int = 4) -> PostgresEngine:
@@ -199,26 +195,6 @@ class PostgresEngine:
         """Only a fall-back for statements that take a clock; PostgreSQL's own decides (`door_tick`)."""
         return Instant(time.time_ns() // 1000)
 
-    async def decide(self, intent: Intent) -> Any:
-        return await self._group.do(intent)
-
-    async def accept(self, intent: Settle) -> Settled | None:
-        settled: Settled | None = await self._accepts.do(intent)
-        return settled
-
-    async def report(self, intent: Take) -> Taken | None:
-        taken: Taken | None = await self._takes.do(intent)
-        return taken
-
-    async def _run_batch(self, intents: Sequence[Intent]) -> list[Any]:
-        return await self._commits.transact(decide_together(intents))
-
-    async def _run_accepts(self, intents: Sequence[Settle]) -> list[Settled | None]:
-        return await self._settles.transact(accept_together(intents))
-
-    async def _run_takes(self, intents: Sequence[Take]) -> list[Taken | None]:
-        return await self._reports.transact(report_together(intents))
-
     async def transact(self, plan: Plan[T]) -> T:
         try:
             return await self._claims.transact(plan)
@@ -240,11 +216,7 @@ class PostgresEngine:
             raise Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}") from error
 
     async def close(self) -> None:
-        await self._accepts.close()
-        await self._takes.close()
-        await self._group.close()
-        await self._commits.close()
-        await self._settles.close()
-        await self._reports.close()
-        await self._claims.close()
+        await self.writer.close()
+        for line in (*self._lines.values(), self._claims):
+            await line.close()
         await self._readers.close()

@@ -27,7 +27,7 @@ def accept_together(intents: Sequence[Settle]) -> Plan[list[Settled | None]]:
     first = {intent.settlement.message.id: intent for intent in reversed(intents)}  # a second one changes nothing more
     ordered = [first[message_id] for message_id in sorted(first)]
     bound = yield from _bind(ordered)
-    after = {intent.settlement.message.id: _decided(intent) for intent in ordered if _wamid(intent) in bound}
+    after = {message_id: _decided(first[message_id]) for message_id in bound}
     expected = [(*rows.delivery_progress(d), d.fence) for d in after.values()]
     moved = {row[0] for row in (yield from each("delivery_accept", expected))}
     tries = [rows.attempt_row(_ended(i)) for i in ordered if i.settlement.message.id in moved]
@@ -35,10 +35,10 @@ def accept_together(intents: Sequence[Settle]) -> Plan[list[Settled | None]]:
     return [_settled(i, after, moved) if first[i.settlement.message.id] is i else None for i in intents]
 
 
-def _bind(intents: Sequence[Settle]) -> Plan[set[tuple[str, str]]]:
-    """The wamids that nobody has spoken of before us."""
+def _bind(intents: Sequence[Settle]) -> Plan[list[MessageId]]:
+    """The messages whose wamid nobody has spoken of before us, in the order of their ids."""
     wanted = sorted((*_wamid(i), i.settlement.message.id, i.settlement.message.fence) for i in intents)
-    return {(row[0], row[1]) for row in (yield from each("wamid_claim", wanted))}
+    return sorted(row[0] for row in (yield from each("wamid_claim", wanted)))
 
 
 def _wamid(intent: Settle) -> tuple[str, str]:

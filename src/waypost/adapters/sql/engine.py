@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-from waypost.adapters.sql.intents import Intent, Settle, Take
 from waypost.adapters.sql.plan import Plan, Row
+from waypost.adapters.sql.writer import Writer
 from waypost.model.time import Instant
-from waypost.ports.journal import Taken
-from waypost.ports.outbox import Settled
 
 T = TypeVar("T")
 
@@ -17,14 +15,9 @@ class Engine(Protocol):
     def now(self) -> Instant:
         """The Ledger's own clock, where the database does not keep a better one."""
 
-    async def decide(self, intent: Intent) -> Any:
-        """The intent's answer, after the COMMIT that it shared with others."""
-
-    async def accept(self, intent: Settle) -> Settled | None:
-        """The short way of a settle, shared with others; None when it needs the long one."""
-
-    async def report(self, intent: Take) -> Taken | None:
-        """The short way of a webhook POST, shared with others; None when it needs the long one."""
+    @property
+    def writer(self) -> Writer:
+        """What is decided in one transaction with others."""
 
     async def transact(self, plan: Plan[T]) -> T:
         """Run one plan in a transaction of its own; safe to lose, never to double."""

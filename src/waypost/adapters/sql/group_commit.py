@@ -23,10 +23,14 @@ class GroupCommit(Generic[Intent]):
         self,
         run: Callable[[Sequence[Intent]], Awaitable[Sequence[Any]]],
         *,
+        weight: Callable[[Intent], int] = lambda _: 1,
         most_waiting: int = 20_000,
         most_together: int = 1_000,
     ) -> None:
+        """`weight` is about how many rows an intent writes; both limits count it."""
         self._run = run
+        self._weight = weight
+        self._weight_waiting = 0
         self._most_waiting = most_waiting
         self._most_together = most_together
         self._waiting: deque[tuple[Intent, asyncio.Future[Any]]] = deque()
@@ -37,10 +41,11 @@ class GroupCommit(Generic[Intent]):
         """The intent's answer, after COMMIT; Busy at once when too much waits already."""
         if self._closed:
             raise Unavailable("the ledger is closed")
-        if len(self._waiting) >= self._most_waiting:
-            raise Busy(f"{len(self._waiting)} writes are waiting")
+        if self._weight_waiting >= self._most_waiting:
+            raise Busy(f"{self._weight_waiting} writes are waiting")
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((intent, answer))
+        self._weight_waiting += self._weight(intent)
         if self._writer is None:
             self._writer = asyncio.ensure_future(self._drain())
         return await answer
@@ -54,11 +59,19 @@ class GroupCommit(Generic[Intent]):
     async def _drain(self) -> None:
         try:
             while self._waiting:
-                size = min(len(self._waiting), self._most_together)
-                batch = [self._waiting.popleft() for _ in range(size)]
-                await self._carry_out(batch)
+                await self._carry_out(self._next_batch())
         finally:
             self._writer = None
+
+    def _next_batch(self) -> list[tuple[Intent, asyncio.Future[Any]]]:
+        """At least one, and as many as are not too heavy together."""
+        batch: list[tuple[Intent, asyncio.Future[Any]]] = []
+        heavy = 0
+        while self._waiting and (not batch or heavy + self._weight(self._waiting[0][0]) <= self._most_together):
+            batch.append(self._waiting.popleft())
+            heavy += self._weight(batch[-1][0])
+        self._weight_waiting -= heavy
+        return batch
 
     async def _carry_out(self, batch: Sequence[tuple[Intent, asyncio.Future[Any]]]) -> None:
         outcomes = await self._outcomes([intent for intent, _ in batch])

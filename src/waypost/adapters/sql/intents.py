@@ -29,6 +29,8 @@ class Keys:
     queues: set[QueueId] = field(default_factory=set)
     reports: list[StatusReport] = field(default_factory=list)
     acceptances: list[tuple[NumberId, Wamid, MessageId, Fence]] = field(default_factory=list)
+    doubtful: set[MessageId] = field(default_factory=set)
+    """Tries nobody settled, for which a status may have come that says no name."""
 
 
 class Intent(Protocol):
@@ -233,16 +235,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class GiveUpWaiting:
-    """Tries that stayed unsettled; `suspects` have an unmatched status since, so they are never queued again."""
+    """Tries that stayed unsettled. A suspect has an unmatched status since, so it is never queued again."""
 
     candidates: tuple[MessageId, ...]
-    suspects: frozenset[MessageId]
     patience: Patience
     stale_before: int
     now: Instant
 
     def needs(self, keys: Keys) -> None:
         keys.messages.update(self.candidates)
+        keys.doubtful.update(self.candidates)
 
     def decide(self, work: Work) -> Swept:
         requeued: list[MessageId] = []
@@ -251,7 +253,7 @@ class GiveUpWaiting:
             before = work.deliveries[message_id]
             if before.open_at_claim > self.stale_before:
                 continue  # claimed again since the candidates were read
-            policy = Unsettled.PARK if message_id in self.suspects else self.patience.policy
+            policy = Unsettled.PARK if message_id in work.suspects else self.patience.policy
             after = rule.give_up_waiting(before, policy, work.facts[message_id].max_attempts, self.now)
             if after is before:
                 continue

@@ -31,6 +31,7 @@ def decide_together(intents: Sequence[Intent]) -> Plan[list[Any]]:
     yield from _store_messages(keys, work)
     yield from _bind_wamids(to_bind, keys, work)
     yield from _lock_deliveries(work)
+    yield from _find_suspects(keys, work)
     answers = [intent.decide(work) for intent in intents]
     yield from write(work)
     return answers
@@ -130,3 +131,8 @@ def _lock_deliveries(work: Work) -> Plan[None]:
     wanted = [(message_id,) for message_id in sorted(work.facts) if message_id not in work.deliveries]
     for row in (yield from each("delivery_lock", wanted)):
         work.deliveries[row[0]] = work.originals[row[0]] = rows.delivery(row)
+
+
+def _find_suspects(keys: Keys, work: Work) -> Plan[None]:
+    wanted = [(message_id,) for message_id in sorted(keys.doubtful)]
+    work.suspects.update(row[0] for row in (yield from each("suspects", wanted)))

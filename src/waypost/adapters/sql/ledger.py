@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from waypost.adapters.sql import accepting, reporting, rows
+from waypost.adapters.sql import rows
 from waypost.adapters.sql.accounts import SqlAccounts
 from waypost.adapters.sql.claiming import claim_due
 from waypost.adapters.sql.engine import Engine
@@ -36,18 +36,14 @@ class SqlOutbox:
         self._messages = messages
 
     async def submit(self, draft: Draft, now: Instant) -> Submitted:
-        answer: Submitted = await self._engine.decide(Submit(draft, now))
+        answer: Submitted = await self._engine.writer.decide(Submit(draft, now))
         return answer
 
     async def claim(self, demand: Demand, now: Instant) -> Sequence[Claimed]:
         return await self._engine.transact(claim_due(demand, now))
 
     async def settle(self, settlement: Settlement, now: Instant) -> Settled:
-        intent = Settle(settlement, now)
-        if accepting.is_short(intent) and (settled := await self._engine.accept(intent)) is not None:
-            return settled
-        answer: Settled = await self._engine.decide(intent)
-        return answer
+        return await self._engine.writer.settle(Settle(settlement, now))
 
     async def hand_back(self, owner: WorkerId, holding: Sequence[MessageId], now: Instant) -> Sequence[MessageId]:
         held = set(holding)
@@ -55,7 +51,7 @@ class SqlOutbox:
         unknown = tuple(sorted(row[0] for row in mine if row[0] not in held))
         if not unknown:
             return []
-        answer: list[MessageId] = await self._engine.decide(HandBack(owner, unknown, now))
+        answer: list[MessageId] = await self._engine.writer.decide(HandBack(owner, unknown, now))
         return answer
 
     async def cancel(self, org: OrgId, message: MessageId, now: Instant) -> Changed:
@@ -65,7 +61,7 @@ class SqlOutbox:
         return await self._change(Change(org, message, "retried", now))
 
     async def _change(self, change: Change) -> Changed:
-        answer = await self._engine.decide(change)
+        answer = await self._engine.writer.decide(change)
         message = await self._messages.get(change.org, change.message) if answer else None
         if answer is None or message is None:
             return Missing()
@@ -79,8 +75,7 @@ class SqlOutbox:
         if not found:
             return Swept([], [])
         candidates = tuple(row[0] for row in found)
-        suspects = frozenset(row[0] for row in found if row[1])
-        answer: Swept = await self._engine.decide(GiveUpWaiting(candidates, suspects, patience, stale_before, now))
+        answer: Swept = await self._engine.writer.decide(GiveUpWaiting(candidates, patience, stale_before, now))
         return answer
 
 
@@ -89,11 +84,7 @@ class SqlJournal:
         self._engine = engine
 
     async def take(self, post: Post, now: Instant) -> Taken:
-        intent = Take(post, now)
-        if reporting.is_short(intent) and (taken := await self._engine.report(intent)) is not None:
-            return taken
-        answer: Taken = await self._engine.decide(intent)
-        return answer
+        return await self._engine.writer.take(Take(post, now))
 
     async def items(self, org: OrgId, state: str | None, limit: int) -> Sequence[Journaled]:
         if state is None:

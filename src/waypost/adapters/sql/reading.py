@@ -41,10 +41,8 @@ class SqlMessages:
             )
         elif query.recipient is not None:
             found = await self._engine.read("messages_by_recipient", org, limit, query.recipient, status)
-        elif query.status is Status.DELIVERED:
-            found = await self._engine.read("messages_delivered", org, limit)
         elif status is not None:
-            found = await self._engine.read("messages_undelivered", org, limit, status)
+            found = await self._engine.read("messages_by_status", org, limit, status)
         else:
             found = await self._engine.read("messages_newest", org, limit)
         return [rows.message(row) for row in found]

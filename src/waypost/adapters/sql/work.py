@@ -61,6 +61,9 @@ class Work:
     stored: dict[tuple[OrgId, str], tuple[MessageId, bytes, bool]] = field(default_factory=dict)
     """(org, idempotency key) -> id, content digest, stored by this transaction."""
 
+    suspects: set[MessageId] = field(default_factory=set)
+    """Of the doubtful tries, those whose status may have come without a name."""
+
     new_deliveries: list[Row] = field(default_factory=list)
     reports: list[Row] = field(default_factory=list)
     report_links: list[Row] = field(default_factory=list)

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from waypost.adapters.sql.accepting import accept_together
-from waypost.adapters.sql.group_commit import GroupCommit, alone
-from waypost.adapters.sql.intents import Intent, Settle, Take
-from waypost.adapters.sql.kernel import decide_together
+from waypost.adapters.sql.group_commit import alone
 from waypost.adapters.sql.plan import Plan, Row
-from waypost.adapters.sql.reporting import report_together
+from waypost.adapters.sql.writer import Lane, Writer
 from waypost.adapters.sqlite.store import FAILURES, Store
 from waypost.model.time import Instant
 from waypost.ports.failure import Unavailable
-from waypost.ports.journal import Taken
-from waypost.ports.outbox import Settled
 
 T = TypeVar("T")
 
@@ -33,29 +28,11 @@ class ThreadedEngine:
         self._writer = Store(path)
         self._writer.check()
         self._reader = Store(path)
-        self._group: GroupCommit[Intent] = GroupCommit(self._run_batch)
-        self._accepts: GroupCommit[Settle] = GroupCommit(self._run_accepts)
-        self._takes: GroupCommit[Take] = GroupCommit(self._run_takes)
+        self.writer = Writer(self._run)
 
-    async def decide(self, intent: Intent) -> Any:
-        return await self._group.do(intent)
-
-    async def accept(self, intent: Settle) -> Settled | None:
-        settled: Settled | None = await self._accepts.do(intent)
-        return settled
-
-    async def report(self, intent: Take) -> Taken | None:
-        taken: Taken | None = await self._takes.do(intent)
-        return taken
-
-    async def _run_batch(self, intents: Sequence[Intent]) -> list[Any]:
-        return await self._in_writer(lambda: self._writer.transact(decide_together(intents)))
-
-    async def _run_accepts(self, intents: Sequence[Settle]) -> list[Settled | None]:
-        return await self._in_writer(lambda: self._writer.transact(accept_together(intents)))
-
-    async def _run_takes(self, intents: Sequence[Take]) -> list[Taken | None]:
-        return await self._in_writer(lambda: self._writer.transact(report_together(intents)))
+    async def _run(self, _: Lane, plan: Plan[list[Any]]) -> list[Any]:
+        """One file has one writer, whatever the lane."""
+        return await self._in_writer(lambda: self._writer.transact(plan))
 
     async def transact(self, plan: Plan[T]) -> T:
         try:
@@ -76,9 +53,7 @@ class ThreadedEngine:
         await _in_thread(self._reading, self._reader.check)
 
     async def close(self) -> None:
-        await self._accepts.close()
-        await self._takes.close()
-        await self._group.close()
+        await self.writer.close()
         await asyncio.get_running_loop().run_in_executor(None, self._shut)
 
     def _shut(self) -> None:
@@ -104,29 +79,7 @@ class InlineEngine:
         self.now = now
         self._store = store
         self._pause = pause
-        self._group: GroupCommit[Intent] = GroupCommit(self._run_batch)
-        self._accepts: GroupCommit[Settle] = GroupCommit(self._run_accepts)
-        self._takes: GroupCommit[Take] = GroupCommit(self._run_takes)
-
-    async def decide(self, intent: Intent) -> Any:
-        return await self._group.do(intent)
-
-    async def accept(self, intent: Settle) -> Settled | None:
-        settled: Settled | None = await self._accepts.do(intent)
-        return settled
-
-    async def report(self, intent: Take) -> Taken | None:
-        taken: Taken | None = await self._takes.do(intent)
-        return taken
-
-    async def _run_batch(self, intents: Sequence[Intent]) -> list[Any]:
-        return await self._committed(decide_together(intents))
-
-    async def _run_accepts(self, intents: Sequence[Settle]) -> list[Settled | None]:
-        return await self._committed(accept_together(intents))
-
-    async def _run_takes(self, intents: Sequence[Take]) -> list[Taken | None]:
-        return await self._committed(report_together(intents))
+        self.writer = Writer(lambda _, plan: self._committed(plan))
 
     async def _committed(self, plan: Plan[T]) -> T:
         await self._pause("before commit")
@@ -151,6 +104,4 @@ class InlineEngine:
         self._store.check()
 
     async def close(self) -> None:
-        await self._accepts.close()
-        await self._takes.close()
-        await self._group.close()
+        await self.writer.close()

@@ -129,7 +129,7 @@ WHERE d.message_id = u.message_id AND d.fence = u.fence AND d.status = 'SENDING'
 INSERT INTO wamid (number, wamid, message_id, fence)
 SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS u (number, wamid, message_id, fence)
 ORDER BY number, wamid
-ON CONFLICT (number, wamid) DO NOTHING RETURNING number, wamid
+ON CONFLICT (number, wamid) DO NOTHING RETURNING message_id
 
 -- name: delivery_sending (set-wise)
 UPDATE delivery d SET status = 'SENDING', fence = u.fence, tries = u.tries, owner = u.owner,
@@ -220,3 +220,11 @@ WHERE id = 1 RETURNING open_total
 -- name: wamid_forget (set-wise)
 DELETE FROM wamid w USING unnest($1::text[], $2::text[]) AS u (number, wamid)
 WHERE w.number = u.number AND w.wamid = u.wamid AND w.message_id IS NULL
+
+-- name: suspects (set-wise)
+-- Tries since which a status without a message came for the same number and recipient; asked under the delivery's lock.
+SELECT d.message_id FROM delivery d JOIN message m ON m.id = d.message_id
+WHERE d.message_id = ANY($1::bigint[]) AND EXISTS (
+    SELECT 1 FROM report r
+    WHERE r.message_id IS NULL AND r.number = d.sender AND r.recipient = m.recipient AND r.open_total >= d.open_at_claim
+)

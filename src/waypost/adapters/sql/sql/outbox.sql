@@ -83,7 +83,7 @@ WHERE message_id = $1 AND fence = $8 AND status = 'SENDING' RETURNING message_id
 -- name: wamid_claim
 -- Returns only what nobody has spoken of before; whoever comes second waits here until the first has committed.
 INSERT INTO wamid (number, wamid, message_id, fence) VALUES ($1, $2, $3, $4)
-ON CONFLICT (number, wamid) DO NOTHING RETURNING number, wamid
+ON CONFLICT (number, wamid) DO NOTHING RETURNING message_id
 
 -- name: delivery_sending
 UPDATE delivery SET status = 'SENDING', fence = $2, tries = $3, owner = $4, open_at_claim = $5, claimed_at = $6,
@@ -158,16 +158,18 @@ UPDATE door SET
 WHERE id = 1 RETURNING open_total
 
 -- name: stale_claims
--- Tries that nobody settled while the door was open for the whole limit; `suspect` when a status without a message came
--- for the same number and recipient since. "Since" by the door's count, which never goes back: clocks differ and jump.
-SELECT d.message_id, EXISTS (
+-- Tries that nobody settled while the door was open for the whole limit.
+SELECT message_id FROM delivery WHERE status = 'SENDING' AND NOT parked AND open_at_claim <= $1
+ORDER BY open_at_claim LIMIT $2
+
+-- name: suspects
+-- Tries since which a status without a message came for the same number and recipient. "Since" by the door's count, which
+-- never goes back: clocks differ and jump. Asked under the delivery's lock, as late as can be.
+SELECT d.message_id FROM delivery d JOIN message m ON m.id = d.message_id
+WHERE d.message_id = $1 AND EXISTS (
     SELECT 1 FROM report r
     WHERE r.message_id IS NULL AND r.number = d.sender AND r.recipient = m.recipient AND r.open_total >= d.open_at_claim
-) AS suspect
-FROM delivery d
-JOIN message m ON m.id = d.message_id
-WHERE d.status = 'SENDING' AND NOT d.parked AND d.open_at_claim <= $1
-ORDER BY d.open_at_claim LIMIT $2
+)
 
 -- name: orphans_count
 SELECT count(*) FROM report WHERE message_id IS NULL AND received_at < $1

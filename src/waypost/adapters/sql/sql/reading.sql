@@ -4,14 +4,9 @@ SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.
 -- name: messages_newest
 SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id WHERE m.org_id = $1 ORDER BY m.id DESC LIMIT $2
 
--- name: messages_undelivered
+-- name: messages_by_status
 SELECT {message}, {delivery} FROM delivery d JOIN message m ON m.id = d.message_id
-WHERE d.org_id = $1 AND d.status = $3 AND d.status <> 'DELIVERED' ORDER BY d.message_id DESC LIMIT $2
-
--- name: messages_delivered
--- Nearly everything is delivered in the end, so the newest of all are sifted.
-SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id
-WHERE m.org_id = $1 AND d.status = 'DELIVERED' ORDER BY m.id DESC LIMIT $2
+WHERE d.org_id = $1 AND d.status = $3 ORDER BY d.message_id DESC LIMIT $2
 
 -- name: messages_by_recipient
 SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id

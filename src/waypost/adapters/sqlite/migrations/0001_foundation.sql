@@ -93,8 +93,7 @@ CREATE TABLE delivery (
     updated_at INTEGER NOT NULL,
     claimed_at INTEGER
 ) STRICT;
--- Delivered is what nearly everything is in the end: the newest of those are found by message_by_org.
-CREATE INDEX delivery_by_status ON delivery (org_id, status, message_id) WHERE status <> 'DELIVERED';
+CREATE INDEX delivery_by_status ON delivery (org_id, status, message_id);
 CREATE INDEX delivery_unsettled ON delivery (open_at_claim) WHERE status = 'SENDING' AND NOT parked;
 
 -- Claimable now: narrow, hot, short-lived rows.

@@ -1,0 +1,65 @@
+"""Every write of one process, in three lanes: the long way through the kernel, and the two short ways beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from enum import Enum
+from typing import Any, TypeAlias
+
+from waypost.adapters.sql import accepting, reporting
+from waypost.adapters.sql.group_commit import GroupCommit
+from waypost.adapters.sql.intents import Intent, Settle, Take
+from waypost.adapters.sql.kernel import decide_together
+from waypost.adapters.sql.plan import Plan
+from waypost.ports.journal import Taken
+from waypost.ports.outbox import Settled
+
+
+class Lane(Enum):
+    """Lanes never wait for each other's commits; an engine may give each a connection of its own."""
+
+    LONG = "long"
+    ACCEPT = "accept"
+    REPORT = "report"
+
+
+Run: TypeAlias = Callable[[Lane, Plan[list[Any]]], Awaitable[list[Any]]]
+"""How an engine runs a plan in one transaction; raises Conflict, a LedgerError, or what poisoned it."""
+
+
+class Writer:
+    def __init__(self, run: Run) -> None:
+        self._long: GroupCommit[Intent] = GroupCommit(lambda i: run(Lane.LONG, decide_together(i)), weight=_weight)
+        self._accepts: GroupCommit[Settle] = GroupCommit(lambda i: run(Lane.ACCEPT, accepting.accept_together(i)))
+        self._reports: GroupCommit[Take] = GroupCommit(
+            lambda i: run(Lane.REPORT, reporting.report_together(i)), weight=_weight
+        )
+
+    async def decide(self, intent: Intent) -> Any:
+        """The intent's answer, after the COMMIT that it shared with others."""
+        return await self._long.do(intent)
+
+    async def settle(self, intent: Settle) -> Settled:
+        """The short way where it fits, else the long one."""
+        settled: Settled | None = await self._accepts.do(intent) if accepting.is_short(intent) else None
+        if settled is None:
+            settled = await self._long.do(intent)
+        return settled
+
+    async def take(self, intent: Take) -> Taken:
+        """The short way where it fits, else the long one."""
+        taken: Taken | None = await self._reports.do(intent) if reporting.is_short(intent) else None
+        if taken is None:
+            taken = await self._long.do(intent)
+        return taken
+
+    async def close(self) -> None:
+        """Finish what waits; a short way may still hand on to the long one."""
+        await self._accepts.close()
+        await self._reports.close()
+        await self._long.close()
+
+
+def _weight(intent: Intent) -> int:
+    """A POST may carry a thousand updates; everything else is one."""
+    return 1 + len(intent.post.reports) + len(intent.post.items) if isinstance(intent, Take) else 1
