@@ -233,3 +233,16 @@ async def test_what_was_acknowledged_outlives_a_crash_of_the_server(own_postgres
     await ledger.ping()
     assert [c.id for c in await claim(ledger)] == [message.id for message in before]
     await ledger.close()
+
+
+async def test_a_database_that_takes_no_writes_is_away_and_no_intent_is_blamed(
+    url: str, connection: asyncpg.Connection[asyncpg.Record]
+) -> None:
+    """As after a failover to a standby: callers are to come back, and nothing is thrown away."""
+    await connection.execute(f'ALTER DATABASE "{url.rpartition("/")[2]}" SET default_transaction_read_only = on')
+    ledger = SqlLedger(await PostgresEngine.open(url))
+    try:
+        with pytest.raises(Unavailable, match="takes no writes"):
+            await ledger.outbox.submit(a_draft(), T0)
+    finally:
+        await ledger.close()

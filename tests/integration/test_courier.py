@@ -162,3 +162,21 @@ async def test_a_courier_without_a_free_slot_rests(slots: int) -> None:
     office.provider.let_go.set()
     await courier.stop(seconds(5))
     await running
+
+
+async def test_a_send_that_was_cut_off_is_never_handed_back_as_untried() -> None:
+    """A claim that answers after the patience is over hands back what it brought, and nothing that was tried."""
+    office = await opened(Tuning(slots=8, batch=2))
+    tried = await office.post()
+    courier = Courier(office.world)
+    running = asyncio.ensure_future(courier.run())
+    await office.provider.called.wait()
+    fresh = await office.post()
+    office.pauses.hold_after_commit = True  # the claim that the hint of this post brings
+    await office.pauses.held.wait()
+    assert await office.status(fresh) == (Status.SENDING, 1)
+    assert await courier.stop(seconds(0.05)) == 1
+    office.pauses.go_on.set()
+    await running
+    assert await office.status(fresh) == (Status.QUEUED, 0)
+    assert await office.status(tried) == (Status.SENDING, 1), "it may have been sent"

@@ -12,7 +12,9 @@ from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage, live_cl
 from tests.integration.webhooks import PHONE, status, told
 from waypost.adapters.local.hints import ProcessHints
 from waypost.model.time import seconds
+from waypost.rules.waiting import adaptive_limit
 from waypost.runtime.server import Role
+from waypost.runtime.telemetry import Telemetry
 
 API_ONLY = frozenset({Role.API})
 
@@ -125,3 +127,14 @@ async def test_the_door_stays_200_while_nobody_waits_and_nothing_is_known(stage:
             body = told(stage.acme, status(wamid, kind, recipient_id=recipient))
             assert (await stage.post(body)).status == 200
     assert (await stage.message(message_id))["status"] == "DELIVERED"
+
+
+def test_waits_in_vain_lengthen_what_auto_waits() -> None:
+    """Otherwise a provider that becomes slower would be given up on for ever."""
+    telemetry = Telemetry()
+    for _ in range(200):
+        telemetry.waited(0.1)
+    assert adaptive_limit(telemetry.recent_waits(), 20) == 0.1
+    for _ in range(3):
+        telemetry.wait_timed_out(0.1, longest=20)
+    assert adaptive_limit(telemetry.recent_waits(), 20) == 20
