@@ -48,10 +48,12 @@ class Accounts:
         self.reads = 0
         self.open = asyncio.Event()
         self.open.set()
+        self.asked = asyncio.Event()
 
     async def numbers(self, org: OrgId | None = None) -> Sequence[Number]:
         assert org is None
         self.reads += 1
+        self.asked.set()
         found = list(self.stored)
         await self.open.wait()
         return found
@@ -75,8 +77,7 @@ async def test_what_is_forgotten_during_a_read_is_read_again() -> None:
     book, accounts, _ = a_book()
     accounts.open.clear()
     reading = asyncio.ensure_future(book.find(A))
-    while not accounts.reads:
-        await asyncio.sleep(0)
+    await accounts.asked.wait()
     accounts.stored.append(a_number())
     book.forget()
     accounts.open.set()
