@@ -197,7 +197,9 @@ async def test_the_doctor_is_content_with_a_demo_that_runs_and_says_what_is_wron
     ],
 )
 def test_the_doctor_names_what_is_wrong_and_what_to_do(place: Place, settings: dict[str, str], said: str) -> None:
-    ran = place("sqlite").run("doctor", **settings)
+    here = place("sqlite")
+    here.run("migrate")
+    ran = here.run("doctor", **settings)
     assert ran.code == 1
     assert said in ran.out
     assert "→" in ran.out

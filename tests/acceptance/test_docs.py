@@ -76,8 +76,9 @@ class Reader:
     def typed(self, block: Block) -> str:
         """The commands as they stand, but for how the demo is started and stopped, and where it listens."""
         commands = self.placed(block.commands)
-        if block.commands == "make run\n":  # in the first terminal: another shell's work goes on beside this one
-            where = f"--port {self.port} --sandbox-port {self.sandbox_port}"
+        if block.commands.startswith("make run"):  # in the first terminal: another shell's work goes on beside this one
+            own = block.commands.removeprefix("make run").strip().removeprefix("ARGS=").strip('"')
+            where = f"--port {self.port} --sandbox-port {self.sandbox_port} {own}"
             return (
                 f"make -o .venv/.ready run ARGS='{where}' > first-terminal 2>&1 & FIRST=$!\n"
                 f"until curl -sf http://127.0.0.1:{self.port}/readyz > /dev/null; do kill -0 $FIRST; sleep 0.1; done\n"

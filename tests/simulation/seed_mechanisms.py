@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from waypost.adapters.sql import rows
-from waypost.adapters.sql.intents import GiveUpWaiting, Submit
+from waypost.adapters.sql.intents import GiveUpWaiting, Keys, Submit
 from waypost.adapters.sql.kernel import decide_together
 from waypost.adapters.sql.plan import Once, Plan
 from waypost.adapters.whatsapp.provider import CloudApi
@@ -90,6 +90,11 @@ def in_process_channel(parts: Parts) -> Parts:
 # Seed 002: whatever is SENDING for ten minutes goes back into the queue
 
 
+class Unsuspecting(GiveUpWaiting):
+    def needs(self, keys: Keys) -> None:
+        keys.messages.update(self.candidates)
+
+
 class BlindRequeue:
     """By this process's clock, whether or not a status could have come, and whoever is still sending it."""
 
@@ -103,8 +108,8 @@ class BlindRequeue:
             for message in await self._parts.ledger.messages.find(org, Query(status=Status.SENDING), limit)
         ]
         stale = tuple(sorted(m.id for m in sending if m.delivery.updated_at < now - minutes(10)))
-        blind = GiveUpWaiting(stale, frozenset(), patience, 2**62, now)
-        answer: Swept = await self._parts.engine.decide(blind) if stale else Swept([], [])
+        blind = Unsuspecting(stale, patience, 2**62, now)
+        answer: Swept = await self._parts.engine.writer.decide(blind) if stale else Swept([], [])
         return answer
 
 

@@ -91,7 +91,7 @@ _STATUSES = {"idempotency_conflict": 409, "unknown_number": 404}
 
 def _refused(refusal: submit.Refusal) -> Problem:
     status = _STATUSES.get(refusal.code, 422)
-    return Problem(status, refusal.code, f"{refusal.field} {refusal.reason}", field=refusal.field)
+    return Problem(status, refusal.code, f"{refusal.field}: {refusal.reason}", field=refusal.field)
 
 
 def _possible(message_id: int) -> MessageId:
@@ -206,13 +206,16 @@ async def cancel_message(message_id: Id, caller: Asking, world: Here) -> Message
     return _changed(changed, message_id, "not_cancellable", world)
 
 
+_ALLOWED = {"not_retryable": "a FAILED, CANCELLED or parked one", "not_cancellable": "a QUEUED one"}
+
+
 def _changed(changed: Changed, message_id: int, code: str, world: Here) -> MessageView:
     if isinstance(changed, Done):
         world.hints.give([OUTBOX])
         return message_view(changed.message)
     if isinstance(changed, NotAllowed):
         status = changed.message.delivery.status.value
-        raise Problem(409, code, f"message {message_id} is {status}")
+        raise Problem(409, code, f"message {message_id} is {status}: only {_ALLOWED[code]} can be")
     raise _no_message(message_id)
 
 

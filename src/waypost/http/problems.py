@@ -9,6 +9,7 @@ import msgspec
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 
+from waypost.model.message import Status
 from waypost.ports.failure import Busy, LedgerError, Rejected
 
 MEDIA_TYPE = "application/problem+json"
@@ -90,12 +91,17 @@ def on_ledger_error(_: Request[Any, Any, Any], failure: LedgerError) -> Response
     return _response(ledger_problem(failure))
 
 
+_CHOICES = {"status": ", ".join(Status), "wait": "sent, delivered"}
+
+
 def on_validation(_: Request[Any, Any, Any], error: ValidationException) -> Response[bytes]:
     """A parameter that cannot be read; bodies are checked before Litestar sees them."""
     first = error.extra[0] if isinstance(error.extra, list) and error.extra else {}
     name = str(first.get("key") or "")
     field = _NAMES.get(name, name) or None
     what = str(first.get("message") or error.detail)
+    if what.startswith("Invalid enum value") and field in _CHOICES:
+        what = f"must be one of {_CHOICES[field]}"
     if first.get("source") == "body" or field == "data":
         return _response(Problem(422, "invalid_payload", "a JSON body is required"))
     return _response(Problem(400, "invalid_parameter", f"{field}: {what}" if field else what, field=field))

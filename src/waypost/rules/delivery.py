@@ -90,6 +90,9 @@ class StayUnsure(msgspec.Struct, frozen=True):
 class Expire(msgspec.Struct, frozen=True):
     """Its time had passed before it was sent."""
 
+    code: str = "EXPIRED"
+    message: str = "expiresAt passed before it was sent"
+
 
 Verdict: TypeAlias = Accept | TryAgain | GiveUp | StayUnsure | Expire
 
@@ -134,7 +137,7 @@ def settle(delivery: Delivery, fence: Fence, verdict: Verdict, now: Instant) -> 
             nobodys = replace(delivery, owner=None, updated_at=now)  # its worker has done what it could
             return _with_error(nobodys, UNSURE, verdict.reason)
         case Expire():
-            return _with_error(_moved(delivery, Move.CANCEL, now), "EXPIRED", "expiresAt passed before it was sent")
+            return _with_error(_moved(delivery, Move.CANCEL, now), verdict.code, verdict.message)
         case _:
             assert_never(verdict)
 

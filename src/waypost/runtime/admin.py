@@ -67,7 +67,7 @@ def _of_known(org: str, read: Callable[[World], Awaitable[Found]]) -> Found:
         await _known(org, world)
         return await read(world)
 
-    return with_world(of_known)
+    return with_world(of_known, existing=True)
 
 
 def _checked(kind: type[Body], **given: object) -> Body:
@@ -97,7 +97,7 @@ def create_org(org: Org, json: Json = False) -> None:
 @app.command()
 def orgs(json: Json = False) -> None:
     """List the orgs."""
-    found = with_world(lambda world: world.ledger.accounts.orgs())
+    found = with_world(lambda world: world.ledger.accounts.orgs(), existing=True)
     _table(["org_id", "created"], [[o.id, _day(o.created_at)] for o in found], as_json=json)
 
 

@@ -40,6 +40,9 @@ def main() -> None:
     except (SettingsError, LedgerError, Failed) as failure:
         sys.stderr.write(f"waypost: {failure}\n")
         code = 1
+    except OSError as failure:
+        sys.stderr.write(f"waypost: {failure.filename or 'a file'}: {failure.strerror or failure}\n")
+        code = 1
     except UsageError as wrong:
         code = _usage(wrong)
     sys.exit(code)
@@ -80,8 +83,10 @@ def logged(settings: Settings) -> Settings:
 
 @app.command()
 def demo(
-    port: Annotated[int, typer.Option(help="Where the server listens; 0 takes a free port.")] = 8080,
-    sandbox_port: Annotated[int, typer.Option(help="Where the sandbox listens; 0 takes a free port.")] = 8081,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where the server listens; 0 takes a free port.")] = 8080,
+    sandbox_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Where the sandbox listens; 0 takes a free port.")
+    ] = 8081,
     data: Annotated[Path, typer.Option(help="Folder for the database and the demo's keys.")] = Path("data"),
     json: Annotated[
         bool, typer.Option("--json", help="Print URLs and keys as one JSON object on the first line.")
@@ -104,7 +109,7 @@ def demo(
 @app.command()
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8080,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8080,
     workers: Annotated[int, typer.Option(min=1, max=64, help="Processes behind the port.")] = 1,
     roles: Annotated[str, typer.Option(help="What they do: any of api, worker, gateway.")] = "api,worker,gateway",
 ) -> None:
@@ -153,7 +158,7 @@ def _check_before_start(settings: Settings) -> None:
 
 @app.command()
 def sandbox(
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8081,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8081,
     phone_number_id: Annotated[str, typer.Option(help="Id of its number.")] = "106540352242922",
     waba_id: Annotated[str, typer.Option(help="Id of the business account.")] = "102290129340398",
     token: Annotated[str, typer.Option(help="The bearer token it takes.")] = "sandbox-token",  # noqa: S107  # a toy's default

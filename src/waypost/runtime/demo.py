@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import msgspec
 from msgspec.structs import replace
@@ -15,7 +17,7 @@ from waypost.runtime.demo_account import DemoAccount, connect_sandbox, demo_acco
 from waypost.runtime.roles import ALL_ROLES
 from waypost.runtime.serve import build_server
 from waypost.runtime.serving import address, listen, serve_until, show_bugs, stop_signal, web_server
-from waypost.runtime.settings import Settings
+from waypost.runtime.settings import Settings, SettingsError
 from waypost.runtime.wiring import Ports, migrate, sqlite_path, system_ports
 from waypost.sandbox import Sandbox, SandboxNumber
 
@@ -37,13 +39,25 @@ def demo_settings(settings: Settings, data: Path) -> Settings:
     return replace(settings, env="local", database_url=url)
 
 
+def only_demo(data: Path) -> IO[str]:
+    """Two demos in one folder would send to each other's sandbox."""
+    lock = (data / "demo.lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise SettingsError(f"another demo runs in {data}: stop it, or choose another folder with --data") from None
+    return lock
+
+
 async def demo(settings: Settings, place: DemoPlace) -> None:
     told = stop_signal()
     show_bugs()
     place.data.mkdir(parents=True, exist_ok=True)
+    alone = only_demo(place.data)
     if sqlite_path(settings.database_url) is None:
         await migrate(settings)
-    front, back = listen("127.0.0.1", place.port), listen("127.0.0.1", place.sandbox_port)
+    front, back = listen("127.0.0.1", place.port), listen("127.0.0.1", place.sandbox_port, "--sandbox-port")
     url, sandbox_url = address(front), address(back)
     ports = await system_ports(settings)
     server = build_server(ports, settings, ALL_ROLES)
@@ -57,6 +71,7 @@ async def demo(settings: Settings, place: DemoPlace) -> None:
     finally:
         await sandbox.close()
         await server.stop()
+        alone.close()
 
 
 def demo_sandbox(account: DemoAccount, ports: Ports, url: str, sandbox_url: str) -> Sandbox:

@@ -12,7 +12,7 @@ from waypost.ports.failure import LedgerError
 from waypost.ports.ledger import Ledger
 from waypost.ports.wire import WireError
 from waypost.runtime.settings import Settings, SettingsError, load
-from waypost.runtime.wiring import Ports, system_ports
+from waypost.runtime.wiring import Ports, open_vault, sqlite_path, system_ports
 
 
 class _Findings:
@@ -33,10 +33,16 @@ async def examine() -> int:
     findings = _Findings()
     try:
         settings = load()
+        path = sqlite_path(settings.database_url)
         findings.good(f"settings: {settings.env} mode, database {settings.database_kind}")
+        if not settings.local:
+            open_vault(settings)
+        if path is not None and not path.exists():
+            findings.bad(f"there is no database at {path}", "name another in WAYPOST_DATABASE_URL, or start the server")
+            return 1
         ports = await system_ports(settings)
     except SettingsError as error:
-        findings.bad(str(error), "set it in the environment or in waypost.toml")
+        findings.bad(str(error), "mend it in the environment or in waypost.toml")
         return 1
     except LedgerError as error:
         findings.bad(f"database: {error}", "check WAYPOST_DATABASE_URL, and run `waypost migrate`")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import logging
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -23,7 +24,7 @@ class CannotListen(Exception):
     """The address is taken or not ours."""
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, option: str = "--port") -> socket.socket:
     sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -32,7 +33,7 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         sock.close()
         taken = error.errno == errno.EADDRINUSE
-        why = "another program listens there: choose another --port" if taken else error.strerror
+        why = f"another program listens there: choose another {option}" if taken else error.strerror
         raise CannotListen(f"cannot listen on {host}:{port}: {why}") from error
     except (OverflowError, UnicodeError) as error:
         sock.close()
@@ -54,6 +55,13 @@ class _Quiet(uvicorn.Server):
         yield
 
 
+class _AskedFor(logging.Filter):
+    """The sandbox cuts a connection when it is told to; uvicorn takes that for a mistake."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return "returned without completing response" not in record.getMessage()
+
+
 def web_server(app: Any) -> uvicorn.Server:
     config = uvicorn.Config(
         app,
@@ -67,6 +75,7 @@ def web_server(app: Any) -> uvicorn.Server:
         date_header=False,
         timeout_graceful_shutdown=GRACE,
     )
+    logging.getLogger("uvicorn.error").addFilter(_AskedFor())
     return _Quiet(config)
 
 

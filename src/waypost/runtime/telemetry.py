@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from collections import deque
+from typing import Any
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -189,7 +190,9 @@ class MeteredJournal:
 
 def configure_logs(level: str, form: str) -> None:
     """One line per event on standard error; no secrets, because nothing that holds one is ever logged."""
-    renderer = structlog.processors.JSONRenderer() if form == "json" else structlog.dev.ConsoleRenderer()
+    plain = structlog.dev.plain_traceback  # the other one would show the variables, and secrets among them
+    text = structlog.dev.ConsoleRenderer(exception_formatter=plain)
+    renderer = structlog.processors.JSONRenderer() if form == "json" else text
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -202,3 +205,16 @@ def configure_logs(level: str, form: str) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+    logging.basicConfig(handlers=[_OurWay()], level=logging.WARNING, force=True)
+
+
+class _OurWay(logging.Handler):
+    """What libraries log, as one line of ours; how they came to an error is told only where it is not routine."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        about: dict[str, Any] = {"library": record.name}
+        if record.exc_info and record.levelno >= logging.ERROR:
+            about["exc_info"] = record.exc_info
+        elif record.exc_info:
+            about["error"] = repr(record.exc_info[1])
+        structlog.get_logger().log(record.levelno, record.getMessage().strip(), **about)

@@ -125,6 +125,8 @@ def migrate_sqlite(path: Path) -> list[str]:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SettingsError(f"the folder {path.parent} cannot be made: {error.strerror}") from error
+    if not path.exists():
+        path.touch(mode=0o600)  # it will hold what people write to each other
     try:
         store = Store(path)
         try:
@@ -154,7 +156,7 @@ def open_vault(settings: Settings) -> AesVault:
             "and set it (or set WAYPOST_ENV=local on a laptop)"
         )
     path = sqlite_path(settings.database_url)
-    return AesVault(_local_key((path.parent if path else Path()) / "waypost.key"))
+    return AesVault(_local_key((path.parent if path else Path("data")) / "waypost.key"))
 
 
 def _local_key(file: Path) -> str:
@@ -188,15 +190,17 @@ class LateVault:
 async def system_ports(settings: Settings, vault: Vault | None = None) -> Ports:
     """The real ones. Call inside the loop that will use them."""
     clock = SystemClock()
-    vault = vault or open_vault(settings)
+    if vault is None and not settings.local:
+        vault = open_vault(settings)
+    ledger = await open_ledger(settings, clock)  # before a key is made beside it
     return Ports(
         clock=clock,
         dice=SystemDice(),
         ids=SystemIds(),
-        ledger=await open_ledger(settings, clock),
+        ledger=ledger,
         hints=_hints(settings),
         wire=ReqwestWire(f"waypost/{waypost.__version__}"),
-        vault=vault,
+        vault=vault or open_vault(settings),
     )
 
 

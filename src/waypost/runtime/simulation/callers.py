@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from waypost.model.time import Instant, to_datetime
+from waypost.model.time import Instant, Span, hours, to_datetime
 from waypost.ports.wire import Reply, WireError
 from waypost.runtime.simulation.cluster import SERVERS
 from waypost.runtime.simulation.record import Attempt, Record, Retried, View, Wish
@@ -27,8 +27,13 @@ WAITED_FOR = {
 }
 PATIENCE = 12
 """Tries of a caller who may give up."""
+ENDLESS: Span = hours(12)
 LONGEST_ECHO = 120_000_000
 """A request may still arrive, late or doubled, this long after it was sent."""
+
+
+class NobodyAnswers(Exception):
+    """The servers are stuck: no storm lasts this long."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,11 +77,13 @@ class Client:
 
     async def insist(self, org: Org, method: str, path: str, body: object = None) -> Reply:
         """The same request until somebody answers it."""
-        while True:
+        since = self._record.now()
+        while self._record.now() - since < ENDLESS:
             reply = await self.ask(org, method, path, body)
             if reply is not None and reply.status not in TRY_LATER:
                 return reply
             await asyncio.sleep(0.5 + self._dice.random())
+        raise NobodyAnswers(f"{method} {path} found no answer for hours")
 
     async def show(self, org: Org, message_id: int) -> View | None:
         asked = self._record.now()
@@ -203,8 +210,8 @@ class Crowd:
     async def _submit(self, org: Org, wish: Wish, body: dict[str, Any], gives_up: bool) -> View | None:
         """The same key until somebody says that it is stored."""
         wait = self.dice.choice(("", "", "", "?wait=sent", "?wait=delivered"))
-        tries = 0
-        while not gives_up or tries < PATIENCE:
+        tries, since = 0, self.record.now()
+        while tries < PATIENCE if gives_up else self.record.now() - since < ENDLESS:
             tries += 1
             asked = self.record.now()
             reply = await self.client.ask(org, "POST", MESSAGES + wait, body)
@@ -216,6 +223,8 @@ class Crowd:
                 return view
             self.client.expected(reply, *TRY_LATER)
             await asyncio.sleep(self.dice.uniform(0.2, min(60, 2**tries)))
+        if not gives_up:
+            raise NobodyAnswers(f"{wish.text} was not acknowledged for hours")
         return None
 
     def _compare(self, wait: str, status: int, view: View) -> None:

@@ -17,7 +17,7 @@ import structlog
 from rich.console import Console
 from rich.table import Table
 
-from waypost.runtime.simulation.checkers import INVARIANTS, Verdict, check
+from waypost.runtime.simulation.checkers import INVARIANTS, NO_BUG, Verdict, Violation, check
 from waypost.runtime.simulation.cluster import Dress, real
 from waypost.runtime.simulation.scenario import Ending, run_seed
 
@@ -84,7 +84,11 @@ def summary_of(ending: Ending) -> Summary:
 
 
 def one(seed: int, hours: float = 1.0, dress: Dress = real) -> Summary:
-    return summary_of(quiet(seed, hours, dress))
+    try:
+        return summary_of(quiet(seed, hours, dress))
+    except Exception as error:  # noqa: BLE001  # a run that cannot go on is a finding, and the other seeds go on
+        stuck = Violation(NO_BUG, "the run itself", f"{type(error).__name__}: {error}")
+        return Summary(Verdict(seed, violations=[stuck]), 0, 0, 0, 0, Counter(), "")
 
 
 def quiet(seed: int, hours: float, dress: Dress = real) -> Ending:

@@ -102,11 +102,13 @@ class _Run:
         orgs = await self._found_orgs()
         until = self.record.now() + round(length * STORM)
         crowd, trouble, sandbox = self._set_up(orgs, until)
+        at_their_phones = self.sim.node(GRAPH).spawn(customers(crowd, sandbox, sandbox.numbers.all()))
         brewing = asyncio.ensure_future(trouble.brew(until, self.plan.incidents))
         await asyncio.sleep((until - self.record.now()) / 1_000_000)
         await brewing
         trouble.calm()
         await crowd.finish()
+        await at_their_phones
         await sandbox.settled()
         auditor = Client(self.sim, self.sim.node("auditor"), self.record, self.sim.chance.stream("auditor"))
         await self._come_to_rest(auditor, orgs)
@@ -115,15 +117,13 @@ class _Run:
     def _set_up(self, orgs: list[Org], until: int) -> tuple[Crowd, Trouble, Sandbox]:
         sim, node = self.sim, self.sim.node(GRAPH)
         wire = BalancedWire(sim.network.wire(node), self.record, SERVERS, sim.chance.stream("balancer"))
-        numbers = [_sandbox_number(org) for org in orgs]
-        sandbox = Sandbox(node.clock, node.dice, node.ids, wire, numbers)
+        sandbox = Sandbox(node.clock, node.dice, node.ids, wire, [_sandbox_number(org) for org in orgs])
         sim.network.listen(GRAPH, node, sandbox)
         trouble = Trouble(sim, self.cluster, sandbox, self.record)
         trouble.weather(self.plan.severity)
         self.cluster.start()
         crowd = Crowd(sim, orgs, self.record, until)
         crowd.start(self.plan.pace)
-        node.spawn(customers(crowd, sandbox, numbers))
         crowd.errand(intruder(crowd, orgs[1], orgs[0]))
         return crowd, trouble, sandbox
 
