@@ -207,6 +207,14 @@ def test_the_doctor_names_what_is_wrong_and_what_to_do(place: Place, settings: d
     assert "hush" not in ran.out + ran.err
 
 
+def test_the_doctor_makes_no_database(place: Place) -> None:
+    here = place("sqlite")
+    ran = here.run("doctor")
+    assert ran.code == 1
+    assert "there is no database at" in ran.out
+    assert not (here.folder / "waypost.db").exists()
+
+
 async def test_no_secret_is_in_a_log_an_answer_or_an_explanation(laptop: Site) -> None:
     """Also when things go wrong: refused calls, cut answers, wrong signatures, a bad key."""
     async with demo(laptop, WAYPOST_LOG_LEVEL="debug", WAYPOST_LOG_FORMAT="text") as (facts, api, sandbox):
