@@ -63,13 +63,14 @@ IN_ORDER = [name for name in HOT if "ORDER BY" in SQLITE[name].text and name not
 
 class TestSqlite:
     def plan(self, store: Store, name: str) -> list[str]:
-        text = store._texts[name]
+        text = store._statements[name].text
         arguments = [None] * len(set(re.findall(r"\?\d+", text)))
         return [row[3] for row in store._connection.execute(f"EXPLAIN QUERY PLAN {text}", arguments)]
 
     @pytest.mark.parametrize("name", [name for name in HOT if name != "claim_pick"])
     def test_no_statement_scans_a_table(self, name: str, store: Store) -> None:
-        assert [line for line in self.plan(store, name) if line.startswith("SCAN")] == []
+        scans = [line for line in self.plan(store, name) if line.startswith("SCAN")]
+        assert [line for line in scans if "VIRTUAL TABLE" not in line] == []  # a batch's own rows are all wanted
 
     def test_a_wamid_is_found_by_one_probe(self, store: Store) -> None:
         assert self.plan(store, "wamid_find") == ["SEARCH wamid USING PRIMARY KEY (number=? AND wamid=?)"]

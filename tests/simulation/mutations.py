@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace as with_parts
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.simulation.seed_mechanisms import Overlay
 from waypost.adapters.sql import kernel, reporting, work
 from waypost.adapters.sql.rows import Facts
 from waypost.flow import confirm
-from waypost.model.ids import MessageId, WorkerId
+from waypost.model.ids import MessageId
 from waypost.model.message import Draft, Status
 from waypost.model.report import Post, StatusReport
 from waypost.model.time import Instant, Span, minutes, seconds
@@ -120,16 +120,6 @@ def a_settle_that_takes_silence_for_a_refusal(_: pytest.MonkeyPatch) -> Dress:
             return await parts.ledger.outbox.settle(replace(settlement, verdict=verdict), now)
 
         return _with_outbox(parts, settle=settle)
-
-    return dress
-
-
-def a_hand_back_of_what_is_under_way(_: pytest.MonkeyPatch) -> Dress:
-    def dress(parts: Parts) -> Parts:
-        async def hand_back(owner: WorkerId, holding: Sequence[MessageId], now: Instant) -> Sequence[MessageId]:
-            return await parts.ledger.outbox.hand_back(owner, [], now)
-
-        return _with_outbox(parts, hand_back=hand_back)
 
     return dress
 

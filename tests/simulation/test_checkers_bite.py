@@ -45,7 +45,6 @@ def test_the_mechanisms_of_the_seeds_break(mechanism: Dress, invariant: str, see
         (mutations.a_key_that_is_ignored, NO_DOUBLE),
         (mutations.a_sweep_that_is_impatient, NO_DOUBLE),
         (mutations.a_settle_that_takes_silence_for_a_refusal, NO_DOUBLE),
-        (mutations.a_hand_back_of_what_is_under_way, NO_DOUBLE),
         (mutations.a_claim_that_ignores_the_queue, ORDER),
         (mutations.a_ladder_that_goes_down, CLIMBS),
         (mutations.a_failure_that_is_not_final, CLIMBS),

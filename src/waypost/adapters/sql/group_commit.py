@@ -59,6 +59,7 @@ class GroupCommit(Generic[Intent]):
     async def _drain(self) -> None:
         try:
             while self._waiting:
+                await asyncio.sleep(0)  # whoever is on the way in this turn of the loop comes along
                 await self._carry_out(self._next_batch())
         finally:
             self._writer = None

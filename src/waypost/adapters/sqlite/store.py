@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TypeVar
 
 import apsw
+import msgspec
 
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.migrations import pending, require_current
 from waypost.adapters.sql.plan import Each, Plan, Row, Step
-from waypost.adapters.sql.statements import dialect
+from waypost.adapters.sql.statements import Statement, dialect
 from waypost.adapters.sqlite.turn import FileTurn
 from waypost.ports.failure import Unavailable
 
@@ -26,9 +27,12 @@ FAILURES = (Conflict, apsw.Error, OverflowError, UnicodeEncodeError)
 T = TypeVar("T")
 
 
-def _statements() -> Mapping[str, str]:
+def _statements() -> Mapping[str, Statement]:
     """SQLite numbers its arguments ?1, PostgreSQL $1."""
-    return {name: re.sub(r"\$(\d+)", r"?\1", statement.text) for name, statement in dialect(PACKAGE).items()}
+    return {
+        name: statement._replace(text=re.sub(r"\$(\d+)", r"?\1", statement.text))
+        for name, statement in dialect(PACKAGE).items()
+    }
 
 
 class Store:
@@ -36,7 +40,7 @@ class Store:
 
     def __init__(self, path: Path | None) -> None:
         """`None` is a database in memory, for simulations."""
-        self._texts = _statements()
+        self._statements = _statements()
         self._turn = FileTurn(path) if path else None
         self._connection = self._translated(lambda: _connected(str(path) if path else ":memory:"))
 
@@ -66,13 +70,22 @@ class Store:
             return answer
 
     def _run(self, step: Step) -> list[Row]:
-        text = self._texts[step.statement]
-        if isinstance(step, Each):
-            return list(self._connection.executemany(text, step.rows))
-        return list(self._connection.execute(text, step.arguments))
+        statement = self._statements[step.statement]
+        if not isinstance(step, Each):
+            return list(self._connection.execute(statement.text, step.arguments))
+        if not statement.set_wise:
+            return list(self._connection.executemany(statement.text, step.rows))
+        return self._at_once(statement, step.rows)
+
+    def _at_once(self, statement: Statement, rows: Sequence[Row]) -> list[Row]:
+        cursor = self._connection.execute(statement.text, (msgspec.json.encode(rows).decode(),))
+        if statement.text.startswith("SELECT json_group_array"):
+            found: list[Row] = msgspec.json.decode(next(cursor)[0])
+            return found
+        return list(cursor)
 
     def read(self, statement: str, arguments: Row) -> list[Row]:
-        return self._translated(lambda: list(self._connection.execute(self._texts[statement], arguments)))
+        return self._translated(lambda: list(self._connection.execute(self._statements[statement].text, arguments)))
 
     @staticmethod
     def _translated(action: Callable[[], T]) -> T:
