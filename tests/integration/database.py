@@ -40,7 +40,7 @@ class Database:
             await self.run(f"UPDATE door SET ticked_at = ticked_at - {int(span)}")
 
     async def refuse_writes(self, table: str, verb: str = "INSERT") -> None:
-        """Break a constraint, as seed 000 has it: this table takes no such write until `take_writes`."""
+        """Break a constraint: this table takes no such write until `take_writes`."""
         if self.kind == "sqlite":
             body = "BEGIN SELECT RAISE(ABORT, 'broken by the test'); END"
             await self.run(f"CREATE TRIGGER broken BEFORE {verb} ON {table} {body}")

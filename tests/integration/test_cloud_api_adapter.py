@@ -47,7 +47,7 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Database:
 
 @pytest.fixture(scope="module")
 async def both_catalogues(migrated: Database) -> AsyncIterator[Stage]:
-    """Number 1001 goes by Meta's codes, number 1003 by the seeds'."""
+    """Number 1001 goes by Meta's codes, number 1003 by the fixed table's."""
     async with open_stage(migrated) as stage:
         seeded = a_number("1003")
         stage.sandbox.numbers.add(seeded)

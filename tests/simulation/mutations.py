@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.simulation.seed_mechanisms import Overlay
+from tests.simulation.naive_mechanisms import Overlay
 from waypost.adapters.sql import kernel, reporting, work
 from waypost.adapters.sql.rows import Facts
 from waypost.flow import confirm

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.simulation import mutations, seed_mechanisms
+from tests.simulation import mutations, naive_mechanisms
 from waypost.runtime.simulation.checkers import CLIMBS, NO_BUG, NO_DOUBLE, NO_LOSS, ORDER, TENANCY, Violation
 from waypost.runtime.simulation.cluster import Dress
 from waypost.runtime.simulation.command import one
@@ -22,11 +22,11 @@ def first_violation(dress: Dress, invariant: str, words: str = "") -> Violation 
 @pytest.mark.parametrize(
     ("mechanism", "invariant", "seen"),
     [
-        pytest.param(seed_mechanisms.in_process_channel, NO_LOSS, "acknowledged", id="000: in-process channel, loss"),
-        pytest.param(seed_mechanisms.in_process_channel, NO_DOUBLE, "again", id="000: in-process channel, double"),
-        pytest.param(seed_mechanisms.blind_requeue, NO_DOUBLE, "again", id="002: blind requeue of stale sends"),
-        pytest.param(seed_mechanisms.send_then_store, NO_LOSS, "not in the database", id="000: send, then store, loss"),
-        pytest.param(seed_mechanisms.send_then_store, NO_DOUBLE, "again", id="000: send, then store, double"),
+        pytest.param(naive_mechanisms.in_process_channel, NO_LOSS, "acknowledged", id="000: in-process channel, loss"),
+        pytest.param(naive_mechanisms.in_process_channel, NO_DOUBLE, "again", id="000: in-process channel, double"),
+        pytest.param(naive_mechanisms.blind_requeue, NO_DOUBLE, "again", id="002: blind requeue of stale sends"),
+        pytest.param(naive_mechanisms.send_then_store, NO_LOSS, "not in the database", id="000: send, then store, loss"),
+        pytest.param(naive_mechanisms.send_then_store, NO_DOUBLE, "again", id="000: send, then store, double"),
     ],
 )
 def test_the_mechanisms_of_the_seeds_break(mechanism: Dress, invariant: str, seen: str) -> None:

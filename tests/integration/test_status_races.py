@@ -1,4 +1,4 @@
-"""The races of seed 000 between a message and its statuses: scenarios, error paths, ways to simulate them."""
+"""The races between a message and its statuses: scenarios, error paths, ways to bring them about."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ async def test_the_wamid_lookup_is_one_index_probe(stage: Stage) -> None:
         assert plan == "Index Scan using wamid_pkey on wamid"
 
 
-# Seed 000's three ways to simulate races
+# Three ways to bring a race about
 
 
 async def test_simulated_status_before_message_with_a_delay_before_our_commit(stage: Stage) -> None:

@@ -29,7 +29,7 @@ from waypost.runtime.simulation.cluster import GRAPH_TIMEOUT, GRAPH_URL, Parts
 
 ORGS = (OrgId("north"), OrgId("south"))
 SYNC_TIMEOUT = 15.0
-"""Seconds. Seed 000 says 20, which is also when the provider hangs up; a shorter one is kinder to the mechanism."""
+"""Seconds. Twenty would be usual, which is also when the provider hangs up; a shorter one is kinder to the mechanism."""
 
 
 class Overlay:
@@ -43,7 +43,7 @@ class Overlay:
         return getattr(self._inner, name)
 
 
-# Seed 000: the sender and the webhook meet in a channel of their own process
+# The sender and the webhook meet in a channel of their own process
 
 
 class InProcessChannel:
@@ -87,7 +87,7 @@ def in_process_channel(parts: Parts) -> Parts:
     return with_parts(parts, ledger=Overlay(parts.ledger, outbox=outbox, journal=journal))
 
 
-# Seed 002: whatever is SENDING for ten minutes goes back into the queue
+# Whatever is SENDING for ten minutes goes back into the queue
 
 
 class Unsuspecting(GiveUpWaiting):
@@ -118,7 +118,7 @@ def blind_requeue(parts: Parts) -> Parts:
     return with_parts(parts, ledger=Overlay(parts.ledger, outbox=outbox))
 
 
-# Seed 000: send, then store
+# Send, then store
 
 
 class SendThenStore:
