@@ -29,7 +29,7 @@ from waypost.runtime.simulation.cluster import GRAPH_TIMEOUT, GRAPH_URL, Parts
 
 ORGS = (OrgId("north"), OrgId("south"))
 SYNC_TIMEOUT = 15.0
-"""Seconds. Twenty would be usual, which is also when the provider hangs up; a shorter one is kinder to the mechanism."""
+"""Seconds. Twenty would be usual, when the provider hangs up too; a shorter one is kinder to the mechanism."""
 
 
 class Overlay:

@@ -22,14 +22,14 @@ def first_violation(dress: Dress, invariant: str, words: str = "") -> Violation 
 @pytest.mark.parametrize(
     ("mechanism", "invariant", "seen"),
     [
-        pytest.param(naive_mechanisms.in_process_channel, NO_LOSS, "acknowledged", id="000: in-process channel, loss"),
-        pytest.param(naive_mechanisms.in_process_channel, NO_DOUBLE, "again", id="000: in-process channel, double"),
-        pytest.param(naive_mechanisms.blind_requeue, NO_DOUBLE, "again", id="002: blind requeue of stale sends"),
-        pytest.param(naive_mechanisms.send_then_store, NO_LOSS, "not in the database", id="000: send, then store, loss"),
-        pytest.param(naive_mechanisms.send_then_store, NO_DOUBLE, "again", id="000: send, then store, double"),
+        pytest.param(naive_mechanisms.in_process_channel, NO_LOSS, "acknowledged", id="in-process channel, loss"),
+        pytest.param(naive_mechanisms.in_process_channel, NO_DOUBLE, "again", id="in-process channel, double"),
+        pytest.param(naive_mechanisms.blind_requeue, NO_DOUBLE, "again", id="blind requeue of stale sends"),
+        pytest.param(naive_mechanisms.send_then_store, NO_LOSS, "not in the database", id="send, then store, loss"),
+        pytest.param(naive_mechanisms.send_then_store, NO_DOUBLE, "again", id="send, then store, double"),
     ],
 )
-def test_the_mechanisms_of_the_seeds_break(mechanism: Dress, invariant: str, seen: str) -> None:
+def test_naive_mechanisms_break(mechanism: Dress, invariant: str, seen: str) -> None:
     violation = first_violation(mechanism, invariant, seen)
     assert violation is not None, f"{mechanism.__name__} held {invariant} for {WITHIN} seeds"
 
