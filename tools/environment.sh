@@ -51,6 +51,8 @@ else
 fi
 
 export UV_PROJECT_ENVIRONMENT=.venv
+# Compiled once, here: a start must not compile its libraries again where the interpreter is told to write nothing.
+export UV_COMPILE_BYTECODE=1
 unset VIRTUAL_ENV
 # An environment that is already there keeps its interpreter; a new one gets the system's, never a download if one fits.
 [ -z "$python" ] || export UV_PYTHON_DOWNLOADS=never

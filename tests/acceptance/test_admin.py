@@ -140,6 +140,7 @@ def test_a_number_is_connected_once(org: Site) -> None:
         (["fly"], "No such command 'fly': see `waypost --help`"),
         (["serve", "--workers", "0"], "--workers"),
         (["serve", "--port", "http"], "--port"),
+        (["serve", "--port", "99999"], "--port"),
         (["why"], "Missing argument"),
         (["why", "me"], "message_id"),
         (["why", "0"], "message_id"),

@@ -12,7 +12,7 @@ from tests.integration.conftest import OpenStage
 from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage, live_clock
 from tests.integration.webhooks import status, told
 from waypost.flow import tend
-from waypost.flow.deliver import PAUSE_AFTER_TROUBLE
+from waypost.flow.deliver import LONGEST_PAUSE, PAUSE_AFTER_TROUBLE
 from waypost.model.time import Span, days, seconds
 from waypost.runtime.server import Role
 
@@ -80,29 +80,31 @@ async def _sleeps(stage: Stage) -> bool:
     return any(at - stage.manual._passed <= PAUSE_AFTER_TROUBLE for at, _, _ in stage.manual._sleepers)
 
 
-async def test_scenario_3_a_settle_that_can_never_be_stored_frees_its_slot_and_the_status_settles(
-    set_up: OpenStage,
-) -> None:
+async def test_scenario_3_a_refusal_that_can_never_be_stored_frees_its_slot_and_stays_unsure(set_up: OpenStage) -> None:
     stage = await set_up(outbound_worker_slots=1)
     stage.network.late.clear()
-    await stage.fault(statuses="never")
+    await stage.fault(error_code=131026, times=1)
     posted = await stage.send()
-    await stage.eventually(lambda: _accepted(stage))
+    await stage.eventually(lambda: _called(stage))
     await stage.database.refuse_writes("delivery", "UPDATE")
     stage.network.late.set()
     await stage.eventually(lambda: _given_up(stage))
     stage.bugs.clear()
     await stage.database.take_writes("delivery")
     other = await stage.send(to="+16505550000")
-    await stage.becomes(other["id"], "SENT")
-    (wamid,) = stage.accepted()
-    echo = f"wp1.{posted['id']}.1"
-    await stage.post(told(stage.acme, status(wamid, "sent", biz_opaque_callback_data=echo)))
-    await stage.becomes(posted["id"], "SENT")
+    await stage.becomes(other["id"], "DELIVERED")
+    assert (await stage.message(posted["id"]))["status"] == "SENDING"
+    await stage.grow_stale()
+    await stage.becomes(posted["id"], "DELIVERED", attemptCount=2)
+    assert len(stage.accepted()) == 1
+
+
+async def _called(stage: Stage) -> bool:
+    return bool(stage.calls())
 
 
 async def _given_up(stage: Stage) -> bool:
-    stage.manual.advance(PAUSE_AFTER_TROUBLE)
+    stage.manual.advance(LONGEST_PAUSE)
     return bool(stage.bugs)
 
 

@@ -138,7 +138,7 @@ SELECT message_id, sender, rank FROM later WHERE due_at <= $1 ORDER BY due_at LI
 SELECT min(due_at) FROM later
 
 -- name: claim_pick
--- The whole of a claim's reading: the delivery (22 columns), then what the worker needs to send.
+-- The whole of a claim's reading: the delivery (23 columns), then what the worker needs to send.
 SELECT {delivery},
     m.recipient, m.template, m.payload, m.expires_at, m.created_at, r.ready_at
 FROM ready r JOIN delivery d ON d.message_id = r.message_id JOIN message m ON m.id = r.message_id
