@@ -26,7 +26,8 @@ SELECT org_id, sender, channel, recipient, template, subject, payload, dossier_i
 FROM message CROSS JOIN generate_series(1, $1::int) AS n;
 """
 _DELIVERIES = """
-INSERT INTO delivery SELECT (jsonb_populate_record(d, jsonb_build_object('message_id', m.id))).*
+INSERT INTO delivery
+SELECT (jsonb_populate_record(NULL::delivery, to_jsonb(d) || jsonb_build_object('message_id', m.id))).*
 FROM message m CROSS JOIN (SELECT * FROM delivery ORDER BY message_id LIMIT 1) d
 WHERE NOT EXISTS (SELECT 1 FROM delivery x WHERE x.message_id = m.id)
 """
