@@ -62,6 +62,9 @@ class _AskedFor(logging.Filter):
         return "returned without completing response" not in record.getMessage()
 
 
+_ASKED_FOR = _AskedFor()  # one for all servers: the same filter is added once
+
+
 def web_server(app: Any) -> uvicorn.Server:
     config = uvicorn.Config(
         app,
@@ -75,7 +78,7 @@ def web_server(app: Any) -> uvicorn.Server:
         date_header=False,
         timeout_graceful_shutdown=GRACE,
     )
-    logging.getLogger("uvicorn.error").addFilter(_AskedFor())
+    logging.getLogger("uvicorn.error").addFilter(_ASKED_FOR)
     return _Quiet(config)
 
 

@@ -19,7 +19,7 @@ from waypost.model.report import StatusReport
 from waypost.ports.journal import Move, Taken
 from waypost.rules.delivery import report
 
-_WITH_PROVIDER = (Status.SENT, Status.DELIVERED, Status.FAILED)
+_PAST_THE_QUEUE = (Status.SENT, Status.DELIVERED, Status.FAILED)
 
 
 def is_short(intent: Take) -> bool:
@@ -64,7 +64,7 @@ class _Page:
         if known is None or known.org_id != told.org_id or known.sender != told.number:
             return False
         delivery = self.deliveries[known.message_id]
-        return delivery.provider_id == told.wamid and delivery.status in _WITH_PROVIDER
+        return delivery.provider_id == told.wamid and delivery.status in _PAST_THE_QUEUE
 
     def _apply(self, told: StatusReport, intent: Take) -> tuple[Delivery, Delivery]:
         if told.echo is None:

@@ -25,10 +25,6 @@ class Facts(NamedTuple):
     queue_id: QueueId | None
 
 
-def facts(row: Row) -> Facts:
-    return Facts(*row[:6])
-
-
 _STATUS = {status.value: status for status in Status}
 
 
