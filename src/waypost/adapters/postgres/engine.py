@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import asyncpg
 
 from waypost.adapters.postgres.schema import PACKAGE, check_version
+from waypost.adapters.postgres.short_ways import SHORT_WAYS
 from waypost.adapters.sql.group_commit import Conflict, alone
 from waypost.adapters.sql.plan import Each, Plan, Row, Step
 from waypost.adapters.sql.statements import Statement, dialect
@@ -86,6 +87,19 @@ class Line:
                 await self._clean_up(connection, error)
                 raise
             return answer
+
+    async def step_by_step(self, plan: Plan[T]) -> T:
+        """Run a plan of which only the last step writes: each statement is a transaction of its own."""
+        async with self._turn:
+            connection = await self._connected()
+            try:
+                return await self._drive(connection, plan)
+            except Exception as error:
+                await self._clean_up(connection, error)
+                raise translated(error, unknown_outcome=True) from error
+            except BaseException as error:
+                await self._clean_up(connection, error)
+                raise
 
     async def _connected(self) -> asyncpg.Connection[asyncpg.Record]:
         if self._closed:
@@ -167,7 +181,11 @@ class PostgresEngine:
         self._lines = {lane: Line(url, self._statements) for lane in Lane}
         self._claims = Line(url, self._statements)
         self._readers = readers
-        self.writer = Writer(lambda lane, plan: self._lines[lane].transact(plan))
+        self.writer = Writer(self._carry_out, SHORT_WAYS)
+
+    async def _carry_out(self, lane: Lane, plan: Plan[list[Any]]) -> list[Any]:
+        line = self._lines[lane]
+        return await (line.transact(plan) if lane is Lane.LONG else line.step_by_step(plan))
 
     @classmethod
     async def open(cls, url: str, *, readers: int = 4) -> PostgresEngine:

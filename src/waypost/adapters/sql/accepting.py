@@ -24,29 +24,49 @@ def is_short(intent: Settle) -> bool:
 
 def accept_together(intents: Sequence[Settle]) -> Plan[list[Settled | None]]:
     """One answer per intent; None where the long way is needed."""
-    first = {intent.settlement.message.id: intent for intent in reversed(intents)}  # a second one changes nothing more
-    ordered = [first[message_id] for message_id in sorted(first)]
+    ordered = once_each(intents)
     bound = yield from _bind(ordered)
-    after = {message_id: _decided(first[message_id]) for message_id in bound}
-    expected = [(*rows.delivery_progress(d), d.fence) for d in after.values()]
+    expected = [(*rows.delivery_progress(d), d.fence) for d in map(decided, ordered) if d.message_id in bound]
     moved = {row[0] for row in (yield from each("delivery_accept", expected))}
     tries = [rows.attempt_row(_ended(i)) for i in ordered if i.settlement.message.id in moved]
     yield from each("attempt_put", tries)
-    return [_settled(i, after, moved) if first[i.settlement.message.id] is i else None for i in intents]
+    return answers(intents, moved)
 
 
-def _bind(intents: Sequence[Settle]) -> Plan[list[MessageId]]:
-    """The messages whose wamid nobody has spoken of before us, in the order of their ids."""
-    wanted = sorted((*_wamid(i), i.settlement.message.id, i.settlement.message.fence) for i in intents)
-    return sorted(row[0] for row in (yield from each("wamid_claim", wanted)))
+def once_each(intents: Sequence[Settle]) -> list[Settle]:
+    """In the order of their messages; a second one of the same message changes nothing more."""
+    first = {intent.settlement.message.id: intent for intent in reversed(intents)}
+    return [first[message_id] for message_id in sorted(first)]
 
 
-def _wamid(intent: Settle) -> tuple[str, str]:
+def answers(intents: Sequence[Settle], moved: set[MessageId]) -> list[Settled | None]:
+    told = set()
+    settled: list[Settled | None] = []
+    for intent in intents:
+        message = intent.settlement.message
+        first = message.id in moved and message.id not in told
+        told.add(message.id)
+        settled.append(_settled(intent) if first else None)
+    return settled
+
+
+def _bind(intents: Sequence[Settle]) -> Plan[set[MessageId]]:
+    """The messages whose wamid nobody has spoken of before us."""
+    wanted = sorted(
+        (i.settlement.message.sender, accepted(i).wamid, i.settlement.message.id, i.settlement.message.fence)
+        for i in intents
+    )
+    return {row[0] for row in (yield from each("wamid_claim", wanted))}
+
+
+def accepted(intent: Settle) -> Accept:
     verdict = intent.settlement.verdict
-    return intent.settlement.message.sender, verdict.wamid if isinstance(verdict, Accept) else ""
+    if not isinstance(verdict, Accept):
+        raise TypeError("only acceptance goes the short way")
+    return verdict
 
 
-def _decided(intent: Settle) -> Delivery:
+def decided(intent: Settle) -> Delivery:
     message = intent.settlement.message
     return settle(message.delivery, message.fence, intent.settlement.verdict, intent.now)
 
@@ -55,8 +75,7 @@ def _ended(intent: Settle) -> Attempt:
     return ended(intent.settlement.message, intent.settlement.verdict, None, intent.now)
 
 
-def _settled(intent: Settle, after: dict[MessageId, Delivery], moved: set[MessageId]) -> Settled | None:
-    message = intent.settlement.message
-    if message.id not in moved:
-        return None
-    return Settled(held=True, before=message.delivery, delivery=after[message.id], promoted=False, early=0)
+def _settled(intent: Settle) -> Settled:
+    return Settled(
+        held=True, before=intent.settlement.message.delivery, delivery=decided(intent), promoted=False, early=0
+    )

@@ -28,23 +28,30 @@ def is_short(intent: Take) -> bool:
 
 def report_together(intents: Sequence[Take]) -> Plan[list[Taken | None]]:
     """One answer per intent; None where the long way is needed."""
-    wanted = {told.echo.message_id for intent in intents for told in intent.post.reports if told.echo}
-    found = yield from each("delivery_lock", [(message_id,) for message_id in sorted(wanted)])
-    page = _Page(found)
+    page = Page((yield from each("delivery_lock", spoken_of(intents))))
     answers = [page.take(intent) for intent in intents]
-    yield from write_deliveries([page.deliveries[message_id] for message_id in sorted(page.changed)])
+    yield from write_deliveries(page.moved())
     yield from each("report_insert", page.reports)
     return answers
 
 
-class _Page:
-    """The locked deliveries, and what has been decided on them so far."""
+def spoken_of(intents: Sequence[Take]) -> list[Row]:
+    """The messages that the echoes name, in the order of their ids."""
+    wanted = {told.echo.message_id for intent in intents for told in intent.post.reports if told.echo}
+    return [(message_id,) for message_id in sorted(wanted)]
+
+
+class Page:
+    """Deliveries as they were found, and what has been decided on them so far."""
 
     def __init__(self, found: list[Row]) -> None:
         self.facts = {row[0]: Facts(*row[:6]) for row in found}
         self.deliveries = {row[0]: rows.delivery(row) for row in found}
         self.changed: set[MessageId] = set()
         self.reports: list[Row] = []
+
+    def moved(self) -> list[Delivery]:
+        return [self.deliveries[message_id] for message_id in sorted(self.changed)]
 
     def take(self, intent: Take) -> Taken | None:
         if not all(self._is_plain(told) for told in intent.post.reports):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -24,16 +25,23 @@ class Lane(Enum):
 
 
 Run: TypeAlias = Callable[[Lane, Plan[list[Any]]], Awaitable[list[Any]]]
-"""How an engine runs a plan in one transaction; raises Conflict, a LedgerError, or what poisoned it."""
+"""How an engine runs a plan; raises Conflict, a LedgerError, or what poisoned it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShortWays:
+    """One answer per intent, or None for what must go the long way; a database may have better ones of its own."""
+
+    accept: Callable[[Sequence[Settle]], Plan[list[Settled | None]]] = accepting.accept_together
+    report: Callable[[Sequence[Take]], Plan[list[Taken | None]]] = reporting.report_together
 
 
 class Writer:
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, ways: ShortWays | None = None) -> None:
+        short = ways or ShortWays()
         self._long: GroupCommit[Intent] = GroupCommit(lambda i: run(Lane.LONG, decide_together(i)), weight=_weight)
-        self._accepts: GroupCommit[Settle] = GroupCommit(lambda i: run(Lane.ACCEPT, accepting.accept_together(i)))
-        self._reports: GroupCommit[Take] = GroupCommit(
-            lambda i: run(Lane.REPORT, reporting.report_together(i)), weight=_weight
-        )
+        self._accepts: GroupCommit[Settle] = GroupCommit(lambda i: run(Lane.ACCEPT, short.accept(i)))
+        self._reports: GroupCommit[Take] = GroupCommit(lambda i: run(Lane.REPORT, short.report(i)), weight=_weight)
 
     async def decide(self, intent: Intent) -> Any:
         """The intent's answer, after the COMMIT that it shared with others."""

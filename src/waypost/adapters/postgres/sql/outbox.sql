@@ -115,21 +115,50 @@ FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6
     AS u (message_id, status, provider_id, sent_at, delivered_at, read_at, updated_at)
 WHERE d.message_id = u.message_id
 
--- name: delivery_accept (set-wise)
--- Compare and set: only while the try that was accepted is still the one under way.
-UPDATE delivery d SET status = u.status, provider_id = u.provider_id, sent_at = u.sent_at,
-    delivered_at = u.delivered_at, read_at = u.read_at, updated_at = u.updated_at,
-    due_at = NULL, owner = NULL, parked = FALSE, error_code = NULL, error_message = NULL
-FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
-    AS u (message_id, status, provider_id, sent_at, delivered_at, read_at, updated_at, fence)
-WHERE d.message_id = u.message_id AND d.fence = u.fence AND d.status = 'SENDING' RETURNING d.message_id
+-- name: accept_at_once
+-- A batch comes as one JSON text: for the server process that is half the work of encoding an array for each column.
+-- Compare and set: only what nobody has spoken of before, and only while the try is still the one under way. Whoever
+-- comes second waits for the first at the wamid.
+WITH bound AS (
+    INSERT INTO wamid (number, wamid, message_id, fence)
+    SELECT sender, wamid, message_id, fence
+    FROM json_to_recordset($2::json) AS u (message_id bigint, fence bigint, sender text, wamid text)
+    ORDER BY sender, wamid
+    ON CONFLICT (number, wamid) DO NOTHING RETURNING wamid, message_id, fence
+), moved AS (
+    UPDATE delivery d SET status = 'SENT', provider_id = b.wamid, sent_at = coalesce(d.sent_at, $1), updated_at = $1,
+        due_at = NULL, owner = NULL, parked = FALSE, error_code = NULL, error_message = NULL
+    FROM bound b WHERE d.message_id = b.message_id AND d.fence = b.fence AND d.status = 'SENDING'
+    RETURNING d.message_id, d.fence, d.generation, d.tries, d.claimed_at
+), tried AS (
+    INSERT INTO attempt (message_id, fence, generation, attempt_no, status, response, created_at, finished_at)
+    SELECT message_id, fence, generation, tries, 'SUCCESS', $3::jsonb ->> message_id::text, claimed_at, $1 FROM moved
+    ON CONFLICT (message_id, fence) DO UPDATE SET status = excluded.status, error_code = NULL, error_message = NULL,
+        response = excluded.response, next_retry_at = NULL, finished_at = excluded.finished_at
+)
+SELECT message_id FROM moved
 
--- name: wamid_claim (set-wise)
--- Returns only what nobody has spoken of before; whoever comes second waits here until the first has committed.
-INSERT INTO wamid (number, wamid, message_id, fence)
-SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS u (number, wamid, message_id, fence)
-ORDER BY number, wamid
-ON CONFLICT (number, wamid) DO NOTHING RETURNING message_id
+-- name: delivery_read (set-wise)
+-- Not locked: xmin tells whether it is still the same when it is written.
+SELECT {delivery}, d.xmin::text FROM delivery d WHERE message_id = ANY($1::bigint[])
+
+-- name: report_at_once
+WITH moved AS (
+    UPDATE delivery d SET status = u.status, error_code = u.error_code, error_message = u.error_message,
+        sent_at = u.sent_at, delivered_at = u.delivered_at, read_at = u.read_at, updated_at = $1
+    FROM json_to_recordset($2::json) AS u (message_id bigint, version text, status text, error_code text,
+        error_message text, sent_at bigint, delivered_at bigint, read_at bigint)
+    WHERE d.message_id = u.message_id AND d.xmin::text = u.version RETURNING d.message_id
+), kept AS (
+    INSERT INTO report (number, wamid, kind, participant, org_id, message_id, fence, recipient, at, received_at,
+        error_code, error_message, body)
+    SELECT number, wamid, kind, participant, org_id, message_id, fence, recipient, at, $1, error_code, error_message, body
+    FROM json_to_recordset($3::json) AS u (number text, wamid text, kind text, participant text, org_id text,
+        message_id bigint, fence bigint, recipient text, at bigint, error_code text, error_message text, body text)
+    ORDER BY number, wamid, kind, participant
+    ON CONFLICT (number, wamid, kind, participant) DO NOTHING
+)
+SELECT message_id FROM moved
 
 -- name: delivery_sending (set-wise)
 UPDATE delivery d SET status = 'SENDING', fence = u.fence, tries = u.tries, owner = u.owner,
