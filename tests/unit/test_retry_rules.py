@@ -16,7 +16,15 @@ from waypost.rules.delivery import Accept, GiveUp, StayUnsure, TryAgain
 from waypost.rules.retry import UNREACHED, Backoff, judge
 from waypost.testing.contracts.examples import T0, a_claim
 
-CATALOGUE: Catalogue = parse("test", "code,title,action,meaning\n131000,Oops,retry,\n131026,Undeliverable,fail,\n")
+CATALOGUE: Catalogue = parse(
+    "test",
+    """code,title,action,scope,first,growth,longest,meaning
+131000,Oops,retry,,,,,
+131026,Undeliverable,fail,,,,,
+130429,Too fast,wait,number,1,2,60,
+190,Token expired,hold,number,,,,
+""",
+)
 STEADY = Backoff(jitter=0)
 REFUSED = Unreached("connection refused")
 
@@ -86,8 +94,15 @@ def test_a_code_that_is_retryable_or_unknown_is_tried_again(code: str) -> None:
     assert judged(rejected(code)) == TryAgain(Instant(T0 + minutes(1)), code, "no", "{}")
 
 
-def test_a_hopeless_code_ends_the_message_at_once() -> None:
-    assert judged(rejected("131026")) == GiveUp("131026", "no", "{}")
+@pytest.mark.parametrize("code", ["131026", "190"])
+def test_a_hopeless_code_ends_the_message_at_once(code: str) -> None:
+    assert judged(rejected(code)) == GiveUp(code, "no", "{}")
+
+
+@pytest.mark.parametrize(("tries", "asked", "wait"), [(1, None, 1), (3, None, 4), (3, 30.0, 30), (1, 90.0, 90)])
+def test_a_rate_limit_is_tried_again_after_its_own_wait(tries: int, asked: float | None, wait: float) -> None:
+    again = TryAgain(Instant(T0 + seconds(wait)), "130429", "no", "{}")
+    assert judged(rejected("130429", retry_after=asked), tries=tries) == again
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,11 @@ import msgspec
 
 from waypost.model.message import Claimed
 from waypost.model.outcome import Accepted, Outcome, Rejected, Unreached, Unsure
-from waypost.model.time import Instant, Span, days, minutes, seconds
-from waypost.rules.catalogue import Action, Catalogue
+from waypost.model.time import Instant, Span, minutes, seconds
+from waypost.rules.catalogue import LONGEST_WISH, Action, Catalogue, wait_for
 from waypost.rules.delivery import Accept, GiveUp, StayUnsure, TryAgain, Verdict
 
 UNREACHED = "CONNECTION_REFUSED"
-LONGEST_WISH = days(1)
-"""However long a provider asks us to stay away, a message is tried again within this."""
 
 
 class Backoff(msgspec.Struct, frozen=True):
@@ -41,14 +39,21 @@ def judge(
         case Unreached():
             at = Instant(now + backoff.after(message.tries, dice))
             return _again_or_never(message, at, UNREACHED, outcome.reason, None)
-        case Rejected() if catalogue.action(outcome.code) is Action.FAIL:
+        case Rejected() if catalogue.action(outcome.code) in (Action.FAIL, Action.HOLD):
             return GiveUp(outcome.code, outcome.message, outcome.response)
         case Rejected():
-            wished = Span(min(LONGEST_WISH, seconds(min(outcome.retry_after or 0, 1e9))))
-            wait = Span(max(wished, backoff.after(message.tries, dice)))
-            return _again_or_never(message, Instant(now + wait), outcome.code, outcome.message, outcome.response)
+            at = Instant(now + _wait(outcome, message, catalogue, backoff, dice))
+            return _again_or_never(message, at, outcome.code, outcome.message, outcome.response)
         case _:
             assert_never(outcome)
+
+
+def _wait(outcome: Rejected, message: Claimed, catalogue: Catalogue, backoff: Backoff, dice: float) -> Span:
+    known = catalogue.find(outcome.code)
+    if known is not None and known.action is Action.WAIT:
+        return wait_for(known, message.tries, outcome.retry_after)
+    wished = Span(min(LONGEST_WISH, seconds(min(outcome.retry_after or 0, 1e9))))
+    return Span(max(wished, backoff.after(message.tries, dice)))
 
 
 def _again_or_never(message: Claimed, at: Instant, code: str, reason: str, response: str | None) -> TryAgain | GiveUp:
