@@ -3,89 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import csv
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from tests.integration.database import Database
-from tests.integration.harness import HELLO, MESSAGES, Stage, open_stage
+from tests.integration.harness import HELLO, MESSAGES, Stage
 from tests.integration.surroundings import SANDBOX
-from tests.integration.webhooks import a_number
-from waypost.adapters.sqlite.store import Store
 from waypost.adapters.whatsapp.provider import understood
 from waypost.model.outcome import Accepted, Rejected, Unsure
-from waypost.model.time import minutes
 from waypost.ports.wire import Reply
 
 TOKEN = "EAA/se+cret"
-DATA = Path(__file__).parents[2] / "src/waypost/rules/data"
-
-
-def codes(catalogue: str) -> list[tuple[int, str]]:
-    """Every code of a catalogue with its action; of a range, both ends."""
-    found: dict[int, str] = {}
-    rows = list(csv.DictReader((DATA / f"{catalogue}_error_codes.csv").read_text().splitlines()))
-    for row in sorted(rows, key=lambda row: "-" in row["code"]):
-        for end in row["code"].split("-"):
-            found.setdefault(int(end), row["action"])
-    return sorted(found.items())
-
-
-@pytest.fixture(scope="module")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Database:
-    path = tmp_path_factory.mktemp("codes") / "waypost.db"
-    store = Store(path)
-    store.migrate()
-    store.close()
-    return Database("sqlite", f"sqlite:///{path}")
-
-
-@pytest.fixture(scope="module")
-async def both_catalogues(migrated: Database) -> AsyncIterator[Stage]:
-    """Number 1001 goes by Meta's codes, number 1003 by the fixed table's."""
-    async with open_stage(migrated) as stage:
-        seeded = a_number("1003")
-        stage.sandbox.numbers.add(seeded)
-        connected = {name: getattr(seeded, name) for name in stage.acme.as_connected} | {"error_catalogue": "seed"}
-        assert (await stage.call("POST", "/api/v1/numbers", connected)).status == 201
-        yield stage
-
-
-async def meets(stage: Stage, code: int, action: str, number: str) -> None:
-    """A message to the magic number of this code ends as the action says."""
-    posted = await stage.send(to=f"+1555000{code:06}", from_=number)
-    if action == "fail":
-        failed = await stage.becomes(posted["id"], "FAILED", errorCode=str(code), attemptCount=1)
-        assert failed["nextRetryAt"] is None
-    else:
-        waiting = await stage.becomes(posted["id"], "QUEUED", errorCode=str(code), attemptCount=1)
-        due = stage.moment(minutes(1))
-        assert waiting["nextRetryAt"] == due
-    (attempt,) = await stage.attempts(posted["id"])
-    assert (attempt["status"], attempt["errorCode"]) == ("FAILED", str(code))
-    assert attempt["providerResponseJson"]["error"]["code"] == code
-    assert attempt["errorMessage"]
-
-
-@pytest.mark.parametrize(("code", "action"), codes("meta"))
-async def test_each_code_of_meta_does_what_the_catalogue_says(both_catalogues: Stage, code: int, action: str) -> None:
-    await meets(both_catalogues, code, action, "1001")
-
-
-@pytest.mark.parametrize(("code", "action"), codes("seed"))
-async def test_each_code_of_the_seed_does_what_the_catalogue_says(
-    both_catalogues: Stage, code: int, action: str
-) -> None:
-    await meets(both_catalogues, code, action, "1003")
-
-
-async def test_a_code_that_nobody_knows_is_worth_another_try(both_catalogues: Stage) -> None:
-    await meets(both_catalogues, 987654, "retry", "1001")
 
 
 # What an answer means
@@ -145,6 +75,24 @@ def test_only_the_code_must_be_there(odd: dict[str, Any]) -> None:
 )  # fmt: skip
 def test_retry_after_is_read_in_seconds(told: str, seconds: float | None) -> None:
     assert rejected(error(), 429, **{"retry-after": told}).retry_after == seconds
+
+
+@pytest.mark.parametrize(
+    ("data", "seconds"),
+    [({"retry_after": 30}, 30), ({"retry_after": "1.5"}, 1.5), ({"retry_after": [1]}, None), ("retry_after", None)],
+)
+def test_retry_after_may_stand_in_the_errors_data(data: Any, seconds: float | None) -> None:
+    assert rejected(error(error_data=data)).retry_after == seconds
+    assert rejected(error(error_data=data), 429, **{"retry-after": "7"}).retry_after == 7
+
+
+def test_numbers_links_and_foreign_tokens_are_never_kept() -> None:
+    words = "to +16505551234, see https://fb.me/x, token EAAGm0PX4ZCpsBA"
+    kept = "to [number], see [link], token [token]"
+    outcome = rejected(error(message=f"(#131009) {words}", error_data={"details": words}))
+    assert (outcome.message, outcome.details) == (f"(#131009) {kept}", kept)
+    told = json.loads(outcome.response)["error"]
+    assert (told["message"], told["error_data"]["details"]) == (f"(#131009) {kept}", kept)
 
 
 def test_the_token_is_never_kept() -> None:

@@ -115,6 +115,24 @@ _TIMELINE = {
         {"at": "2026-11-15T09:30:00.120000Z", "kind": "accepted", "detail": ""},
     ]
 }
+_ERROR_CODES = [
+    {
+        "code": "130429",
+        "title": "Rate limit hit",
+        "action": "wait",
+        "retryable": True,
+        "rateLimit": True,
+        "scope": "number",
+    },
+    {
+        "code": "131026",
+        "title": "Message undeliverable",
+        "action": "fail",
+        "retryable": False,
+        "rateLimit": False,
+        "scope": None,
+    },
+]
 
 
 def _message(description: str) -> ResponseSpec:
@@ -134,6 +152,7 @@ _ANSWERS: dict[tuple[str, str, str], Any] = {
     (_MESSAGES, "get", "200"): [_MESSAGE | _SENT],
     (_MESSAGES + "/{message_id}", "get", "200"): _MESSAGE | _SENT,
     (_MESSAGES + "/{message_id}/timeline", "get", "200"): _TIMELINE,
+    ("/api/v1/outbound/error-codes", "get", "200"): _ERROR_CODES,
 }
 
 

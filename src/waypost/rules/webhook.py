@@ -12,6 +12,7 @@ from waypost.model.ids import NumberId, OrgId, Wamid
 from waypost.model.report import JournalItem, ReportKind, StatusReport
 from waypost.model.time import Instant, from_unix
 from waypost.rules import recipient, stamp
+from waypost.rules.redact import redact
 
 LARGEST_POST = 3 * 1024 * 1024
 MOST_UPDATES = 10_000
@@ -314,7 +315,7 @@ def _error(errors: list[dict[str, Any]]) -> tuple[str | None, str | None]:
     data = first.get("error_data")
     details = data.get("details") if isinstance(data, dict) else data
     words = details or first.get("message") or first.get("title") or ""
-    return _plain(str(first.get("code", "UNKNOWN")))[:64], _plain(str(words))[:1000]
+    return _plain(str(first.get("code", "UNKNOWN")))[:64], redact(_plain(str(words)))[:1000]
 
 
 def _read_message(raw: msgspec.Raw, value: _Value, org: OrgId, number: NumberId) -> JournalItem:

@@ -11,6 +11,7 @@ from waypost.model.ids import Wamid
 from waypost.model.outcome import Accepted, Outcome, Rejected, Unreached, Unsure
 from waypost.ports.provider import Sender
 from waypost.ports.wire import Refused, Reply, Wire, WireError
+from waypost.rules.redact import redact, redact_answer
 
 _KEPT = 4_000
 """Characters of an answer that are kept with the attempt."""
@@ -64,7 +65,7 @@ class CloudApi:
 
 def understood(reply: Reply, token: str) -> Outcome:
     """A body of the Graph API is an answer, whatever its HTTP status; anything else tells nothing."""
-    text = cleaned(reply.body.decode("utf-8", "replace"), token)
+    text = cleaned_answer(reply.body.decode("utf-8", "replace"), token)
     if reply.status == 200:
         wamid = _wamid(reply.body)
         return Accepted(wamid, text) if wamid else Unsure("HTTP 200 without a message id", text)
@@ -78,7 +79,7 @@ def understood(reply: Reply, token: str) -> Outcome:
         subcode=error.error_subcode if isinstance(error.error_subcode, int) else None,
         details=_details(error, token),
         trace=None if error.fbtrace_id is None else cleaned(str(error.fbtrace_id), token),
-        retry_after=_seconds(reply.headers.get("retry-after")),
+        retry_after=_retry_after(reply, error),
         response=text,
     )
 
@@ -93,11 +94,21 @@ def _wamid(body: bytes) -> Wamid | None:
 
 
 def cleaned(text: str, token: str) -> str:
-    """What may be stored and shown: never the token, never endless, nothing that a database cannot hold."""
+    """What may be stored and shown: no secret, no number, no link, never endless, nothing a database cannot hold."""
+    return redact(_without(token, text))[:_KEPT]
+
+
+def cleaned_answer(text: str, token: str) -> str:
+    """The same for a whole body; ids of messages stay in it."""
+    return redact_answer(_without(token, text))[:_KEPT]
+
+
+def _without(token: str, text: str) -> str:
+    """Our own token goes first, whatever it looks like."""
     readable = text.replace("\0", "\ufffd")
     for secret in {token, token.replace("/", "\\/")} - {""}:  # JSON may escape a slash
         readable = readable.replace(secret, "[token]")
-    return readable[:_KEPT]
+    return readable
 
 
 def _details(error: _GraphError, token: str) -> str | None:
@@ -105,6 +116,13 @@ def _details(error: _GraphError, token: str) -> str | None:
     data = error.error_data
     details = data.get("details") if isinstance(data, dict) else data
     return cleaned(str(details), token) if details else None
+
+
+def _retry_after(reply: Reply, error: _GraphError) -> float | None:
+    """From the header, else from the error's data; Meta documents neither, but who sends one means it."""
+    data = error.error_data
+    told = reply.headers.get("retry-after") or (data.get("retry_after") if isinstance(data, dict) else None)
+    return None if told is None else _seconds(str(told))
 
 
 def _seconds(value: str | None) -> float | None:
