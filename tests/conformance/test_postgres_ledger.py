@@ -21,7 +21,10 @@ from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.services import Postgres
 
-TABLES = "ready later queue_line queue attempt wamid report event journal delivery message number person api_key org"
+TABLES = (
+    "ready later queue_line queue attempt wamid report event journal delivery message outlet permit gate pair consent "
+    "dossier policy audit number person api_key org"
+)
 EMPTY = (
     "; ".join(f"DELETE FROM {table}" for table in TABLES.split()) + "; UPDATE door SET open_total = 0, ticked_at = 0"
 )

@@ -13,7 +13,7 @@ from waypost.flow.world import World
 from waypost.model.account import ApiKey, Caller, Number, Org, Role, User
 from waypost.model.ids import KeyId, NumberId, OrgId, UserId
 from waypost.ports.accounts import NumberChange
-from waypost.ports.hints import ACCOUNTS
+from waypost.ports.hints import ACCOUNTS, OUTBOX
 
 ORG_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 SECRETS = ("token", "app_secret", "verify_token")
@@ -40,7 +40,7 @@ async def caller(secret: str, world: World) -> Caller | None:
 
 async def create_org(org: OrgId, world: World) -> Issued | None:
     """A new org with its first admin key; None when the id is taken."""
-    if not await world.ledger.accounts.create_org(Org(org, world.clock.now())):
+    if not await world.ledger.accounts.create_org(Org(org, world.clock.now()), world.tuning.quota):
         return None
     return await create_key(org, Role.ADMIN, "first key", world)
 
@@ -73,6 +73,9 @@ class NewNumber(msgspec.Struct, frozen=True, kw_only=True):
     graph_url: str | None = None
     error_catalogue: str = "meta"
     enabled: bool = True
+    pace: int | None = None
+    """Messages per second; None takes the deployment's own."""
+    tier: int | None = None
 
 
 async def connect_number(org: OrgId, new: NewNumber, world: World) -> Number | None:
@@ -91,6 +94,8 @@ async def connect_number(org: OrgId, new: NewNumber, world: World) -> Number | N
         enabled=new.enabled,
         created_at=now,
         updated_at=now,
+        pace=new.pace or world.tuning.pace,
+        tier=new.tier,
     )
     connected = await world.ledger.accounts.connect(number)
     _tell(world)
@@ -117,4 +122,4 @@ async def disconnect_number(org: OrgId, number: NumberId, world: World) -> bool:
 
 def _tell(world: World) -> None:
     world.numbers.forget()
-    world.hints.give([ACCOUNTS])
+    world.hints.give([ACCOUNTS, OUTBOX])

@@ -4,57 +4,120 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable
 
+from waypost.flow.numbers import Connected
 from waypost.flow.world import World
 from waypost.model.ids import Fence, MessageId
 from waypost.model.message import Claimed
+from waypost.model.outcome import Outcome
 from waypost.model.time import Instant, Span, as_seconds, minutes, seconds
 from waypost.ports.failure import Busy, LedgerError, Rejected
 from waypost.ports.hints import OUTBOX, Ear, about_message
 from waypost.ports.outbox import Demand, Settled, Settlement
-from waypost.rules.delivery import Accept, Expire, GiveUp, TryAgain, Verdict
+from waypost.rules import breaker, gates
+from waypost.rules.clearance import clear
+from waypost.rules.delivery import Accept, Defer, GiveUp, StandBack, Verdict
 from waypost.rules.payload import cloud_api_body
 from waypost.rules.retry import judge
 
 PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
 HOLD: Span = minutes(1)
+JUST: Span = seconds(1)
 REJECTIONS = 5
 LONGEST_PAUSE: Span = seconds(30)
 
 
 async def deliver(message: Claimed, world: World) -> Settled:
     """One message from its claim to its settle."""
-    if world.numbers.known(message.sender) is None:
-        await world.numbers.look_again()  # connected a moment ago, by another process
-    verdict = refuse_before_sending(message, world) or await call_provider(message, world)
+    await wait_for_its_turn(message, world)
+    connected = await sender_of(message, world)
+    verdict = (
+        refuse_without_number(message, connected, world)
+        or clear(message, world.clock.now(), enforce_window=world.tuning.enforce_window)
+        or stay_behind(message, connected, world)
+        or await call_provider(message, connected, world)
+    )
     settled = await settle(Settlement(message=message, verdict=verdict), world)
     topics = [about_message(message.id)]
     world.hints.give([*topics, OUTBOX] if settled.promoted else topics)
     return settled
 
 
-def refuse_before_sending(message: Claimed, world: World) -> Verdict | None:
-    now = world.clock.now()
-    if message.expires_at is not None and now >= message.expires_at:
-        return Expire()
-    connected = world.numbers.known(message.sender)
-    if connected is None and world.numbers.is_sealed(message.sender):
+async def wait_for_its_turn(message: Claimed, world: World) -> None:
+    """A number's pace is drawn a little ahead; each message then starts at its own moment."""
+    ahead = message.start_at - world.clock.now()
+    if ahead > 0:
+        await world.clock.sleep(Span(ahead))
+
+
+async def sender_of(message: Claimed, world: World) -> Connected | None:
+    if world.numbers.known(message.sender) is None:
+        await world.numbers.look_again()  # connected a moment ago, by another process
+    return world.numbers.known(message.sender)
+
+
+def refuse_without_number(message: Claimed, connected: Connected | None, world: World) -> Verdict | None:
+    if connected is not None:
+        return None
+    if world.numbers.is_sealed(message.sender):
         why = "the number's secrets were sealed under another WAYPOST_SECRET_KEY"
-        return TryAgain(Instant(now + HOLD), "SECRET_KEY_CHANGED", why, None, counts=False)
-    if connected is None:
-        return GiveUp("NUMBER_DISCONNECTED", "the number it was to be sent from is no longer connected", None)
-    if not connected.number.enabled:
-        return TryAgain(Instant(now + HOLD), "NUMBER_DISABLED", "the number is disabled", None, counts=False)
+        return Defer(Instant(world.clock.now() + HOLD), "hold", why)
+    return GiveUp("NUMBER_DISCONNECTED", "the number it was to be sent from is no longer connected", None)
+
+
+def stay_behind(message: Claimed, connected: Connected | None, world: World) -> Verdict | None:
+    """A gate that this process closed after the message was claimed stops it all the same."""
+    if not world.just_closed or connected is None:
+        return None
+    now = world.clock.now()
+    waba_id = connected.number.waba_id
+    names = [
+        gates.of_org(message.org_id),
+        gates.of_number(message.sender),
+        gates.of_account(waba_id),
+        gates.of_template(waba_id, message.template or ""),
+    ]
+    for name in names:
+        if now < world.just_closed.get(name, now):
+            return Defer(now, "throttle", f"{name} was closed a moment ago")
     return None
 
 
-async def call_provider(message: Claimed, world: World) -> Verdict:
-    connected = world.numbers.known(message.sender)
+async def call_provider(message: Claimed, connected: Connected | None, world: World) -> Verdict:
     if connected is None:
         raise LookupError(f"number {message.sender} vanished between check and send")
     outcome = await world.provider.send(connected.sender, cloud_api_body(message))
+    await watch_the_breaker(message, outcome, world)
     catalogue = world.catalogues[connected.number.error_catalogue]
-    return judge(outcome, message, catalogue, world.tuning.backoff, world.clock.now(), world.dice.unit())
+    now, dice = world.clock.now(), world.dice.unit()
+    verdict = judge(outcome, message, connected.number.waba_id, catalogue, world.tuning.backoff, now, dice)
+    if isinstance(verdict, StandBack) and verdict.closing.pair is None:
+        world.just_closed[verdict.closing.name] = Instant(now + JUST)
+    return verdict
+
+
+async def watch_the_breaker(message: Claimed, outcome: Outcome, world: World) -> None:
+    """Too many failures of the provider itself close the org's gate to it; a probe that succeeds opens it."""
+    failed = breaker.is_failure(outcome)
+    if failed is None:
+        return
+    record = world.breakers.setdefault(message.org_id, breaker.Record())
+    if message.probe is not None and not failed:
+        record.clear()
+        await _whatever_comes(world.ledger.gates.open(message.probe))
+        world.hints.give([OUTBOX])
+    elif record.add(failed, world.clock.now()):
+        closing = breaker.closing(message.org_id)
+        await _whatever_comes(world.ledger.gates.close(closing, world.clock.now()))
+        world.just_closed[closing.name] = Instant(world.clock.now() + JUST)
+        record.clear()
+
+
+async def _whatever_comes(change: Awaitable[object]) -> None:
+    """A gate is only a help: that it could not be moved must not keep a message from being settled."""
+    with contextlib.suppress(LedgerError):
+        await change
 
 
 async def settle(settlement: Settlement, world: World) -> Settled:
@@ -88,6 +151,7 @@ class Courier:
         self._broken_off: set[MessageId] = set()
         self._stopping = False
         self._lost_a_claim = False
+        self._after = 0
 
     async def run(self) -> None:
         self._at_rest.clear()
@@ -109,23 +173,24 @@ class Courier:
     async def _turn(self, ear: Ear) -> None:
         if self._lost_a_claim:
             await self._hand_back()
-        slots, batch = self._world.tuning.slots, self._world.tuning.batch
+        slots, most = self._world.tuning.slots, self._world.tuning.batch
         free = slots - len(self._under_way)
-        wanted = min(free, batch)
-        if free < max(1, min(slots // 4, batch)):  # a claim for every single slot would cost more than it brings
+        wanted = min(free, most)
+        if free < max(1, min(slots // 4, most)):  # a claim for every single slot would cost more than it brings
             self._slot_freed.clear()
             await self._slot_freed.wait()
             return
         await self._world.numbers.all()
-        demand = Demand(owner=self._world.worker, slots=wanted)
-        claimed = await self._world.ledger.outbox.claim(demand, self._world.clock.now())
-        if claimed and self._stopping:
+        demand = Demand(owner=self._world.worker, slots=wanted, after=self._after)
+        batch = await self._world.ledger.outbox.claim(demand, self._world.clock.now())
+        self._after = batch.after
+        if batch.claimed and self._stopping:
             await self._hand_back()
             return
-        for message in claimed:
+        for message in batch.claimed:
             self._send(message)
-        if len(claimed) < wanted and not self._stopping:
-            await ear.wait(await self._until_next())
+        if not batch.more and not self._stopping:
+            await ear.wait(await self._until_next(batch.opens_at))
 
     def _send(self, message: Claimed) -> None:
         task = asyncio.ensure_future(deliver(message, self._world))
@@ -142,12 +207,10 @@ class Courier:
             context = {"message": f"message {message.id} could not be delivered", "exception": bug}
             asyncio.get_running_loop().call_exception_handler(context)
 
-    async def _until_next(self) -> Span:
+    async def _until_next(self, opens_at: Instant | None) -> Span:
         due_at = await self._world.ledger.lookup.next_due()
-        poll = self._world.tuning.poll
-        if due_at is None:
-            return poll
-        return Span(min(poll, max(0, due_at - self._world.clock.now())))
+        poll, now = self._world.tuning.poll, self._world.clock.now()
+        return Span(min([poll, *(max(0, moment - now) for moment in (due_at, opens_at) if moment is not None)]))
 
     async def _hand_back(self) -> None:
         world = self._world

@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from waypost.flow.numbers import NumberBook
-from waypost.model.ids import WorkerId
-from waypost.model.time import Span, minutes, seconds
+from waypost.model.gate import GateName
+from waypost.model.ids import OrgId, WorkerId
+from waypost.model.time import Instant, Span, minutes, seconds
 from waypost.ports.clock import Clock, Dice, Ids
 from waypost.ports.hints import Hints
 from waypost.ports.ledger import Ledger
 from waypost.ports.meters import Meters
 from waypost.ports.provider import Provider
 from waypost.ports.vault import Vault
+from waypost.rules.breaker import Record
 from waypost.rules.catalogue import Catalogue
 from waypost.rules.delivery import Unsettled
 from waypost.rules.retry import Backoff
@@ -40,6 +42,12 @@ class Tuning:
     adaptive_wait: bool = False
     never_wait: bool = False
     """In local mode nobody waits for a status."""
+    enforce_window: bool = True
+    """A provider that is not Meta may know no 24-hour window."""
+    quota: int | None = 1000
+    """What a new org may send in 24 hours."""
+    pace: int = 80
+    """Messages per second of a newly connected number."""
 
     @property
     def door_gap(self) -> Span:
@@ -61,5 +69,9 @@ class World:
     meters: Meters
     tuning: Tuning
     worker: WorkerId
+    breakers: dict[OrgId, Record] = field(default_factory=dict)
+    """How the latest tries of each org went, as far as this process saw."""
+    just_closed: dict[GateName, Instant] = field(default_factory=dict)
+    """Gates that this process closed a moment ago, for what it had claimed before."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server stops, so that nobody is kept waiting."""

@@ -55,6 +55,10 @@ class Number(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool
     created_at: Instant
     updated_at: Instant
+    pace: int = 80
+    """Messages per second."""
+    tier: int | None = None
+    """New customers a day that templates may reach; None until the account says."""
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):

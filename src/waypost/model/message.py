@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from waypost.model.gate import GateId
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId
 from waypost.model.time import Instant
 
@@ -77,6 +78,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """When the latest claim was made."""
     open_at_claim: int
     """How long the webhook door had been open, in all, at that moment."""
+    deferred_by: str | None = None
+    """When QUEUED and not yet due: the rule that put this message off, if one did."""
     parked: bool
     """Unsure for longer than the stale limit, and left to a person."""
     provider_id: Wamid | None
@@ -118,6 +121,23 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     claimed_at: Instant
     ready_at: Instant
     """When it became due: what the queueing delay is measured from."""
+    rank: int = 0
+    """Its place in the queue: due time less the priority's head start."""
+    start_at: Instant
+    """Its turn within the number's pace: not before."""
+    channel: Channel = Channel.WHATSAPP
+    subject: str | None = None
+    dossier_id: int | None = None
+    window_until: Instant | None = None
+    """When the window between the number and this customer closes."""
+    consent: str | None = None
+    """The latest of its dossier, for its channel."""
+    address_consent: str | None = None
+    """The latest of the address itself, for its channel."""
+    put_off_until: Instant | None = None
+    put_off_by: str | None = None
+    probe: GateId | None = None
+    """The breaker that this message finds out about."""
     delivery: Delivery
     """As the claim left it; a settle that still finds it so needs not look again."""
 

@@ -6,7 +6,9 @@ from enum import StrEnum
 
 import msgspec
 
+from waypost.model.gate import Closing
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, Wamid
+from waypost.model.pair import Inbound
 from waypost.model.time import Instant
 
 
@@ -60,3 +62,11 @@ class Post(msgspec.Struct, frozen=True):
 
     reports: list[StatusReport]
     items: list[JournalItem]
+    inbound: list[Inbound] = []
+    """Which customers wrote, and when."""
+    closings: list[Closing] = []
+    """Gates that a reported failure closes."""
+
+    @property
+    def only_reports(self) -> bool:
+        return not (self.items or self.inbound or self.closings)

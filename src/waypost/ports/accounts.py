@@ -22,11 +22,13 @@ class NumberChange(msgspec.Struct, frozen=True, kw_only=True):
     graph_url: str | None = None
     error_catalogue: str | None = None
     enabled: bool | None = None
+    pace: int | None = None
+    tier: int | None = None
 
 
 class Accounts(Protocol):
-    async def create_org(self, org: Org) -> bool:
-        """Store a new org; False when the id is taken, and nothing changes."""
+    async def create_org(self, org: Org, quota: int | None) -> bool:
+        """Store a new org that may send `quota` messages a day; False when the id is taken, and nothing changes."""
 
     async def org(self, org: OrgId) -> Org | None:
         """The org, if it exists."""

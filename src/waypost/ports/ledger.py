@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from waypost.ports.accounts import Accounts
+from waypost.ports.gates import Gates, Quotas, Windows
 from waypost.ports.journal import Journal
 from waypost.ports.messages import Messages
 from waypost.ports.outbox import Door, Lookup, Outbox
@@ -23,6 +24,12 @@ class Ledger(Protocol):
     def door(self) -> Door: ...
     @property
     def lookup(self) -> Lookup: ...
+    @property
+    def gates(self) -> Gates: ...
+    @property
+    def quotas(self) -> Quotas: ...
+    @property
+    def windows(self) -> Windows: ...
 
     async def ping(self) -> None:
         """Return when the Ledger answers and its schema is the one this code was made for; raise otherwise."""

@@ -35,6 +35,18 @@ Submitted: TypeAlias = Created | Same | Different
 class Demand(msgspec.Struct, frozen=True, kw_only=True):
     owner: WorkerId
     slots: int
+    after: int = 0
+    """Where the last claim stopped: with very many outlets, each claim looks at the next few."""
+
+
+class Batch(msgspec.Struct, frozen=True):
+    claimed: Sequence[Claimed]
+    after: int
+    """For the next demand."""
+    more: bool
+    """There may be more that is due and open: claim again at once when there are slots."""
+    opens_at: Instant | None
+    """When nothing could be claimed: the moment at which something that waits behind a gate may go."""
 
 
 class Settlement(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,10 +107,13 @@ class Outbox(Protocol):
         joins the queue of its (org, sender, recipient) and is claimable only when all before it are out of the way.
         """
 
-    async def claim(self, demand: Demand, now: Instant) -> Sequence[Claimed]:
+    async def claim(self, demand: Demand, now: Instant) -> Batch:
         """Take up to `slots` due messages for one try each: SENDING, fence + 1; until settled, an attempt reads TRYING.
 
-        A message is in at most one claim at a time. Order: rank (due time less the priority's head start), then id.
+        A message is in at most one claim at a time. Order within an outlet: rank (due time less the priority's head
+        start), then id; between outlets, slots are shared out fairly. What stands behind a closed gate is passed by.
+        Each message draws a permit of its org's quota and of its number's pace (`start_at` is its turn) in the same
+        transaction, so that all processes together never exceed them.
         """
 
     async def settle(self, settlement: Settlement, now: Instant) -> Settled:

@@ -8,13 +8,11 @@ from enum import StrEnum
 
 import msgspec
 
-from waypost.model.time import Span, days, hours, minutes, seconds
+from waypost.model.gate import Wait
+from waypost.model.time import Span, days, seconds
 
 LONGEST_WISH = days(1)
 """However long a provider asks us to stay away, it is asked again within this."""
-
-_MOST_GROWTHS = 64
-"""By then every wait is at its longest, and no power is too large for a float."""
 
 
 class Action(StrEnum):
@@ -48,18 +46,6 @@ SCOPES: Mapping[Action, frozenset[Scope | None]] = {
     Action.HOLD: frozenset({Scope.NUMBER, Scope.ACCOUNT, Scope.TEMPLATE}),
     Action.FAIL: frozenset({None}),
 }
-
-
-class Wait(msgspec.Struct, frozen=True):
-    """How long to stay away when the provider does not say, and by what factor longer each time in a row."""
-
-    first: Span = minutes(1)
-    growth: float = 2.0
-    longest: Span = hours(1)
-
-    def after(self, times_in_a_row: int) -> Span:
-        grown = self.first * self.growth ** min(max(times_in_a_row - 1, 0), _MOST_GROWTHS)
-        return Span(round(min(grown, self.longest)))
 
 
 USUAL_WAIT = Wait()
@@ -108,14 +94,14 @@ class Catalogue(msgspec.Struct, frozen=True):
         return sorted(rows, key=lambda row: int(row.code.partition("-")[0]))
 
 
-def wait_for(row: ErrorCode, times_in_a_row: int, retry_after: float | None) -> Span:
-    """How long a scope stays closed after it met this code so often in a row; what the provider asks for wins.
+def wait_for(wait: Wait | None, times_in_a_row: int, retry_after: float | None) -> Span:
+    """How long a scope stays closed after it was refused so often in a row; what the provider asks for wins.
 
     No time, or one of 0, is no answer: it would have us knock again at once.
     """
     if retry_after is not None and retry_after > 0:
         return Span(min(LONGEST_WISH, seconds(min(retry_after, 1e9))))
-    return (row.wait or USUAL_WAIT).after(times_in_a_row)
+    return (wait or USUAL_WAIT).after(times_in_a_row)
 
 
 def _is_number(code: str) -> bool:

@@ -12,6 +12,7 @@ from typing import TypeAlias, assert_never
 import msgspec
 from msgspec.structs import replace
 
+from waypost.model.gate import Closing
 from waypost.model.ids import Fence, Wamid, WorkerId
 from waypost.model.message import AttemptStatus, Delivery, Status
 from waypost.model.report import ReportKind, StatusReport
@@ -94,7 +95,27 @@ class Expire(msgspec.Struct, frozen=True):
     message: str = "expiresAt passed before it was sent"
 
 
-Verdict: TypeAlias = Accept | TryAgain | GiveUp | StayUnsure | Expire
+class Defer(msgspec.Struct, frozen=True):
+    """A rule says not now: nothing was tried and nothing counts."""
+
+    at: Instant
+    rule: str
+    reason: str
+
+
+class StandBack(msgspec.Struct, frozen=True):
+    """The provider refuses the whole scope for now: the gate closes, and the message waits behind it at no cost."""
+
+    closing: Closing
+    message: str
+    response: str | None
+
+    @property
+    def code(self) -> str:
+        return self.closing.code
+
+
+Verdict: TypeAlias = Accept | TryAgain | GiveUp | StayUnsure | Expire | Defer | StandBack
 
 
 def _moved(delivery: Delivery, move: Move, now: Instant) -> Delivery:
@@ -103,7 +124,7 @@ def _moved(delivery: Delivery, move: Move, now: Instant) -> Delivery:
         return delivery
     due_at = delivery.due_at if target is Status.QUEUED else None
     owner = delivery.owner if target is Status.SENDING else None
-    return replace(delivery, status=target, due_at=due_at, owner=owner, parked=False, updated_at=now)
+    return replace(delivery, status=target, due_at=due_at, owner=owner, parked=False, deferred_by=None, updated_at=now)
 
 
 def same_generation(delivery: Delivery, fence: Fence) -> bool:
@@ -124,13 +145,9 @@ def settle(delivery: Delivery, fence: Fence, verdict: Verdict, now: Instant) -> 
         return accept(delivery, fence, verdict.wamid, now)
     if delivery.fence != fence or delivery.status is not Status.SENDING:
         return delivery
+    if isinstance(verdict, TryAgain | Defer | StandBack):
+        return _waiting(delivery, verdict, now)
     match verdict:
-        case TryAgain():
-            tries = delivery.tries if verdict.counts else delivery.tries - 1
-            waiting = _moved(delivery, Move.REQUEUE, now)
-            return replace(
-                waiting, due_at=verdict.at, tries=tries, error_code=verdict.code, error_message=verdict.message
-            )
         case GiveUp():
             return _with_error(_moved(delivery, Move.FAIL, now), verdict.code, verdict.message)
         case StayUnsure():
@@ -138,6 +155,23 @@ def settle(delivery: Delivery, fence: Fence, verdict: Verdict, now: Instant) -> 
             return _with_error(nobodys, UNSURE, verdict.reason)
         case Expire():
             return _with_error(_moved(delivery, Move.CANCEL, now), verdict.code, verdict.message)
+        case _:
+            assert_never(verdict)
+
+
+def _waiting(delivery: Delivery, verdict: TryAgain | Defer | StandBack, now: Instant) -> Delivery:
+    """Back into the queue; only a try that the provider refused for the message's own sake counts."""
+    waiting = _moved(delivery, Move.REQUEUE, now)
+    match verdict:
+        case TryAgain():
+            tries = delivery.tries if verdict.counts else delivery.tries - 1
+            again = replace(waiting, due_at=verdict.at, tries=tries)
+            return _with_error(again, verdict.code, verdict.message)
+        case Defer():
+            return replace(waiting, due_at=verdict.at, tries=delivery.tries - 1, deferred_by=verdict.rule)
+        case StandBack():
+            behind = replace(waiting, due_at=now, tries=delivery.tries - 1)
+            return _with_error(behind, verdict.code, verdict.message)
         case _:
             assert_never(verdict)
 
@@ -265,7 +299,7 @@ def attempt_status(verdict: Verdict) -> AttemptStatus:
     match verdict:
         case Accept():
             return AttemptStatus.SUCCESS
-        case TryAgain() | GiveUp() | Expire():
+        case TryAgain() | GiveUp() | Expire() | Defer() | StandBack():
             return AttemptStatus.FAILED
         case StayUnsure():
             return AttemptStatus.UNSURE

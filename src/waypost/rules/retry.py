@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import assert_never
 
 import msgspec
+from msgspec.structs import replace
 
 from waypost.model.message import Claimed
 from waypost.model.outcome import Accepted, Outcome, Rejected, Unreached, Unsure
 from waypost.model.time import Instant, Span, minutes, seconds
-from waypost.rules.catalogue import LONGEST_WISH, Action, Catalogue, wait_for
-from waypost.rules.delivery import Accept, GiveUp, StayUnsure, TryAgain, Verdict
+from waypost.rules.catalogue import LONGEST_WISH, Action, Catalogue, ErrorCode
+from waypost.rules.delivery import Accept, GiveUp, StandBack, StayUnsure, TryAgain, Verdict
+from waypost.rules.gates import Place, closing
 
 UNREACHED = "CONNECTION_REFUSED"
 
@@ -28,7 +30,13 @@ class Backoff(msgspec.Struct, frozen=True):
 
 
 def judge(
-    outcome: Outcome, message: Claimed, catalogue: Catalogue, backoff: Backoff, now: Instant, dice: float
+    outcome: Outcome,
+    message: Claimed,
+    waba_id: str,
+    catalogue: Catalogue,
+    backoff: Backoff,
+    now: Instant,
+    dice: float,
 ) -> Verdict:
     """What becomes of a message whose try ended like this."""
     match outcome:
@@ -39,19 +47,31 @@ def judge(
         case Unreached():
             at = Instant(now + backoff.after(message.tries, dice))
             return _again_or_never(message, at, UNREACHED, outcome.reason, None)
-        case Rejected() if catalogue.action(outcome.code) in (Action.FAIL, Action.HOLD):
-            return GiveUp(outcome.code, outcome.message, outcome.response)
         case Rejected():
-            at = Instant(now + _wait(outcome, message, catalogue, backoff, dice))
-            return _again_or_never(message, at, outcome.code, outcome.message, outcome.response)
+            wait = _wait(outcome, message, backoff, dice)
+            return _refused(outcome, message, waba_id, catalogue.find(outcome.code), Instant(now + wait))
         case _:
             assert_never(outcome)
 
 
-def _wait(outcome: Rejected, message: Claimed, catalogue: Catalogue, backoff: Backoff, dice: float) -> Span:
-    known = catalogue.find(outcome.code)
-    if known is not None and known.action is Action.WAIT:
-        return wait_for(known, message.tries, outcome.retry_after)
+def _refused(outcome: Rejected, message: Claimed, waba_id: str, known: ErrorCode | None, again_at: Instant) -> Verdict:
+    """An unknown code is worth another try: only a known hopeless one ends a message at once."""
+    if known is None or known.action is Action.RETRY:
+        return _again_or_never(message, again_at, outcome.code, outcome.message, outcome.response)
+    if known.action is Action.FAIL:
+        return GiveUp(outcome.code, outcome.message, outcome.response)
+    place = Place(
+        org_id=message.org_id,
+        number=message.sender,
+        waba_id=waba_id,
+        recipient=message.recipient,
+        template=message.template,
+    )
+    closes = closing(known, place, outcome.message, outcome.retry_after)
+    return StandBack(replace(closes, code=outcome.code), outcome.message, outcome.response)
+
+
+def _wait(outcome: Rejected, message: Claimed, backoff: Backoff, dice: float) -> Span:
     wished = Span(min(LONGEST_WISH, seconds(min(outcome.retry_after or 0, 1e9))))
     return Span(max(wished, backoff.after(message.tries, dice)))
 

@@ -85,6 +85,9 @@ class _Metered:
         self.accounts = ledger.accounts
         self.door = ledger.door
         self.lookup = ledger.lookup
+        self.gates = ledger.gates
+        self.quotas = ledger.quotas
+        self.windows = ledger.windows
         self.ping = ledger.ping
         self.close = ledger.close
 

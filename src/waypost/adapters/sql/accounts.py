@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.engine import Engine
-from waypost.adapters.sql.plan import Once, Plan, Row
+from waypost.adapters.sql.plan import Once, Plan, Row, each
 from waypost.model.account import ApiKey, Caller, Number, Org, User
+from waypost.model.gate import Closing, GateKind
 from waypost.model.ids import KeyId, NumberId, OrgId, UserId
 from waypost.model.time import Instant
 from waypost.ports.accounts import NumberChange
+from waypost.rules.gates import NUMBER_DISABLED, closed, of_account, of_number
+from waypost.rules.pacing import quota_of
 
 
 def _one(statement: str, *arguments: object) -> Plan[list[Row]]:
@@ -24,8 +27,8 @@ class SqlAccounts:
     async def _write(self, statement: str, *arguments: object) -> list[Row]:
         return await self._engine.transact(_one(statement, *arguments))
 
-    async def create_org(self, org: Org) -> bool:
-        return bool(await self._write("org_insert", org.id, org.created_at))
+    async def create_org(self, org: Org, quota: int | None) -> bool:
+        return await self._engine.transact(_create_org(org, quota))
 
     async def org(self, org: OrgId) -> Org | None:
         found = await self._engine.read("org_get", org)
@@ -60,30 +63,58 @@ class SqlAccounts:
         return rows.caller(found[0]) if found else None
 
     async def connect(self, number: Number) -> bool:
-        return bool(
-            await self._write(
-                "number_insert",
-                number.id,
-                number.org_id,
-                number.waba_id,
-                number.sealed_token,
-                number.sealed_app_secret,
-                number.sealed_verify_token,
-                number.graph_url,
-                number.error_catalogue,
-                number.enabled,
-                number.created_at,
-                number.updated_at,
-            )
-        )
+        return await self._engine.transact(_connect(number))
 
     async def numbers(self, org: OrgId | None = None) -> Sequence[Number]:
         found = await (self._engine.read("numbers_all") if org is None else self._engine.read("numbers_of", org))
         return [rows.number(row) for row in found]
 
     async def change_number(self, org: OrgId, number: NumberId, change: NumberChange, now: Instant) -> Number | None:
-        found = await self._write(
-            "number_change",
+        return await self._engine.transact(_change(org, number, change, now))
+
+    async def disconnect(self, org: OrgId, number: NumberId) -> bool:
+        return bool(await self._write("number_delete", org, number))
+
+
+def _create_org(org: Org, quota: int | None) -> Plan[bool]:
+    created = yield Once("org_insert", (org.id, org.created_at))
+    if created and quota is not None:
+        yield Once("permit_ensure", (quota_of(org.id), quota))
+    return bool(created)
+
+
+def _connect(number: Number) -> Plan[bool]:
+    stored = yield Once(
+        "number_insert",
+        (
+            number.id,
+            number.org_id,
+            number.waba_id,
+            number.sealed_token,
+            number.sealed_app_secret,
+            number.sealed_verify_token,
+            number.graph_url,
+            number.error_catalogue,
+            number.enabled,
+            number.created_at,
+            number.updated_at,
+            number.pace,
+            number.tier,
+        ),
+    )
+    if not stored:
+        return False
+    yield Once("permit_ensure", (f"pace:{number.id}", None))
+    yield from _tier(number)
+    if not number.enabled:
+        yield from _switch(number, enabled=False, now=number.created_at)
+    return True
+
+
+def _change(org: OrgId, number: NumberId, change: NumberChange, now: Instant) -> Plan[Number | None]:
+    found = yield Once(
+        "number_change",
+        (
             org,
             number,
             change.waba_id,
@@ -94,8 +125,36 @@ class SqlAccounts:
             change.error_catalogue,
             change.enabled,
             now,
-        )
-        return rows.number(found[0]) if found else None
+            change.pace,
+            change.tier,
+        ),
+    )
+    if not found:
+        return None
+    changed = rows.number(found[0])
+    yield from _tier(changed)
+    if change.sealed_token is not None:  # whatever the old token could not do, the new one may
+        yield Once("number_released", (of_number(number), of_account(changed.waba_id), org))
+    if change.enabled is not None:
+        yield from _switch(changed, enabled=change.enabled, now=now)
+    return changed
 
-    async def disconnect(self, org: OrgId, number: NumberId) -> bool:
-        return bool(await self._write("number_delete", org, number))
+
+def _tier(number: Number) -> Plan[None]:
+    if number.tier is not None:
+        yield Once("quota_limit", (f"tier:{number.id}", number.tier))
+
+
+def _switch(number: Number, *, enabled: bool, now: Instant) -> Plan[None]:
+    """A disabled number is a closed gate like any other."""
+    if enabled:
+        yield Once("number_enabled", (of_number(number.id), number.org_id))
+        return
+    closing = Closing(
+        org_id=number.org_id,
+        name=of_number(number.id),
+        kind=GateKind.HOLD,
+        code=NUMBER_DISABLED,
+        reason="the number is disabled",
+    )
+    yield from each("gate_put", [rows.gate_row(closed(None, closing, now))])

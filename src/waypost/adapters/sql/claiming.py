@@ -1,65 +1,191 @@
-"""Claims: their own short transaction, which waits for nobody and deadlocks with nobody (it skips what is locked)."""
+"""Claims: a short transaction of their own that draws permits, skips what is locked, and passes by what is closed.
+
+Locked in this order: permits by name, then what is ready. A settle that gives a permit back locks it last, so a claim
+and a settle never wait for each other in a circle.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.plan import Once, Plan, Row, each
-from waypost.model.message import Claimed, Delivery
+from waypost.adapters.sql.rows import FACTS
+from waypost.model.gate import GateId, Outlet
+from waypost.model.message import Channel, Claimed, Delivery
+from waypost.model.pair import NEVER, Pair
 from waypost.model.time import Instant
-from waypost.ports.outbox import Demand
+from waypost.ports.outbox import Batch, Demand
+from waypost.rules import gates, pacing
+from waypost.rules import pair as pairs
 from waypost.rules.delivery import claim
+from waypost.rules.pacing import Permit, Shares
+from waypost.rules.window import is_open
 
 STAGE_AT_MOST = 2_000
+OUTLETS_AT_ONCE = 64
+_DELIVERY = FACTS + 18
 
 
-def claim_due(demand: Demand, now: Instant) -> Plan[list[Claimed]]:
+def claim_due(demand: Demand, now: Instant) -> Plan[Batch]:
     yield from _stage(now)
-    picked = yield Once("claim_pick", (demand.slots,))
-    if not picked:
-        return []
-    ((open_total,),) = yield Once("door_total")
-    yield from each("ready_drop", [(row[0],) for row in picked])
-    taken, claimed = [], []
-    for row in picked:
-        before = rows.delivery(row)
-        after = claim(before, demand.owner, open_total, now)
-        if after is before:
-            continue  # settled by evidence while it was on its way into ready: only the stale row goes
-        taken.append((after.message_id, after.fence, after.tries, after.owner, after.open_at_claim, now))
-        claimed.append(_claimed(row, after, now))
-    yield from each("delivery_sending", sorted(taken, key=_by_message))
-    return claimed
+    found = yield Once("outlets_busy", (demand.after, OUTLETS_AT_ONCE, now))
+    outlets = [rows.outlet(row) for row in found]
+    if not outlets:
+        return Batch([], after=0, more=demand.after > 0, opens_at=None)
+    after = outlets[-1].id if len(outlets) == OUTLETS_AT_ONCE else 0
+    passable = pacing.open_outlets(outlets, now)
+    permits = yield from _locked(passable)
+    hand = _Hand(demand, {outlet.id: outlet for outlet in outlets}, permits, open_total=found[0][7], now=now)
+    more = yield from _fill(hand, Shares(passable, permits, demand.slots, now))
+    yield from _write(hand)
+    opens_at = pacing.opens_at(outlets, hand.permits, now) if not hand.claimed else None
+    return Batch(sorted(hand.claimed, key=_rank), after=after, more=more or after > 0, opens_at=opens_at)
+
+
+def _rank(claimed: Claimed) -> tuple[int, int]:
+    return claimed.rank, claimed.id
+
+
+def _locked(outlets: Sequence[Outlet]) -> Plan[dict[str, Permit]]:
+    found = yield from each("permit_lock", [(name,) for name in pacing.needed(outlets)])
+    return {row[0]: rows.permit(row) for row in found}
+
+
+def _fill(hand: _Hand, shares: Shares) -> Plan[bool]:
+    """Round by round: what one outlet leaves over goes to those that have more. True when there is more than slots."""
+    while shares.hungry:
+        asked = shares.next_round()
+        if not asked:
+            return False
+        picked = yield from each("claim_pick", sorted(asked.items()))
+        yield from each("ready_drop", sorted((row[0],) for row in picked))
+        yield from each("delivery_sending", sorted(hand.take(picked), key=_by_message))
+        shares.took(asked, Counter(row[6] for row in picked))
+    return shares.slots <= 0
+
+
+@dataclass(slots=True)
+class _Hand:
+    """What one claim holds so far."""
+
+    demand: Demand
+    outlets: dict[int, Outlet]
+    permits: dict[str, Permit]
+    open_total: int
+    now: Instant
+    claimed: list[Claimed] = field(default_factory=list)
+    pairs: dict[tuple[str, str], Pair] = field(default_factory=dict)
+    probes: dict[int, int] = field(default_factory=dict)
+
+    def take(self, picked: Sequence[Row]) -> list[Row]:
+        """The deliveries to write; what was settled by evidence on its way into ready only leaves it."""
+        sending: list[Row] = []
+        for row in picked:
+            before = rows.delivery(row)
+            after = claim(before, self.demand.owner, self.open_total, self.now)
+            if after is before:
+                continue
+            sending.append((after.message_id, after.fence, after.tries, after.owner, self.open_total, self.now))
+            self.claimed.append(self._claimed(row, after, self.outlets[row[6]]))
+        return sending
+
+    def _claimed(self, row: Row, delivery: Delivery, outlet: Outlet) -> Claimed:
+        known = rows.Facts(*row[:FACTS])
+        (recipient, template, payload, expires_at, created_at, ready_at, rank, channel, subject, dossier_id) = row[
+            _DELIVERY : _DELIVERY + 10
+        ]
+        window_until, free_at, blocked_until, counted_at, consent, address_consent = row[_DELIVERY + 10 :]
+        pair = self.pairs.get((known.sender, recipient)) or Pair(
+            sender=known.sender,
+            recipient=recipient,
+            free_at=free_at or NEVER,
+            blocked_until=blocked_until or NEVER,
+            counted_at=counted_at or NEVER,
+        )
+        put_off = pairs.put_off(pair, self.now)
+        if put_off is None:
+            self.pairs[known.sender, recipient] = self._drawn(pair, outlet, window_until)
+        return Claimed(
+            id=known.message_id,
+            fence=delivery.fence,
+            generation=delivery.generation,
+            tries=delivery.tries,
+            org_id=known.org_id,
+            sender=known.sender,
+            recipient=recipient,
+            template=template,
+            payload=payload,
+            max_attempts=known.max_attempts,
+            expires_at=expires_at,
+            queue_id=known.queue_id,
+            created_at=created_at,
+            claimed_at=self.now,
+            ready_at=ready_at,
+            rank=rank,
+            start_at=self._draw(outlet),
+            channel=Channel(channel),
+            subject=subject,
+            dossier_id=dossier_id,
+            window_until=window_until,
+            consent=consent,
+            address_consent=address_consent,
+            put_off_until=put_off,
+            put_off_by=None if put_off is None else "throttle" if put_off == pair.blocked_until else "pacing",
+            probe=self._probe(outlet),
+            delivery=delivery,
+        )
+
+    def _draw(self, outlet: Outlet) -> Instant:
+        """One permit of the org's quota and one of the number's pace; returns when it is its turn."""
+        quota = self.permits.get(pacing.quota_of(outlet.org_id))
+        if quota is not None:
+            self.permits[quota.name] = pacing.draw_quota(quota, 1, self.now)
+        pace = self.permits.get(pacing.pace_of(outlet))
+        if pace is None or outlet.pace is None:
+            return self.now
+        self.permits[pace.name], (start,) = pacing.draw_pace(pace, outlet.pace, 1, self.now)
+        return start
+
+    def _drawn(self, pair: Pair, outlet: Outlet, window_until: Instant | None) -> Pair:
+        """One more message to this customer; a template outside the window may make a new customer of the day."""
+        after = pairs.drawn(pair, self.now)
+        tier = self.permits.get(pacing.tier_of(outlet)) if outlet.template else None
+        if tier is None or is_open(window_until, self.now):
+            return after
+        today = pacing.current(tier, self.now)
+        if pair.counted_at >= today.since and pair.counted_at:
+            return after
+        self.permits[tier.name] = pacing.draw_quota(today, 1, self.now)
+        return replace(after, counted_at=self.now)
+
+    def _probe(self, outlet: Outlet) -> GateId | None:
+        gate = outlet.gate
+        if gate is None or not gates.wants_probe(gate, self.now):
+            return None
+        self.probes[gate.id] = self.now + gates.PROBE_AFTER
+        return gate.id
 
 
 def _by_message(row: Row) -> int:
     return int(row[0])
 
 
-def _claimed(row: Row, delivery: Delivery, now: Instant) -> Claimed:
-    known = rows.Facts(*row[:6])
-    recipient, template, payload, expires_at, created_at, ready_at = row[23:29]
-    return Claimed(
-        id=known.message_id,
-        fence=delivery.fence,
-        generation=delivery.generation,
-        tries=delivery.tries,
-        org_id=known.org_id,
-        sender=known.sender,
-        recipient=recipient,
-        template=template,
-        payload=payload,
-        max_attempts=known.max_attempts,
-        expires_at=expires_at,
-        queue_id=known.queue_id,
-        created_at=created_at,
-        claimed_at=now,
-        ready_at=ready_at,
-        delivery=delivery,
-    )
+def _write(hand: _Hand) -> Plan[None]:
+    if not hand.claimed:
+        return
+    yield from each("permit_put", [rows.permit_row(hand.permits[name]) for name in sorted(hand.permits)])
+    drawn = [(p.sender, p.recipient, p.free_at, p.counted_at) for _, p in sorted(hand.pairs.items())]
+    yield from each("pair_draw", drawn)
+    yield from each("gate_probe", sorted(hand.probes.items()))
 
 
 def _stage(now: Instant) -> Plan[None]:
     """What has become due moves from later to ready."""
     due = yield Once("later_due", (now, STAGE_AT_MOST))
     yield from each("later_drop", [(row[0],) for row in due])
-    yield from each("ready_add", [(message_id, sender, standing, now) for message_id, sender, standing in due])
+    yield from each("ready_add", [(message_id, outlet, standing, now) for message_id, outlet, standing in due])

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.work import Work
+from waypost.model.gate import Closing, GateName
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId
 from waypost.model.message import Attempt, AttemptStatus, Claimed, Delivery, Draft, Message, Status
 from waypost.model.report import Post, StatusReport
@@ -17,7 +18,9 @@ from waypost.model.time import Instant
 from waypost.ports.journal import Move, Taken
 from waypost.ports.outbox import Created, Different, Patience, Same, Settled, Settlement, Submitted, Swept
 from waypost.rules import delivery as rule
-from waypost.rules.delivery import UNSURE, Accept, StayUnsure, TryAgain, Unsettled, Verdict
+from waypost.rules import gates, window
+from waypost.rules.delivery import UNSURE, Accept, Defer, StandBack, StayUnsure, TryAgain, Unsettled, Verdict
+from waypost.rules.pacing import quota_of
 
 
 @dataclass(slots=True)
@@ -31,6 +34,14 @@ class Keys:
     acceptances: list[tuple[NumberId, Wamid, MessageId, Fence]] = field(default_factory=list)
     doubtful: set[MessageId] = field(default_factory=set)
     """Tries nobody settled, for which a status may have come that says no name."""
+    gates: set[GateName] = field(default_factory=set)
+    pairs: set[tuple[NumberId, str]] = field(default_factory=set)
+
+    def close(self, closing: Closing) -> None:
+        if closing.pair is not None:
+            self.pairs.add(closing.pair)
+        else:
+            self.gates.add(closing.name)
 
 
 class Intent(Protocol):
@@ -77,18 +88,23 @@ class Settle:
             keys.queues.add(message.queue_id)
         if isinstance(self.settlement.verdict, Accept):
             keys.acceptances.append((message.sender, self.settlement.verdict.wamid, message.id, message.fence))
+        if isinstance(self.settlement.verdict, StandBack):
+            keys.close(self.settlement.verdict.closing)
 
     def decide(self, work: Work) -> Settled:
         message, verdict = self.settlement.message, self.settlement.verdict
         before = work.deliveries[message.id]
         held = before.fence == message.fence and before.status is Status.SENDING
         after = rule.settle(before, message.fence, verdict, self.now)
-        retry_at = after.due_at if held and isinstance(verdict, TryAgain) else None
-        if held or isinstance(verdict, Accept):
+        if held and isinstance(verdict, StandBack):
+            after = _behind(after, verdict.closing, work, self.now)
+        retry_at = after.due_at if held and isinstance(verdict, TryAgain | StandBack) else None
+        if isinstance(verdict, Accept) or (held and not isinstance(verdict, Defer)):
             work.put_attempt(ended(message, verdict, retry_at, self.now))
         work.change(after, self.now)
-        if held and isinstance(verdict, StayUnsure):
-            work.note(message.id, self.now, "unsure", verdict.reason)
+        if held and not isinstance(verdict, Accept | StayUnsure):
+            work.refunds.append((quota_of(message.org_id), message.claimed_at))
+        self._note(held, work)
         early = 0
         if isinstance(verdict, Accept):
             key = (message.sender, verdict.wamid)
@@ -102,6 +118,25 @@ class Settle:
             promoted=_freed(work, message.id),
             early=early,
         )
+
+    def _note(self, held: bool, work: Work) -> None:
+        message, verdict = self.settlement.message, self.settlement.verdict
+        if held and isinstance(verdict, StayUnsure):
+            work.note(message.id, self.now, "unsure", verdict.reason)
+        if held and isinstance(verdict, Defer):
+            work.note(message.id, self.now, "deferred", f"{verdict.rule}: {verdict.reason}")
+        if held and isinstance(verdict, StandBack):
+            work.note(message.id, self.now, "deferred", f"{verdict.closing.kind}: {verdict.message}")
+
+
+def _behind(delivery: Delivery, closing: Closing, work: Work, now: Instant) -> Delivery:
+    """Close the gate and leave the message behind it; of one customer only, it waits for its own time."""
+    if closing.pair is None:
+        work.close(closing, now)
+        return delivery
+    pair = gates.block(work.pair(*closing.pair), closing, now)
+    work.change_pair(pair)
+    return replace(delivery, due_at=pair.blocked_until, deferred_by=closing.kind.value)
 
 
 _SILENT = "no answer and no status came"
@@ -160,8 +195,16 @@ class Take:
 
     def needs(self, keys: Keys) -> None:
         keys.reports.extend(self.post.reports)
+        keys.pairs.update((wrote.number, wrote.customer) for wrote in self.post.inbound)
+        for closing in self.post.closings:
+            keys.close(closing)
 
     def decide(self, work: Work) -> Taken:
+        for wrote in self.post.inbound:
+            pair = work.pair(wrote.number, wrote.customer)
+            work.change_pair(window.written(pair, wrote.at))
+        for closing in self.post.closings:
+            self._close(closing, work)
         moves: dict[MessageId, Move] = {}
         early = late = unmatched = 0
         for told in self.post.reports:
@@ -181,6 +224,12 @@ class Take:
         )
         promoted = any(_freed(work, message_id) for message_id in moves)
         return Taken(moved=list(moves.values()), early=early, late=late, unmatched=unmatched, promoted=promoted)
+
+    def _close(self, closing: Closing, work: Work) -> None:
+        if closing.pair is None:
+            work.close(closing, self.now)
+        else:
+            work.change_pair(gates.block(work.pair(*closing.pair), closing, self.now))
 
     def _apply(self, told: StatusReport, before: Delivery, fence: Fence, work: Work) -> Delivery:
         """What this report changes, after those that waited for somebody to say whose wamid it is."""
@@ -284,6 +333,7 @@ class HandBack:
             after = rule.settle(before, before.fence, verdict, self.now)
             work.put_attempt(_of(before, before.fence, AttemptStatus.FAILED, self.now, verdict.code, verdict.message))
             work.change(replace(after, error_code=None, error_message=None), self.now)
+            work.refunds.append((quota_of(before.org_id), before.claimed_at or self.now))
             back.append(message_id)
         return back
 

@@ -1,7 +1,8 @@
 """How a batch of intents becomes one transaction: resolve, lock in one order, decide, write set-wise.
 
-The order is the same for every transaction, table by table and key by key: queue, message key, wamid, delivery. Nothing
-is locked while keys are resolved, and nothing is read from the database while decisions are made.
+The order is the same for every transaction, table by table and key by key: outlet, queue, message key, wamid, delivery,
+gate, pair, permit. Nothing is locked while keys are resolved, and nothing is read from the database while decisions are
+made.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from waypost.adapters.sql import rows
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.intents import Intent, Keys, all_keys
 from waypost.adapters.sql.plan import Plan, Row, each
-from waypost.adapters.sql.rows import Facts
-from waypost.adapters.sql.work import Binding, Queue, Work
+from waypost.adapters.sql.rows import FACTS, Facts
+from waypost.adapters.sql.work import Binding, Queue, Work, outlet_name
 from waypost.adapters.sql.writing import write
 from waypost.model.ids import Fence, MessageId, NumberId, QueueId, Wamid
 from waypost.model.report import StatusReport
@@ -27,11 +28,14 @@ def decide_together(intents: Sequence[Intent]) -> Plan[list[Any]]:
     keys = all_keys(intents)
     work = Work(now=max(intent.now for intent in intents))
     to_bind = yield from _resolve(keys, work)
+    yield from _find_outlets(keys, work)
     yield from _lock_queues(keys, work)
     yield from _store_messages(keys, work)
     yield from _bind_wamids(to_bind, keys, work)
     yield from _lock_deliveries(work)
     yield from _find_suspects(keys, work)
+    yield from _lock_gates(keys, work)
+    yield from _lock_pairs(keys, work)
     answers = [intent.decide(work) for intent in intents]
     yield from write(work)
     return answers
@@ -60,8 +64,8 @@ def _resolve(keys: Keys, work: Work) -> Plan[ToBind]:
 def _load_facts(wanted: set[MessageId], work: Work) -> Plan[dict[MessageId, Wamid | None]]:
     found = yield from each("facts", [(message_id,) for message_id in sorted(wanted)])
     for row in found:
-        work.facts[row[0]] = Facts(*row[:6])
-    return {row[0]: row[6] for row in found}
+        work.facts[row[0]] = Facts(*row[:FACTS])
+    return {row[0]: row[FACTS] for row in found}
 
 
 def _echoed(told: StatusReport, work: Work) -> Facts | None:
@@ -80,6 +84,15 @@ def _resolve_by_wamid(reports: Sequence[StatusReport], to_bind: ToBind, work: Wo
             del to_bind[number, wamid]
     bound = {b.message_id for b in work.bindings.values() if b.message_id is not None}
     yield from _load_facts(bound - work.facts.keys(), work)
+
+
+def _find_outlets(keys: Keys, work: Work) -> Plan[None]:
+    names = sorted({outlet_name(draft) for draft, _ in keys.drafts})
+    known = yield from each("outlet_find", names)
+    if len(known) < len(names):
+        yield from each("outlet_ensure", names)
+        known = yield from each("outlet_find", names)
+    work.outlets.update({(org, sender, template): outlet for org, sender, template, outlet in known})
 
 
 def _lock_queues(keys: Keys, work: Work) -> Plan[None]:
@@ -136,3 +149,15 @@ def _lock_deliveries(work: Work) -> Plan[None]:
 def _find_suspects(keys: Keys, work: Work) -> Plan[None]:
     wanted = [(message_id,) for message_id in sorted(keys.doubtful)]
     work.suspects.update(row[0] for row in (yield from each("suspects", wanted)))
+
+
+def _lock_gates(keys: Keys, work: Work) -> Plan[None]:
+    for row in (yield from each("gate_lock", [(name,) for name in sorted(keys.gates)])):
+        gate = rows.gate(row)
+        work.gates[gate.name, gate.kind] = gate
+
+
+def _lock_pairs(keys: Keys, work: Work) -> Plan[None]:
+    for row in (yield from each("pair_lock", sorted(keys.pairs))):
+        pair = rows.pair(row)
+        work.pairs[pair.sender, pair.recipient] = pair

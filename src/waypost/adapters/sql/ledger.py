@@ -8,15 +8,17 @@ from waypost.adapters.sql import rows
 from waypost.adapters.sql.accounts import SqlAccounts
 from waypost.adapters.sql.claiming import claim_due
 from waypost.adapters.sql.engine import Engine
+from waypost.adapters.sql.gates import SqlGates, SqlQuotas, SqlWindows
 from waypost.adapters.sql.intents import Change, GiveUpWaiting, HandBack, Settle, Submit, Take
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.reading import SqlMessages
 from waypost.model.ids import MessageId, OrgId, WorkerId
-from waypost.model.message import Claimed, Delivery, Draft
+from waypost.model.message import Delivery, Draft
 from waypost.model.report import Post
 from waypost.model.time import Instant, Span
 from waypost.ports.journal import Journaled, Orphans, Taken
 from waypost.ports.outbox import (
+    Batch,
     Changed,
     Demand,
     Done,
@@ -39,7 +41,7 @@ class SqlOutbox:
         answer: Submitted = await self._engine.writer.decide(Submit(draft, now))
         return answer
 
-    async def claim(self, demand: Demand, now: Instant) -> Sequence[Claimed]:
+    async def claim(self, demand: Demand, now: Instant) -> Batch:
         return await self._engine.transact(claim_due(demand, now))
 
     async def settle(self, settlement: Settlement, now: Instant) -> Settled:
@@ -141,6 +143,9 @@ class SqlLedger:
         self.accounts = SqlAccounts(engine)
         self.journal = SqlJournal(engine)
         self.door = SqlDoor(engine)
+        self.gates = SqlGates(engine)
+        self.quotas = SqlQuotas(engine)
+        self.windows = SqlWindows(engine)
         self.lookup = SqlLookup(engine)
 
     async def ping(self) -> None:

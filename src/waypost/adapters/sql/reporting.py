@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.intents import Take
 from waypost.adapters.sql.plan import Plan, Row, each
-from waypost.adapters.sql.rows import Facts
+from waypost.adapters.sql.rows import FACTS, Facts
 from waypost.adapters.sql.writing import write_deliveries
 from waypost.model.ids import MessageId
 from waypost.model.message import Delivery, Status
@@ -23,7 +23,7 @@ _PAST_THE_QUEUE = (Status.SENT, Status.DELIVERED, Status.FAILED)
 
 
 def is_short(intent: Take) -> bool:
-    return not intent.post.items and all(told.echo for told in intent.post.reports)
+    return intent.post.only_reports and all(told.echo for told in intent.post.reports)
 
 
 def report_together(intents: Sequence[Take]) -> Plan[list[Taken | None]]:
@@ -45,7 +45,7 @@ class Page:
     """Deliveries as they were found, and what has been decided on them so far."""
 
     def __init__(self, found: list[Row]) -> None:
-        self.facts = {row[0]: Facts(*row[:6]) for row in found}
+        self.facts = {row[0]: Facts(*row[:FACTS]) for row in found}
         self.deliveries = {row[0]: rows.delivery(row) for row in found}
         self.changed: set[MessageId] = set()
         self.reports: list[Row] = []

@@ -6,12 +6,15 @@ from typing import NamedTuple
 
 from waypost.adapters.sql.plan import Row
 from waypost.model.account import ApiKey, Caller, Number, Org, Role, User
+from waypost.model.gate import Gate, GateId, GateKind, GateName, Outlet
 from waypost.model.ids import Fence, KeyId, MessageId, NumberId, OrgId, QueueId, UserId
 from waypost.model.message import Attempt, AttemptStatus, Channel, Delivery, Draft, Event, Message, Status
+from waypost.model.pair import Pair
 from waypost.model.report import JournalItem, ReportKind, StatusReport
 from waypost.model.time import Instant
 from waypost.ports.journal import Journaled
 from waypost.ports.messages import Heard
+from waypost.rules.pacing import Permit
 
 
 class Facts(NamedTuple):
@@ -23,7 +26,10 @@ class Facts(NamedTuple):
     priority: int
     max_attempts: int
     queue_id: QueueId | None
+    outlet: int
 
+
+FACTS = len(Facts._fields)
 
 _STATUS = {status.value: status for status in Status}
 
@@ -33,23 +39,24 @@ def delivery(row: Row) -> Delivery:
     return Delivery(
         message_id=row[0],
         org_id=row[1],
-        status=_STATUS[row[6]],
-        generation=row[7],
-        fence=Fence(row[8]),
-        first_fence=Fence(row[9]),
-        tries=row[10],
-        due_at=row[11],
-        owner=row[12],
-        open_at_claim=row[13],
-        parked=bool(row[14]),
-        provider_id=row[15],
-        error_code=row[16],
-        error_message=row[17],
-        sent_at=row[18],
-        delivered_at=row[19],
-        read_at=row[20],
-        updated_at=row[21],
-        claimed_at=row[22],
+        status=_STATUS[row[7]],
+        generation=row[8],
+        fence=Fence(row[9]),
+        first_fence=Fence(row[10]),
+        tries=row[11],
+        due_at=row[12],
+        owner=row[13],
+        open_at_claim=row[14],
+        parked=bool(row[15]),
+        provider_id=row[16],
+        error_code=row[17],
+        error_message=row[18],
+        sent_at=row[19],
+        delivered_at=row[20],
+        read_at=row[21],
+        updated_at=row[22],
+        claimed_at=row[23],
+        deferred_by=row[24],
     )
 
 
@@ -74,6 +81,7 @@ def delivery_state(d: Delivery) -> Row:
         d.read_at,
         d.updated_at,
         d.claimed_at,
+        d.deferred_by,
     )
 
 
@@ -129,7 +137,7 @@ def draft_row(draft: Draft, queue_id: QueueId | None, now: Instant) -> Row:
 
 
 def message(row: Row) -> Message:
-    """From `message` (18 columns), then `delivery` (23)."""
+    """From `message` (18 columns), then `delivery`."""
     draft = Draft(
         org_id=OrgId(row[1]),
         sender=NumberId(row[2]),
@@ -257,8 +265,68 @@ def number(row: Row) -> Number:
         enabled=bool(row[8]),
         created_at=row[9],
         updated_at=row[10],
+        pace=row[11],
+        tier=row[12],
     )
 
 
 def caller(row: Row) -> Caller:
     return Caller(org_id=row[0], role=Role(row[1]), key_id=row[2], user_id=row[3])
+
+
+def gate(row: Row) -> Gate:
+    return Gate(
+        id=GateId(row[0]),
+        org_id=row[1],
+        name=GateName(row[2]),
+        kind=GateKind(row[3]),
+        code=row[4],
+        reason=row[5],
+        since=row[6],
+        until=row[7],
+        times=row[8],
+    )
+
+
+def gate_row(g: Gate) -> Row:
+    return (g.org_id, g.name, g.kind.value, g.code, g.reason, g.since, g.until, g.times)
+
+
+def outlet(row: Row) -> Outlet:
+    """From id, org_id, sender, template, waba_id, pace, tier, the door's count, then the gate."""
+    return Outlet(
+        id=row[0],
+        org_id=row[1],
+        sender=row[2],
+        template=row[3],
+        waba_id=row[4],
+        pace=row[5],
+        tier=row[6],
+        gate=gate(row[8:]) if row[8] is not None else None,
+    )
+
+
+def permit(row: Row) -> Permit:
+    return Permit(name=row[0], free_at=row[1], used=row[2], since=row[3], most=row[4])
+
+
+def permit_row(p: Permit) -> Row:
+    return (p.name, p.free_at, p.used, p.since)
+
+
+def pair(row: Row) -> Pair:
+    return Pair(
+        sender=row[0],
+        recipient=row[1],
+        opened_at=row[2],
+        last_inbound_at=row[3],
+        expires_at=row[4],
+        free_at=row[5],
+        blocked_until=row[6],
+        blocked_times=row[7],
+        counted_at=row[8],
+    )
+
+
+def pair_row(p: Pair) -> Row:
+    return (p.sender, p.recipient, p.opened_at, p.last_inbound_at, p.expires_at, p.blocked_until, p.blocked_times)

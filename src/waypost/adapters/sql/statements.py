@@ -12,13 +12,15 @@ _MESSAGE = (
     "scheduled_at expires_at ordered max_attempts queue_id created_at"
 )
 _DELIVERY = (
-    "message_id org_id sender priority max_attempts queue_id status generation fence first_fence tries due_at owner "
-    "open_at_claim parked provider_id error_code error_message sent_at delivered_at read_at updated_at claimed_at"
+    "message_id org_id sender priority max_attempts queue_id outlet status generation fence first_fence tries due_at "
+    "owner open_at_claim parked provider_id error_code error_message sent_at delivered_at read_at updated_at "
+    "claimed_at deferred_by"
 )
 
 COLUMNS = {
     "{message}": ", ".join(f"m.{name}" for name in _MESSAGE.split()),
     "{delivery}": ", ".join(f"d.{name}" for name in _DELIVERY.split()),
+    "{gate}": "g.id, g.org_id, g.name, g.kind, g.code, g.reason, g.since, g.until, g.times",
     "{delivery of p}": ", ".join(f"p.{name}" for name in _DELIVERY.split()),
 }
 """The column lists that rows.py reads by position, so that a statement cannot get their order wrong."""

@@ -11,10 +11,13 @@ from dataclasses import dataclass, field
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.plan import Row
 from waypost.adapters.sql.rows import Facts
+from waypost.model.gate import Closing, Gate, GateKind, GateName
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid
 from waypost.model.message import Attempt, Delivery, Draft, Status
+from waypost.model.pair import Pair
 from waypost.model.report import StatusReport
 from waypost.model.time import Instant, Span, minutes
+from waypost.rules import gates
 
 HEAD_START: Span = minutes(1)
 """What one step of priority is worth in the queue: enough to overtake, too little to starve anyone."""
@@ -47,6 +50,10 @@ class Binding:
 NOBODY = Binding(None, None)
 
 
+def outlet_name(draft: Draft) -> tuple[str, str, str]:
+    return draft.org_id, draft.sender, draft.template or ""
+
+
 @dataclass(slots=True)
 class Work:
     now: Instant
@@ -56,6 +63,9 @@ class Work:
     queues: dict[QueueId, Queue] = field(default_factory=dict)
     bindings: dict[tuple[NumberId, Wamid], Binding] = field(default_factory=dict)
     waiting_reports: dict[tuple[NumberId, Wamid], list[StatusReport]] = field(default_factory=dict)
+    outlets: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    gates: dict[tuple[GateName, GateKind], Gate] = field(default_factory=dict)
+    pairs: dict[tuple[NumberId, str], Pair] = field(default_factory=dict)
     queue_names: dict[tuple[OrgId, NumberId, str], QueueId] = field(default_factory=dict)
     """(org, sender, recipient) -> the queue that orders what goes there."""
     stored: dict[tuple[OrgId, str], tuple[MessageId, bytes, bool]] = field(default_factory=dict)
@@ -70,6 +80,11 @@ class Work:
     attempts: list[Row] = field(default_factory=list)
     events: list[Row] = field(default_factory=list)
     items: list[Row] = field(default_factory=list)
+    closed: dict[tuple[GateName, GateKind], Gate] = field(default_factory=dict)
+    touched: set[tuple[NumberId, str]] = field(default_factory=set)
+    """Pairs that changed."""
+    refunds: list[tuple[str, Instant]] = field(default_factory=list)
+    """Permits to be given back: (name, when it was drawn)."""
     places: dict[MessageId, tuple[str, Row]] = field(default_factory=dict)
     """Message -> the statement that puts it where it waits, and its row: one place each, the latest."""
     unplaced: set[MessageId] = field(default_factory=set)
@@ -83,7 +98,8 @@ class Work:
 
     def add(self, message_id: MessageId, draft: Draft, queue_id: QueueId | None, now: Instant) -> None:
         """A message that this transaction stored."""
-        known = Facts(message_id, draft.org_id, draft.sender, draft.priority, draft.max_attempts, queue_id)
+        outlet = self.outlets[outlet_name(draft)]
+        known = Facts(message_id, draft.org_id, draft.sender, draft.priority, draft.max_attempts, queue_id, outlet)
         fresh = rows.new_delivery(message_id, draft, now)
         self.facts[message_id] = known
         self.originals[message_id] = self.deliveries[message_id] = fresh
@@ -121,9 +137,9 @@ class Work:
             waits_until = due_at if due_at > now else 0
             place = "line_add", (queue.id, queue.tail, delivery.message_id, waits_until, standing)
         elif due_at <= now:
-            place = "ready_add", (delivery.message_id, known.sender, standing, now)
+            place = "ready_add", (delivery.message_id, known.outlet, standing, now)
         else:
-            place = "later_add", (delivery.message_id, known.sender, standing, due_at)
+            place = "later_add", (delivery.message_id, known.outlet, standing, due_at)
         self.places[delivery.message_id] = place
 
     @staticmethod
@@ -144,6 +160,20 @@ class Work:
 
     def note(self, message_id: MessageId, now: Instant, kind: str, detail: str = "") -> None:
         self.events.append((message_id, now, kind, detail))
+
+    def close(self, closing: Closing, now: Instant) -> Gate:
+        """The gate as it stands afterwards."""
+        key = (closing.name, closing.kind)
+        after = gates.closed(self.gates.get(key), closing, now)
+        self.gates[key] = self.closed[key] = after
+        return after
+
+    def change_pair(self, after: Pair) -> None:
+        self.pairs[after.sender, after.recipient] = after
+        self.touched.add((after.sender, after.recipient))
+
+    def pair(self, number: NumberId, customer: str) -> Pair:
+        return self.pairs.get((number, customer)) or Pair(sender=number, recipient=customer)
 
     def placed(self, statement: str) -> list[Row]:
         """Where messages go that end this transaction QUEUED, in the order of their ids."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.plan import Plan, Row, each
 from waypost.adapters.sql.work import Queue, Work
 from waypost.model.message import AttemptStatus, Delivery, Status
+from waypost.model.time import Instant
 
 _WITH_PROVIDER = (Status.SENT, Status.DELIVERED)
 
@@ -19,6 +22,9 @@ def write(work: Work) -> Plan[None]:
     yield from each("event_insert", work.events)
     yield from each("journal_insert", work.items)
     yield from _write_places(work)
+    yield from each("gate_put", [rows.gate_row(work.closed[key]) for key in sorted(work.closed)])
+    yield from each("pair_put", [rows.pair_row(work.pairs[key]) for key in sorted(work.touched)])
+    yield from each("permit_refund", sorted(_refunds(work.refunds)))
     yield from _promote([work.queues[queue_id] for queue_id in sorted(work.queues)], work)
 
 
@@ -26,6 +32,10 @@ def write_deliveries(changed: list[Delivery]) -> Plan[None]:
     """Only what can have changed: with the provider, a message has nothing left that waits."""
     yield from each("delivery_progress", [rows.delivery_progress(d) for d in changed if d.status in _WITH_PROVIDER])
     yield from each("delivery_update", [rows.delivery_state(d) for d in changed if d.status not in _WITH_PROVIDER])
+
+
+def _refunds(refunds: list[tuple[str, Instant]]) -> list[tuple[str, Instant, int]]:
+    return [(name, drawn_at, count) for (name, drawn_at), count in Counter(refunds).items()]
 
 
 def _once_per_try(attempts: list[Row]) -> list[Row]:
@@ -53,13 +63,13 @@ def _promote(queues: list[Queue], work: Work) -> Plan[None]:
     freed = [(queue.id,) for queue in queues if queue.freed]
     heads: dict[int, int] = {}
     ready, later, left = [], [], []
-    for queue_id, position, message_id, sender, standing, due_at in (yield from each("line_first", freed)):
+    for queue_id, position, message_id, outlet, standing, due_at in (yield from each("line_first", freed)):
         heads[queue_id] = message_id
         left.append((queue_id, position))
         if due_at <= work.now:
-            ready.append((message_id, sender, standing, work.now))
+            ready.append((message_id, outlet, standing, work.now))
         else:
-            later.append((message_id, sender, standing, due_at))
+            later.append((message_id, outlet, standing, due_at))
     yield from each("line_leave", left)
     yield from each("ready_add", ready)
     yield from each("later_add", later)

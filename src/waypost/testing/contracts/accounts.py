@@ -38,25 +38,25 @@ def a_user(**fields: Any) -> User:
 
 
 async def two_orgs(ledger: Ledger) -> None:
-    await ledger.accounts.create_org(an_org(ORG))
-    await ledger.accounts.create_org(an_org(OTHER_ORG, later(seconds(1))))
+    await ledger.accounts.create_org(an_org(ORG), None)
+    await ledger.accounts.create_org(an_org(OTHER_ORG, later(seconds(1))), None)
 
 
 class OrgContract:
     async def test_an_org_is_created_once(self, ledgers: Ledgers) -> None:
-        answers = await asyncio.gather(*(ledger.accounts.create_org(an_org()) for ledger in ledgers * 5))
+        answers = await asyncio.gather(*(ledger.accounts.create_org(an_org(), None) for ledger in ledgers * 5))
         assert sorted(answers) == [*[False] * 9, True]
         assert await ledgers[0].accounts.orgs() == [an_org()]
 
     async def test_an_org_whose_id_is_taken_changes_nothing(self, ledger: Ledger) -> None:
-        await ledger.accounts.create_org(an_org(ORG, T0))
-        assert not await ledger.accounts.create_org(an_org(ORG, later(seconds(1))))
+        await ledger.accounts.create_org(an_org(ORG, T0), None)
+        assert not await ledger.accounts.create_org(an_org(ORG, later(seconds(1))), None)
         assert await ledger.accounts.org(ORG) == an_org(ORG, T0)
 
     async def test_orgs_are_listed_oldest_first(self, ledger: Ledger) -> None:
         newer, older = an_org(OrgId("a"), later(seconds(5))), an_org(OrgId("b"), T0)
         for org in (newer, older):
-            await ledger.accounts.create_org(org)
+            await ledger.accounts.create_org(org, None)
         assert await ledger.accounts.orgs() == [older, newer]
 
     async def test_an_org_nobody_knows_is_not_there(self, ledger: Ledger) -> None:

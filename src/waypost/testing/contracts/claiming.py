@@ -51,6 +51,8 @@ class ClaimContract:
             created_at=T0,
             claimed_at=later(seconds(2)),
             ready_at=T0,
+            rank=T0 - 5 * minutes(1),
+            start_at=later(seconds(2)),
             delivery=await delivery(ledger, message.id),
         )
 

@@ -127,6 +127,7 @@ def a_claim(**fields: Any) -> Claimed:
         created_at=T0,
         claimed_at=T0,
         ready_at=T0,
+        start_at=T0,
         delivery=stands,
     )
     return replace(claimed, **fields)
@@ -193,7 +194,7 @@ async def submit(ledger: Ledger, *, now: Instant = T0, **draft: Any) -> Message:
 
 
 async def claim(ledger: Ledger, *, slots: int = 100, owner: WorkerId = W1, now: Instant = T0) -> list[Claimed]:
-    return list(await ledger.outbox.claim(Demand(owner=owner, slots=slots), now))
+    return list((await ledger.outbox.claim(Demand(owner=owner, slots=slots), now)).claimed)
 
 
 async def claim_one(ledger: Ledger, *, owner: WorkerId = W1, now: Instant = T0) -> Claimed:

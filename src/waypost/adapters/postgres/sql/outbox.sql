@@ -1,5 +1,5 @@
 -- name: facts (set-wise)
-SELECT message_id, org_id, sender, priority, max_attempts, queue_id, provider_id
+SELECT message_id, org_id, sender, priority, max_attempts, queue_id, outlet, provider_id
 FROM delivery WHERE message_id = ANY($1::bigint[])
 
 -- name: wamid_find (set-wise)
@@ -20,6 +20,35 @@ SELECT r.number, r.wamid, r.kind, r.participant, r.org_id, r.recipient, r.at, r.
 FROM unnest($1::text[], $2::text[]) AS u (number, wamid) JOIN report r USING (number, wamid)
 WHERE r.message_id IS NULL ORDER BY r.number, r.wamid, r.at
 
+-- name: outlet_find (set-wise)
+SELECT o.org_id, o.sender, o.template, o.id FROM unnest($1::text[], $2::text[], $3::text[]) AS u (org_id, sender, template)
+JOIN outlet o USING (org_id, sender, template)
+
+-- name: outlet_ensure (set-wise)
+INSERT INTO outlet (org_id, sender, template)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS u (org_id, sender, template) ORDER BY 1, 2, 3
+ON CONFLICT (org_id, sender, template) DO NOTHING
+
+-- name: gate_lock (set-wise)
+SELECT {gate} FROM gate g WHERE name = ANY($1::text[]) ORDER BY name, kind FOR UPDATE
+
+-- name: pair_lock (set-wise)
+SELECT p.sender, p.recipient, p.opened_at, p.last_inbound_at, p.expires_at, p.free_at, p.blocked_until, p.blocked_times,
+    p.counted_at
+FROM unnest($1::text[], $2::text[]) AS u (sender, recipient) JOIN pair p USING (sender, recipient)
+ORDER BY sender, recipient FOR UPDATE OF p
+
+-- name: pair_put (set-wise)
+-- What only claims change (free_at, counted_at) is left alone.
+INSERT INTO pair (sender, recipient, opened_at, last_inbound_at, expires_at, blocked_until, blocked_times)
+SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::integer[])
+ON CONFLICT (sender, recipient) DO UPDATE SET
+    opened_at = CASE WHEN coalesce(pair.last_inbound_at, 0) > excluded.last_inbound_at
+        THEN pair.opened_at ELSE excluded.opened_at END,
+    last_inbound_at = greatest(pair.last_inbound_at, excluded.last_inbound_at),
+    expires_at = greatest(pair.expires_at, excluded.expires_at),
+    blocked_until = greatest(pair.blocked_until, excluded.blocked_until), blocked_times = excluded.blocked_times
+
 -- name: queue_ensure (set-wise)
 INSERT INTO queue (org_id, sender, recipient, head, tail)
 SELECT org_id, sender, recipient, NULL, 0
@@ -39,7 +68,7 @@ UPDATE queue q SET head = u.head, tail = u.tail
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u (id, head, tail) WHERE q.id = u.id
 
 -- name: line_first (set-wise)
-SELECT l.queue_id, l.position, l.message_id, d.sender, l.rank, l.due_at
+SELECT l.queue_id, l.position, l.message_id, d.outlet, l.rank, l.due_at
 FROM unnest($1::bigint[]) AS u (queue_id)
 CROSS JOIN LATERAL (SELECT * FROM queue_line WHERE queue_id = u.queue_id ORDER BY position LIMIT 1) l
 JOIN delivery d ON d.message_id = l.message_id
@@ -82,14 +111,14 @@ FROM unnest($1::text[], $2::text[]) AS u (org_id, idempotency_key) JOIN message 
 SELECT {delivery} FROM delivery d WHERE message_id = ANY($1::bigint[]) ORDER BY message_id FOR UPDATE
 
 -- name: delivery_insert (set-wise)
-INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, queue_id, status, generation, fence, first_fence, tries,
-    due_at, owner, open_at_claim, parked, provider_id, error_code, error_message, sent_at, delivered_at,
-    read_at, updated_at, claimed_at)
+INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, queue_id, outlet, status, generation, fence, first_fence,
+    tries, due_at, owner, open_at_claim, parked, provider_id, error_code, error_message, sent_at, delivered_at,
+    read_at, updated_at, claimed_at, deferred_by)
 SELECT * FROM unnest(
-    $1::bigint[], $2::text[], $3::text[], $4::smallint[], $5::smallint[], $6::bigint[], $7::text[], $8::integer[],
-    $9::bigint[], $10::bigint[], $11::integer[], $12::bigint[], $13::text[], $14::bigint[], $15::boolean[],
-    $16::text[], $17::text[], $18::text[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[],
-    $23::bigint[]
+    $1::bigint[], $2::text[], $3::text[], $4::smallint[], $5::smallint[], $6::bigint[], $7::bigint[], $8::text[],
+    $9::integer[], $10::bigint[], $11::bigint[], $12::integer[], $13::bigint[], $14::text[], $15::bigint[],
+    $16::boolean[], $17::text[], $18::text[], $19::text[], $20::bigint[], $21::bigint[], $22::bigint[],
+    $23::bigint[], $24::bigint[], $25::text[]
 )
 
 -- name: delivery_update (set-wise)
@@ -97,13 +126,14 @@ UPDATE delivery d SET
     status = u.status, generation = u.generation, fence = u.fence, first_fence = u.first_fence, tries = u.tries,
     due_at = u.due_at, owner = u.owner, open_at_claim = u.open_at_claim, parked = u.parked, provider_id =
     u.provider_id, error_code = u.error_code, error_message = u.error_message, sent_at = u.sent_at, delivered_at
-    = u.delivered_at, read_at = u.read_at, updated_at = u.updated_at, claimed_at = u.claimed_at
+    = u.delivered_at, read_at = u.read_at, updated_at = u.updated_at, claimed_at = u.claimed_at,
+    deferred_by = u.deferred_by
 FROM unnest(
     $1::bigint[], $2::text[], $3::integer[], $4::bigint[], $5::bigint[], $6::integer[], $7::bigint[], $8::text[],
     $9::bigint[], $10::boolean[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[],
-    $16::bigint[], $17::bigint[], $18::bigint[]
+    $16::bigint[], $17::bigint[], $18::bigint[], $19::text[]
 ) AS u (message_id, status, generation, fence, first_fence, tries, due_at, owner, open_at_claim, parked, provider_id,
-    error_code, error_message, sent_at, delivered_at, read_at, updated_at, claimed_at)
+    error_code, error_message, sent_at, delivered_at, read_at, updated_at, claimed_at, deferred_by)
 WHERE d.message_id = u.message_id
 
 -- name: delivery_progress (set-wise)
@@ -162,7 +192,8 @@ SELECT message_id FROM moved
 
 -- name: delivery_sending (set-wise)
 UPDATE delivery d SET status = 'SENDING', fence = u.fence, tries = u.tries, owner = u.owner,
-    open_at_claim = u.open_at_claim, claimed_at = u.claimed_at, updated_at = u.claimed_at, due_at = NULL, parked = FALSE
+    open_at_claim = u.open_at_claim, claimed_at = u.claimed_at, updated_at = u.claimed_at, due_at = NULL,
+    parked = FALSE, deferred_by = NULL
 FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::text[], $5::bigint[], $6::bigint[])
     AS u (message_id, fence, tries, owner, open_at_claim, claimed_at)
 WHERE d.message_id = u.message_id
@@ -207,35 +238,56 @@ ORDER BY number, kind, key
 ON CONFLICT (number, kind, key) DO NOTHING
 
 -- name: ready_add (set-wise)
-INSERT INTO ready (message_id, sender, rank, ready_at)
-SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[])
+INSERT INTO ready (message_id, outlet, rank, ready_at)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
 ON CONFLICT (message_id) DO UPDATE SET rank = excluded.rank, ready_at = excluded.ready_at
 
 -- name: ready_drop (set-wise)
 DELETE FROM ready WHERE message_id = ANY($1::bigint[])
 
 -- name: later_add (set-wise)
-INSERT INTO later (message_id, sender, rank, due_at)
-SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[])
+INSERT INTO later (message_id, outlet, rank, due_at)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
 ON CONFLICT (message_id) DO UPDATE SET rank = excluded.rank, due_at = excluded.due_at
 
 -- name: later_drop (set-wise)
 DELETE FROM later WHERE message_id = ANY($1::bigint[])
 
 -- name: later_due
-SELECT message_id, sender, rank FROM later WHERE due_at <= $1 ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
+SELECT message_id, outlet, rank FROM later WHERE due_at <= $1 ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
 
--- name: claim_pick
+-- name: claim_pick (set-wise)
 -- Skips what anybody holds, so a claim waits for nobody; materialised, so that rows are locked once.
 WITH picked AS MATERIALIZED (
-    SELECT {delivery}, r.ready_at
-    FROM ready r JOIN delivery d ON d.message_id = r.message_id
-    ORDER BY r.rank, r.message_id LIMIT $1
-    FOR UPDATE OF r, d SKIP LOCKED
+    SELECT r.* FROM unnest($1::bigint[], $2::integer[]) AS u (outlet, most)
+    CROSS JOIN LATERAL (
+        SELECT {delivery}, r.ready_at, r.rank
+        FROM ready r JOIN delivery d ON d.message_id = r.message_id
+        WHERE r.outlet = u.outlet ORDER BY r.rank, r.message_id LIMIT u.most
+        FOR UPDATE OF r, d SKIP LOCKED
+    ) r
 )
-SELECT {delivery of p},
-    m.recipient, m.template, m.payload, m.expires_at, m.created_at, p.ready_at
+SELECT {delivery of p}, m.recipient, m.template, m.payload, m.expires_at, m.created_at, p.ready_at, p.rank, m.channel,
+    m.subject, m.dossier_id, w.expires_at, w.free_at, w.blocked_until, w.counted_at, cd.status, ca.status
 FROM picked p JOIN message m ON m.id = p.message_id
+LEFT JOIN pair w ON w.sender = m.sender AND w.recipient = m.recipient
+LEFT JOIN consent cd ON cd.org_id = m.org_id AND cd.subject = 'dossier:' || m.dossier_id AND cd.channel = m.channel
+LEFT JOIN consent ca ON ca.org_id = m.org_id AND ca.subject = 'address:' || m.recipient AND ca.channel = m.channel
+
+-- name: permit_lock (set-wise)
+-- In the order of their names; whoever draws next waits here, for as long as a claim takes.
+SELECT name, free_at, used, since, most FROM permit WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE
+
+-- name: permit_put (set-wise)
+UPDATE permit p SET free_at = u.free_at, used = u.used, since = u.since
+FROM unnest($1::text[], $2::bigint[], $3::integer[], $4::bigint[]) AS u (name, free_at, used, since)
+WHERE p.name = u.name
+
+-- name: pair_draw (set-wise)
+INSERT INTO pair (sender, recipient, free_at, counted_at)
+SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS u (sender, recipient, free_at, counted_at)
+ORDER BY sender, recipient
+ON CONFLICT (sender, recipient) DO UPDATE SET free_at = excluded.free_at, counted_at = excluded.counted_at
 
 -- name: door_tick
 -- By the database's own clock: a jump of one server's clock does not count.

@@ -1,6 +1,6 @@
 -- name: facts
 -- What never changes of a message, and the provider's id of it, if known.
-SELECT message_id, org_id, sender, priority, max_attempts, queue_id, provider_id FROM delivery WHERE message_id = $1
+SELECT message_id, org_id, sender, priority, max_attempts, queue_id, outlet, provider_id FROM delivery WHERE message_id = $1
 
 -- name: wamid_find
 SELECT number, wamid, message_id, fence FROM wamid WHERE number = $1 AND wamid = $2
@@ -16,6 +16,36 @@ RETURNING number, wamid, message_id, fence
 SELECT number, wamid, kind, participant, org_id, recipient, at, error_code, error_message
 FROM report WHERE number = $1 AND wamid = $2 AND message_id IS NULL ORDER BY at
 
+-- name: outlet_find
+SELECT org_id, sender, template, id FROM outlet WHERE org_id = $1 AND sender = $2 AND template = $3
+
+-- name: outlet_ensure
+INSERT INTO outlet (org_id, sender, template) VALUES ($1, $2, $3) ON CONFLICT (org_id, sender, template) DO NOTHING
+
+-- name: gate_lock
+SELECT {gate} FROM gate g WHERE name = $1
+
+-- name: gate_put
+INSERT INTO gate (org_id, name, kind, code, reason, since, until, times) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (name, kind) DO UPDATE SET code = excluded.code, reason = excluded.reason, since = excluded.since,
+    until = excluded.until, times = excluded.times
+
+-- name: pair_lock
+SELECT sender, recipient, opened_at, last_inbound_at, expires_at, free_at, blocked_until, blocked_times, counted_at
+FROM pair WHERE sender = $1 AND recipient = $2
+
+-- name: pair_put
+-- What only claims change (free_at, counted_at) is left alone.
+INSERT INTO pair (sender, recipient, opened_at, last_inbound_at, expires_at, blocked_until, blocked_times)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (sender, recipient) DO UPDATE SET opened_at = excluded.opened_at,
+    last_inbound_at = excluded.last_inbound_at, expires_at = excluded.expires_at,
+    blocked_until = excluded.blocked_until, blocked_times = excluded.blocked_times
+
+-- name: permit_refund
+-- Only into the window that it was drawn from.
+UPDATE permit SET used = CASE WHEN used > $3 THEN used - $3 ELSE 0 END WHERE name = $1 AND since <= $2
+
 -- name: queue_ensure
 INSERT INTO queue (org_id, sender, recipient, head, tail) VALUES ($1, $2, $3, NULL, 0)
 ON CONFLICT (org_id, sender, recipient) DO NOTHING
@@ -30,7 +60,7 @@ SELECT id, head, tail FROM queue WHERE id = $1
 UPDATE queue SET head = $2, tail = $3 WHERE id = $1
 
 -- name: line_first
-SELECT l.queue_id, l.position, l.message_id, d.sender, l.rank, l.due_at
+SELECT l.queue_id, l.position, l.message_id, d.outlet, l.rank, l.due_at
 FROM queue_line l JOIN delivery d ON d.message_id = l.message_id
 WHERE l.queue_id = $1 ORDER BY l.position LIMIT 1
 
@@ -57,15 +87,16 @@ SELECT org_id, idempotency_key, id, digest FROM message WHERE org_id = $1 AND id
 SELECT {delivery} FROM delivery d WHERE message_id = $1
 
 -- name: delivery_insert
-INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, queue_id, status, generation, fence,
+INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, queue_id, outlet, status, generation, fence,
     first_fence, tries, due_at, owner, open_at_claim, parked, provider_id, error_code, error_message, sent_at,
-    delivered_at, read_at, updated_at, claimed_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
+    delivered_at, read_at, updated_at, claimed_at, deferred_by)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
+    $25)
 
 -- name: delivery_update
 UPDATE delivery SET status = $2, generation = $3, fence = $4, first_fence = $5, tries = $6, due_at = $7, owner = $8,
     open_at_claim = $9, parked = $10, provider_id = $11, error_code = $12, error_message = $13, sent_at = $14,
-    delivered_at = $15, read_at = $16, updated_at = $17, claimed_at = $18
+    delivered_at = $15, read_at = $16, updated_at = $17, claimed_at = $18, deferred_by = $19
 WHERE message_id = $1
 
 -- name: delivery_progress
@@ -87,7 +118,7 @@ ON CONFLICT (number, wamid) DO NOTHING RETURNING message_id
 
 -- name: delivery_sending
 UPDATE delivery SET status = 'SENDING', fence = $2, tries = $3, owner = $4, open_at_claim = $5, claimed_at = $6,
-    updated_at = $6, due_at = NULL, parked = FALSE
+    updated_at = $6, due_at = NULL, parked = FALSE, deferred_by = NULL
 WHERE message_id = $1
 
 -- name: attempt_put
@@ -118,31 +149,68 @@ INSERT INTO journal (org_id, number, kind, key, state, error, received_at, body)
 ON CONFLICT (number, kind, key) DO NOTHING
 
 -- name: ready_add
-INSERT INTO ready (message_id, sender, rank, ready_at) VALUES ($1, $2, $3, $4)
+INSERT INTO ready (message_id, outlet, rank, ready_at) VALUES ($1, $2, $3, $4)
 ON CONFLICT (message_id) DO UPDATE SET rank = excluded.rank, ready_at = excluded.ready_at
 
 -- name: ready_drop
 DELETE FROM ready WHERE message_id = $1
 
 -- name: later_add
-INSERT INTO later (message_id, sender, rank, due_at) VALUES ($1, $2, $3, $4)
+INSERT INTO later (message_id, outlet, rank, due_at) VALUES ($1, $2, $3, $4)
 ON CONFLICT (message_id) DO UPDATE SET rank = excluded.rank, due_at = excluded.due_at
 
 -- name: later_drop
 DELETE FROM later WHERE message_id = $1
 
 -- name: later_due
-SELECT message_id, sender, rank FROM later WHERE due_at <= $1 ORDER BY due_at LIMIT $2
+SELECT message_id, outlet, rank FROM later WHERE due_at <= $1 ORDER BY due_at LIMIT $2
 
 -- name: next_due
 SELECT min(due_at) FROM later
 
+-- name: outlets_busy
+-- The next outlets that have something ready, by skipping from one to the next in the index, each with the gate in its way:
+-- one that stays closed, else one that is closed now, else a breaker that wants a probe.
+WITH RECURSIVE busy (outlet) AS (
+    SELECT min(outlet) FROM ready WHERE outlet > $1
+    UNION ALL
+    SELECT (SELECT min(r.outlet) FROM ready r WHERE r.outlet > busy.outlet) FROM busy WHERE busy.outlet IS NOT NULL
+)
+SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, n.pace, n.tier, (SELECT open_total FROM door WHERE id = 1), {gate}
+FROM (SELECT outlet FROM busy WHERE outlet IS NOT NULL LIMIT $2) b
+JOIN outlet o ON o.id = b.outlet
+LEFT JOIN number n ON n.id = o.sender
+LEFT JOIN gate g ON g.id = (
+    SELECT x.id FROM gate x
+    WHERE x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
+        'template:' || n.waba_id || '/' || o.template)
+    ORDER BY (x.until IS NULL) DESC, (x.until > $3) DESC, (x.kind = 'breaker') DESC LIMIT 1
+)
+ORDER BY o.id
+
 -- name: claim_pick
--- The whole of a claim's reading: the delivery (23 columns), then what the worker needs to send.
-SELECT {delivery},
-    m.recipient, m.template, m.payload, m.expires_at, m.created_at, r.ready_at
+-- The whole of a claim's reading: the delivery, what the worker needs to send, and what the rules before a send ask.
+SELECT {delivery}, m.recipient, m.template, m.payload, m.expires_at, m.created_at, r.ready_at, r.rank, m.channel,
+    m.subject, m.dossier_id, p.expires_at, p.free_at, p.blocked_until, p.counted_at, cd.status, ca.status
 FROM ready r JOIN delivery d ON d.message_id = r.message_id JOIN message m ON m.id = r.message_id
-ORDER BY r.rank, r.message_id LIMIT $1
+LEFT JOIN pair p ON p.sender = m.sender AND p.recipient = m.recipient
+LEFT JOIN consent cd ON cd.org_id = m.org_id AND cd.subject = 'dossier:' || m.dossier_id AND cd.channel = m.channel
+LEFT JOIN consent ca ON ca.org_id = m.org_id AND ca.subject = 'address:' || m.recipient AND ca.channel = m.channel
+WHERE r.outlet = $1 ORDER BY r.rank, r.message_id LIMIT $2
+
+-- name: permit_lock
+SELECT name, free_at, used, since, most FROM permit WHERE name = $1
+
+-- name: permit_put
+UPDATE permit SET free_at = $2, used = $3, since = $4 WHERE name = $1
+
+-- name: pair_draw
+INSERT INTO pair (sender, recipient, free_at, counted_at) VALUES ($1, $2, $3, $4)
+ON CONFLICT (sender, recipient) DO UPDATE SET free_at = excluded.free_at, counted_at = excluded.counted_at
+
+-- name: gate_probe
+-- One probe at a time: whoever takes it keeps the others waiting for another while.
+UPDATE gate SET until = $2 WHERE id = $1
 
 -- name: claims_of
 -- The door's count, which is never negative, is only named to lead SQLite to the index of what is unsettled.

@@ -46,7 +46,8 @@ ON CONFLICT (number, wamid, kind, participant) DO NOTHING
 
 -- name: delivery_sending (set-wise)
 UPDATE delivery SET status = 'SENDING', fence = u.value ->> 1, tries = u.value ->> 2, owner = u.value ->> 3,
-    open_at_claim = u.value ->> 4, claimed_at = u.value ->> 5, updated_at = u.value ->> 5, due_at = NULL, parked = FALSE
+    open_at_claim = u.value ->> 4, claimed_at = u.value ->> 5, updated_at = u.value ->> 5, due_at = NULL, parked = FALSE,
+    deferred_by = NULL
 FROM json_each($1) AS u WHERE message_id = u.value ->> 0
 
 -- name: ready_drop (set-wise)

@@ -1,0 +1,78 @@
+-- name: gate_open
+DELETE FROM gate WHERE id = $1
+RETURNING id, org_id, name, kind, code, reason, since, until, times
+
+-- name: gate_release
+DELETE FROM gate WHERE id = $1 AND org_id = $2
+RETURNING id, org_id, name, kind, code, reason, since, until, times
+
+-- name: gates_of
+SELECT {gate} FROM gate g WHERE g.org_id = $1 AND (g.until IS NULL OR g.until > $2 OR g.kind = 'breaker') ORDER BY g.id
+
+-- name: gates_forget
+DELETE FROM gate WHERE kind = 'throttle' AND until < $1 RETURNING id
+
+-- name: number_released
+DELETE FROM gate WHERE name IN ($1, $2) AND org_id = $3 AND kind = 'hold' AND code <> 'NUMBER_DISABLED'
+
+-- name: number_enabled
+DELETE FROM gate WHERE name = $1 AND org_id = $2 AND kind = 'hold' AND code = 'NUMBER_DISABLED'
+
+-- name: waiting_behind_org
+SELECT count(*) FROM (
+    SELECT 1 FROM outlet o JOIN ready r ON r.outlet = o.id WHERE o.org_id = $1 AND o.org_id = $2 LIMIT $3
+) AS some
+
+-- name: waiting_behind_number
+SELECT count(*) FROM (
+    SELECT 1 FROM outlet o JOIN ready r ON r.outlet = o.id WHERE o.org_id = $1 AND o.sender = $2 LIMIT $3
+) AS some
+
+-- name: waiting_behind_account
+SELECT count(*) FROM (
+    SELECT 1 FROM outlet o JOIN number n ON n.id = o.sender JOIN ready r ON r.outlet = o.id
+    WHERE o.org_id = $1 AND n.waba_id = $2 LIMIT $3
+) AS some
+
+-- name: waiting_behind_template
+SELECT count(*) FROM (
+    SELECT 1 FROM outlet o JOIN number n ON n.id = o.sender JOIN ready r ON r.outlet = o.id
+    WHERE o.org_id = $1 AND n.waba_id || '/' || o.template = $2 LIMIT $3
+) AS some
+
+-- name: ready_outlets
+SELECT message_id, outlet FROM ready WHERE message_id = $1
+
+-- name: outlet_state
+SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, n.pace, n.tier, 0, {gate}
+FROM outlet o
+LEFT JOIN number n ON n.id = o.sender
+LEFT JOIN gate g ON g.id = (
+    SELECT x.id FROM gate x
+    WHERE x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
+        'template:' || n.waba_id || '/' || o.template)
+    ORDER BY (x.until IS NULL) DESC, (x.until > $2) DESC, (x.kind = 'breaker') DESC LIMIT 1
+)
+WHERE o.id = $1
+
+-- name: permit_read
+SELECT name, free_at, used, since, most FROM permit WHERE name = $1
+
+-- name: permit_ensure
+INSERT INTO permit (name, most) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING
+
+-- name: quota_limit
+INSERT INTO permit (name, most) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET most = excluded.most RETURNING name
+
+-- name: pair_read
+SELECT sender, recipient, opened_at, last_inbound_at, expires_at, free_at, blocked_until, blocked_times, counted_at
+FROM pair WHERE sender = $1 AND recipient = $2
+
+-- name: last_outbound
+SELECT max(d.sent_at) FROM number n JOIN message m ON m.org_id = n.org_id AND m.recipient = $2
+JOIN delivery d ON d.message_id = m.id
+WHERE n.id = $1 AND m.sender = $1
+
+-- name: pairs_forget
+-- A window that closed, of a customer who may be written to freely again.
+DELETE FROM pair WHERE expires_at < $1 AND free_at < $1 AND blocked_until < $1 RETURNING sender

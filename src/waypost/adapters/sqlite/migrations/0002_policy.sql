@@ -1,0 +1,122 @@
+-- The rules before a send: outlets, permits, gates, windows, dossiers, consents; and who changed what.
+
+-- Messages that the same gates can stop: a number's freeform messages, or those of one of its templates.
+CREATE TABLE outlet (
+    id INTEGER PRIMARY KEY,
+    org_id TEXT NOT NULL,
+    sender TEXT NOT NULL,
+    template TEXT NOT NULL,
+    UNIQUE (org_id, sender, template)
+) STRICT;
+INSERT INTO outlet (org_id, sender, template)
+SELECT DISTINCT org_id, sender, coalesce(template, '') FROM message ORDER BY 1, 2, 3;
+
+ALTER TABLE delivery ADD COLUMN outlet INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE delivery ADD COLUMN deferred_by TEXT;
+UPDATE delivery SET outlet = (
+    SELECT o.id FROM message m JOIN outlet o
+    ON o.org_id = m.org_id AND o.sender = m.sender AND o.template = coalesce(m.template, '')
+    WHERE m.id = delivery.message_id
+);
+
+ALTER TABLE ready ADD COLUMN outlet INTEGER NOT NULL DEFAULT 0;
+UPDATE ready SET outlet = (SELECT outlet FROM delivery WHERE message_id = ready.message_id);
+DROP INDEX ready_by_rank;
+ALTER TABLE ready DROP COLUMN sender;
+CREATE INDEX ready_by_outlet ON ready (outlet, rank, message_id);
+ALTER TABLE later ADD COLUMN outlet INTEGER NOT NULL DEFAULT 0;
+UPDATE later SET outlet = (SELECT outlet FROM delivery WHERE message_id = later.message_id);
+ALTER TABLE later DROP COLUMN sender;
+
+ALTER TABLE number ADD COLUMN pace INTEGER NOT NULL DEFAULT 80;
+ALTER TABLE number ADD COLUMN tier INTEGER;
+
+-- Who may send how many: `pace:` a number's next free moment, `quota:` and `tier:` what was drawn since the window began.
+CREATE TABLE permit (
+    name TEXT PRIMARY KEY,
+    free_at INTEGER NOT NULL DEFAULT 0,
+    used INTEGER NOT NULL DEFAULT 0,
+    since INTEGER NOT NULL DEFAULT 0,
+    most INTEGER
+) STRICT;
+INSERT INTO permit (name, most) SELECT 'quota:' || id, 1000 FROM org;
+INSERT INTO permit (name) SELECT 'pace:' || id FROM number;
+
+-- What is closed: one row in front of any number of messages.
+CREATE TABLE gate (
+    id INTEGER PRIMARY KEY,
+    org_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    code TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    since INTEGER NOT NULL,
+    until INTEGER,
+    times INTEGER NOT NULL,
+    UNIQUE (name, kind)
+) STRICT;
+CREATE INDEX gate_by_org ON gate (org_id, id);
+INSERT INTO gate (org_id, name, kind, code, reason, since, until, times)
+SELECT org_id, 'number:' || id, 'hold', 'NUMBER_DISABLED', 'the number is disabled', updated_at, NULL, 1
+FROM number WHERE NOT enabled;
+
+-- One of our numbers and one customer: the window between them, and how fast we may write.
+CREATE TABLE pair (
+    sender TEXT NOT NULL,
+    recipient TEXT NOT NULL,
+    opened_at INTEGER,
+    last_inbound_at INTEGER,
+    expires_at INTEGER,
+    free_at INTEGER NOT NULL DEFAULT 0,
+    blocked_until INTEGER NOT NULL DEFAULT 0,
+    blocked_times INTEGER NOT NULL DEFAULT 0,
+    counted_at INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (sender, recipient)
+) STRICT;
+CREATE INDEX pair_by_expiry ON pair (expires_at);
+
+-- The business's file on one person.
+CREATE TABLE dossier (
+    id INTEGER PRIMARY KEY,
+    org_id TEXT NOT NULL,
+    phone TEXT,
+    email TEXT,
+    name TEXT,
+    external_ref TEXT,
+    status TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX dossier_by_org ON dossier (org_id, id);
+CREATE UNIQUE INDEX dossier_by_phone ON dossier (org_id, phone) WHERE phone IS NOT NULL;
+CREATE UNIQUE INDEX dossier_by_ref ON dossier (org_id, external_ref) WHERE external_ref IS NOT NULL;
+
+-- The latest consent of a dossier (`dossier:7`) or an address (`address:+49…`) for a channel; its history is in audit.
+CREATE TABLE consent (
+    org_id TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    status TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (org_id, subject, channel)
+) STRICT;
+
+-- What an org has set for itself, as JSON; what is not in it is the default.
+CREATE TABLE policy (
+    org_id TEXT PRIMARY KEY,
+    settings TEXT NOT NULL
+) STRICT;
+
+-- What no other row records of who did what. The life of a message is in its own rows.
+CREATE TABLE audit (
+    id INTEGER PRIMARY KEY,
+    org_id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    entity_type TEXT NOT NULL,
+    entity_id TEXT NOT NULL,
+    action TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    details TEXT NOT NULL
+) STRICT;
+CREATE INDEX audit_by_org ON audit (org_id, id);
+CREATE INDEX audit_by_entity ON audit (org_id, entity_type, entity_id, id);

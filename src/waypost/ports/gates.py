@@ -1,0 +1,66 @@
+"""What is closed, how much may still be sent, and until when a customer may be answered freely."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from waypost.model.gate import Closing, Gate, GateId, Outlet
+from waypost.model.ids import MessageId, NumberId, OrgId
+from waypost.model.pair import Pair
+from waypost.model.time import Instant
+from waypost.rules.pacing import Permit
+
+
+class Closed(msgspec.Struct, frozen=True):
+    gate: Gate
+    waiting: int
+    """Messages that are due and stand behind it; counted up to a limit."""
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """What stands before a message that is due: its outlet, with its gate and permits."""
+
+    outlet: Outlet
+    permits: Mapping[str, Permit]
+
+
+class Gates(Protocol):
+    async def close(self, closing: Closing, now: Instant) -> Gate:
+        """Close a gate, or keep it closed for longer; costs one row, whatever waits behind it."""
+
+    async def open(self, gate: GateId) -> bool:
+        """Open a gate by its id; False when it was not there."""
+
+    async def release(self, org: OrgId, gate: GateId) -> Gate | None:
+        """Open a gate of this org; None when the org has no such gate."""
+
+    async def of_org(self, org: OrgId, now: Instant) -> Sequence[Closed]:
+        """What is closed for this org, oldest first; a throttle whose time is up is not listed."""
+
+    async def standing(self, messages: Sequence[MessageId]) -> Mapping[MessageId, Standing]:
+        """Of those that are ready to be claimed, what they wait for."""
+
+    async def tidy(self, before: Instant) -> int:
+        """Forget throttles that have been over since before then; returns how many."""
+
+
+class Quotas(Protocol):
+    async def get(self, org: OrgId) -> Permit:
+        """What the org has drawn since when, of how much; an org that never had a limit has none."""
+
+    async def set_limit(self, org: OrgId, most: int) -> Permit:
+        """Change the limit; what was drawn stays drawn."""
+
+
+class Windows(Protocol):
+    async def of(self, numbers: Sequence[NumberId], customer: str) -> Sequence[Pair]:
+        """What is known between these numbers and the customer."""
+
+    async def last_outbound(self, numbers: Sequence[NumberId], customer: str) -> Instant | None:
+        """When the provider last took a message from one of these numbers to the customer."""
+
+    async def expire(self, before: Instant) -> int:
+        """Forget pairs that mean nothing any more; returns how many."""

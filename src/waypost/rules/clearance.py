@@ -1,0 +1,51 @@
+"""Whether a claimed message may go to the provider this very moment, and which rule says no."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from waypost.model.message import Channel, Claimed
+from waypost.model.time import Instant
+from waypost.rules import window
+from waypost.rules.delivery import Defer, Expire, GiveUp, Verdict
+
+SESSION_EXPIRED = "SESSION_EXPIRED"
+CONSENT_REQUIRED = "CONSENT_REQUIRED"
+
+
+class Consent(StrEnum):
+    GRANTED = "GRANTED"
+    REVOKED = "REVOKED"
+    PENDING = "PENDING"
+
+
+def clear(message: Claimed, now: Instant, *, enforce_window: bool = True) -> Verdict | None:
+    """None when nothing stands in the way; asked right before the provider is called."""
+    if message.expires_at is not None and now >= message.expires_at:
+        return Expire()
+    refusal = refused_by_consent(message.dossier_id is not None, message.consent, message.address_consent)
+    if refusal is not None:
+        return GiveUp(CONSENT_REQUIRED, refusal, None)
+    if enforce_window and _needs_window(message) and not window.is_open(message.window_until, now):
+        return GiveUp(SESSION_EXPIRED, _NO_WINDOW, None)
+    if message.put_off_until is not None and now < message.put_off_until:
+        return Defer(message.put_off_until, message.put_off_by or "pacing", "this customer was written to too often")
+    return None
+
+
+_NO_WINDOW = (
+    "the customer has not written within 24 hours: only a template may be sent, or wait until the customer writes"
+)
+
+
+def _needs_window(message: Claimed) -> bool:
+    return message.channel is Channel.WHATSAPP and message.template is None
+
+
+def refused_by_consent(with_dossier: bool, dossier: str | None, address: str | None) -> str | None:
+    """With a dossier, its latest consent must be GRANTED; without one, only a recorded REVOKED blocks."""
+    if address == Consent.REVOKED:
+        return "consent for this address was revoked"
+    if with_dossier and dossier != Consent.GRANTED:
+        return f"consent of the dossier is {dossier or 'not recorded'}: it must be GRANTED"
+    return None

@@ -1,0 +1,144 @@
+"""Which gates a message stands behind, and how long one stays closed."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from waypost.model.gate import Closing, Gate, GateId, GateKind, GateName, Outlet
+from waypost.model.ids import NumberId, OrgId
+from waypost.model.pair import Pair
+from waypost.model.time import Instant, Span, minutes
+from waypost.rules.catalogue import ErrorCode, Scope, wait_for
+
+PROBE_AFTER: Span = minutes(1)
+"""How long an open breaker lets nothing through, and how often it then probes."""
+
+NUMBER_DISABLED = "NUMBER_DISABLED"
+
+FORGIVEN_AFTER: Span = minutes(10)
+"""A gate that stayed open for this long begins with its shortest wait again."""
+
+
+def of_org(org: OrgId) -> GateName:
+    return GateName(f"org:{org}")
+
+
+def of_number(number: NumberId | str) -> GateName:
+    return GateName(f"number:{number}")
+
+
+def of_account(waba_id: str) -> GateName:
+    return GateName(f"account:{waba_id}")
+
+
+def of_template(waba_id: str, template: str) -> GateName:
+    return GateName(f"template:{waba_id}/{template}")
+
+
+def of_pair(number: NumberId | str, recipient: str) -> GateName:
+    return GateName(f"pair:{number}/{recipient}")
+
+
+def in_front_of(outlet: Outlet) -> list[GateName]:
+    """Every gate that would stop the whole outlet; the statement `outlets_busy` builds the same names."""
+    names = [of_org(outlet.org_id), of_number(outlet.sender)]
+    if outlet.waba_id is not None:
+        names += [of_account(outlet.waba_id), of_template(outlet.waba_id, outlet.template)]
+    return names
+
+
+def is_closed(gate: Gate, now: Instant) -> bool:
+    return gate.until is None or now < gate.until
+
+
+def wants_probe(gate: Gate, now: Instant) -> bool:
+    """A breaker does not open by itself: when its time is up, one message finds out."""
+    return gate.kind is GateKind.BREAKER and not is_closed(gate, now)
+
+
+def closed(before: Gate | None, closing: Closing, now: Instant) -> Gate:
+    """The gate after one more reason to close it; what it was closed for longer stands."""
+    times = 1 if before is None or _is_forgiven(before, now) else before.times + 1
+    until = _until(closing, times, now)
+    fresh = Gate(
+        id=before.id if before else GateId(0),
+        org_id=closing.org_id,
+        name=closing.name,
+        kind=closing.kind,
+        code=closing.code,
+        reason=closing.reason,
+        since=now,
+        until=until,
+        times=times,
+    )
+    if before is None or not is_closed(before, now):
+        return fresh
+    longer = None if until is None or before.until is None else Instant(max(until, before.until))
+    return replace(fresh, since=before.since, until=longer, times=before.times)
+
+
+def _is_forgiven(gate: Gate, now: Instant) -> bool:
+    return gate.until is not None and now > gate.until + FORGIVEN_AFTER
+
+
+def _until(closing: Closing, times: int, now: Instant) -> Instant | None:
+    match closing.kind:
+        case GateKind.HOLD:
+            return None
+        case GateKind.BREAKER:
+            return Instant(now + PROBE_AFTER)
+        case GateKind.THROTTLE:
+            return Instant(now + wait_for(closing.wait, times, closing.retry_after))
+        case _:
+            assert_never(closing.kind)
+
+
+def block(pair: Pair, closing: Closing, now: Instant) -> Pair:
+    """A throttle of one customer only: it stands with the pair, and its few messages wait for their time."""
+    forgiven = now > pair.blocked_until + FORGIVEN_AFTER
+    times = 1 if forgiven else pair.blocked_times + 1
+    until = Instant(now + wait_for(closing.wait, times, closing.retry_after))
+    return replace(pair, blocked_until=max(until, pair.blocked_until), blocked_times=times)
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a message stands: everything that a gate in front of it is named after."""
+
+    org_id: OrgId
+    number: NumberId
+    waba_id: str
+    recipient: str
+    template: str | None
+
+
+def closing(row: ErrorCode, place: Place, reason: str, retry_after: float | None) -> Closing:
+    """What a code of action wait or hold closes."""
+    kind = GateKind.THROTTLE if row.rate_limit else GateKind.HOLD
+    name, pair = _scope(row.scope, place)
+    return Closing(
+        org_id=place.org_id,
+        name=name,
+        kind=kind,
+        code=row.code,
+        reason=reason,
+        wait=row.wait,
+        retry_after=retry_after,
+        pair=pair,
+    )
+
+
+def _scope(scope: Scope | None, place: Place) -> tuple[GateName, tuple[NumberId, str] | None]:
+    match scope:
+        case Scope.PAIR:
+            return of_pair(place.number, place.recipient), (place.number, place.recipient)
+        case Scope.ACCOUNT:
+            return of_account(place.waba_id), None
+        case Scope.APP:  # an org's numbers are connected through one app of its own
+            return of_org(place.org_id), None
+        case Scope.TEMPLATE if place.template:
+            return of_template(place.waba_id, place.template), None
+        case _:
+            return of_number(place.number), None

@@ -1,0 +1,170 @@
+"""Who may send how many now: permits of a number's pace and an org's quota, shared out fairly between outlets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from waypost.model.gate import Outlet
+from waypost.model.time import Instant, Span, days, seconds
+from waypost.rules import gates
+
+HORIZON: Span = seconds(0.1)
+"""How far ahead a claim may draw; each message then waits for its own moment, so that sends stay smooth."""
+
+WINDOW: Span = days(1)
+"""What a quota counts over."""
+
+
+class Permit(msgspec.Struct, frozen=True, kw_only=True):
+    """What one scope may still do: its row is locked by whoever draws from it."""
+
+    name: str
+    free_at: Instant
+    """Of a pace: when the next message may go."""
+    used: int
+    """Of a quota: drawn since `since`."""
+    since: Instant
+    most: int | None
+    """Of a quota: None is no limit."""
+
+
+def interval(pace: int) -> Span:
+    return Span(-(-1_000_000 // pace))
+
+
+def paced(permit: Permit, pace: int, now: Instant) -> int:
+    """How many messages may start within the horizon."""
+    ahead = max(permit.free_at, now) - now
+    return 0 if ahead > HORIZON else 1 + (HORIZON - ahead) // interval(pace)
+
+
+def draw_pace(permit: Permit, pace: int, count: int, now: Instant) -> tuple[Permit, list[Instant]]:
+    """The permit afterwards, and the moment at which each of `count` messages may go."""
+    first, step = max(permit.free_at, now), interval(pace)
+    starts = [Instant(first + step * n) for n in range(count)]
+    return msgspec.structs.replace(permit, free_at=Instant(first + step * count)), starts
+
+
+def current(permit: Permit, now: Instant) -> Permit:
+    """A quota begins again by itself when its window is over."""
+    if now < permit.since + WINDOW:
+        return permit
+    return msgspec.structs.replace(permit, used=0, since=now)
+
+
+def remaining(permit: Permit, now: Instant) -> int | None:
+    if permit.most is None:
+        return None
+    return max(0, permit.most - current(permit, now).used)
+
+
+def draw_quota(permit: Permit, count: int, now: Instant) -> Permit:
+    fresh = current(permit, now)
+    return msgspec.structs.replace(fresh, used=fresh.used + count)
+
+
+def refund(permit: Permit, drawn_at: Sequence[Instant]) -> Permit:
+    """Give back what was drawn in this window; what an earlier one gave is over."""
+    back = sum(1 for at in drawn_at if at >= permit.since)
+    return msgspec.structs.replace(permit, used=max(0, permit.used - back))
+
+
+def resets_at(permit: Permit) -> Instant:
+    return Instant(permit.since + WINDOW)
+
+
+def pace_of(outlet: Outlet) -> str:
+    return f"pace:{outlet.sender}"
+
+
+def quota_of(org: str) -> str:
+    return f"quota:{org}"
+
+
+def tier_of(outlet: Outlet) -> str:
+    return f"tier:{outlet.sender}"
+
+
+def needed(outlets: Sequence[Outlet]) -> list[str]:
+    """The permits that these outlets draw from, in the order in which they are locked."""
+    names = {quota_of(outlet.org_id) for outlet in outlets}
+    names |= {pace_of(outlet) for outlet in outlets if outlet.pace is not None}
+    names |= {tier_of(outlet) for outlet in outlets if outlet.tier is not None and outlet.template}
+    return sorted(names)
+
+
+def open_outlets(outlets: Sequence[Outlet], now: Instant) -> list[Outlet]:
+    """Those that no gate stops; a breaker lets its probe through."""
+    return [outlet for outlet in outlets if outlet.gate is None or not gates.is_closed(outlet.gate, now)]
+
+
+class Shares:
+    """Shares slots out between outlets, never more than their permits allow."""
+
+    def __init__(self, outlets: Sequence[Outlet], permits: Mapping[str, Permit], slots: int, now: Instant) -> None:
+        self._outlets = list(outlets)
+        self._left = {name: _capacity(name, permit, outlets, now) for name, permit in permits.items()}
+        self._probes = {o.id: f"probe:{o.gate.name}" for o in outlets if o.gate and gates.wants_probe(o.gate, now)}
+        self._left |= dict.fromkeys(self._probes.values(), 1)
+        self.slots = slots
+
+    def next_round(self) -> dict[int, int]:
+        """How many of each outlet to take now; whoever gives fewer has no more, and leaves the round."""
+        asked: dict[int, int] = {}
+        outlets = self._outlets
+        for position, outlet in enumerate(outlets):
+            fair = -(-self.slots // (len(outlets) - position))
+            count = min([fair, *(self._left.get(name, fair) for name in self._names(outlet))])
+            if count > 0:
+                asked[outlet.id] = count
+                self._spend(outlet, count)
+        return asked
+
+    def took(self, asked: Mapping[int, int], taken: Mapping[int, int]) -> None:
+        """Give back what was asked for and not there; only those that gave all may have more."""
+        for outlet in self._outlets:
+            self._spend(outlet, taken.get(outlet.id, 0) - asked.get(outlet.id, 0))
+        self._outlets = [outlet for outlet in self._outlets if 0 < asked.get(outlet.id, 0) <= taken.get(outlet.id, 0)]
+
+    @property
+    def hungry(self) -> bool:
+        """There are slots and outlets left."""
+        return self.slots > 0 and bool(self._outlets)
+
+    def _names(self, outlet: Outlet) -> list[str]:
+        names = [quota_of(outlet.org_id), pace_of(outlet), self._probes.get(outlet.id, "")]
+        return [*names, tier_of(outlet)] if outlet.template else names
+
+    def _spend(self, outlet: Outlet, count: int) -> None:
+        self.slots -= count
+        for name in self._names(outlet):
+            if name in self._left:
+                self._left[name] -= count
+
+
+def _capacity(name: str, permit: Permit, outlets: Sequence[Outlet], now: Instant) -> int:
+    if name.startswith("pace:"):
+        pace = next((outlet.pace for outlet in outlets if pace_of(outlet) == name and outlet.pace), 1)
+        return paced(permit, pace, now)
+    left = remaining(permit, now)
+    return 1_000_000 if left is None else left
+
+
+def opens_at(outlets: Sequence[Outlet], permits: Mapping[str, Permit], now: Instant) -> Instant | None:
+    """When the first of these outlets may send again; None when nobody knows."""
+    moments = [moment for outlet in outlets if (moment := _opens_at(outlet, permits, now)) is not None]
+    return min(moments, default=None)
+
+
+def _opens_at(outlet: Outlet, permits: Mapping[str, Permit], now: Instant) -> Instant | None:
+    if outlet.gate is not None and gates.is_closed(outlet.gate, now):
+        return outlet.gate.until
+    latest = now
+    for name in (quota_of(outlet.org_id), tier_of(outlet) if outlet.template else ""):
+        permit = permits.get(name)
+        if permit is not None and remaining(permit, now) == 0:
+            latest = max(latest, resets_at(permit))
+    pace = permits.get(pace_of(outlet))
+    return Instant(max(latest, pace.free_at - HORIZON)) if pace else latest

@@ -1,0 +1,24 @@
+"""How fast one customer may be written to: one message in six seconds, with bursts that are waited for afterwards."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from waypost.model.pair import Pair
+from waypost.model.time import Instant, Span, seconds
+
+STEP: Span = seconds(6)
+BURST = 45
+
+
+def put_off(pair: Pair, now: Instant) -> Instant | None:
+    """Until when this customer must be left alone, if so."""
+    if now < pair.blocked_until:
+        return pair.blocked_until
+    ahead = Instant(pair.free_at - STEP * (BURST - 1))
+    return ahead if now < ahead else None
+
+
+def drawn(pair: Pair, now: Instant) -> Pair:
+    """One more message goes."""
+    return replace(pair, free_at=Instant(max(pair.free_at, now) + STEP))
