@@ -40,6 +40,8 @@ class Tuning:
     adaptive_wait: bool = False
     never_wait: bool = False
     """In local mode nobody waits for a status."""
+    default_region: str | None = None
+    """Whose national phone numbers are understood."""
 
     @property
     def door_gap(self) -> Span:
