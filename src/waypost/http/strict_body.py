@@ -19,6 +19,8 @@ _TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"(\s*:)?|[][{}]', re.DOTALL)
 
 LONGEST_SEARCH = 64 * 1024
 """Bytes that are looked through for the field at fault; it is a courtesy, and no reason to be kept busy."""
+DEEP = 100
+"""Nobody means to nest so far: what does is what is wrong."""
 LONGEST_FIELD = 80
 LONGEST_REASON = 300
 """A caller's own words are not sent back to them by the megabyte."""
@@ -54,10 +56,12 @@ def invalid(words: str) -> Problem:
 def broken_at(body: bytes, error: Exception) -> str | None:
     """The outermost field in which the body stops being JSON, where that can be told."""
     end = _broken_byte(body, error)
-    if end is None or end > LONGEST_SEARCH:
+    if end > LONGEST_SEARCH:
         return None
     depth, field = 0, None
     for token in _TOKEN.finditer(body, 0, end):
+        if depth > DEEP:
+            break
         if token[0] in b"{[":
             depth += 1
         elif token[0] in b"}]":
@@ -67,11 +71,11 @@ def broken_at(body: bytes, error: Exception) -> str | None:
     return field.decode(errors="replace")[:LONGEST_FIELD] if field else None
 
 
-def _broken_byte(body: bytes, error: Exception) -> int | None:
+def _broken_byte(body: bytes, error: Exception) -> int:
     if found := _BYTE.search(str(error)):
         return int(found[1])
     try:
         body.decode()
     except UnicodeDecodeError as broken:  # msgspec counts from the start of the text, this from that of the body
         return broken.start
-    return len(body) if isinstance(error, msgspec.DecodeError) else None
+    return min(len(body), LONGEST_SEARCH) if isinstance(error, RecursionError) else len(body)
