@@ -174,7 +174,7 @@ async def test_a_time_in_the_past_is_now(stage: Stage) -> None:
 
 async def test_after_its_time_a_message_is_cancelled_and_not_sent(stage: Stage) -> None:
     scheduled = await stage.send(scheduledAt=stage.moment(minutes(10)), expiresAt=stage.moment(minutes(11)))
-    late = await stage.send(to="+16505550000", expiresAt=stage.moment(Span(-1)))
+    late = await stage.send(to="+16505550000", expiresAt=stage.moment(Span(-1)), idempotencyKey="sent again, too late")
     await stage.becomes(late["id"], "CANCELLED", errorCode="EXPIRED")
     await stage.pass_time(minutes(11))
     await stage.becomes(scheduled["id"], "CANCELLED", errorCode="EXPIRED")

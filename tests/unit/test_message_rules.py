@@ -1,4 +1,4 @@
-"""What travels to the provider: payloads, the stamp that comes back, recipients."""
+"""What travels to the provider: payloads and the stamp that comes back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from waypost.model.ids import Fence, MessageId
 from waypost.model.report import Echo
 from waypost.rules import payload, stamp
-from waypost.rules.recipient import phone
 from waypost.testing.contracts.examples import a_claim
 
 OPAQUE = "biz_opaque_callback_data"
@@ -147,40 +146,3 @@ class TestStamp:
     )
     def test_what_is_not_ours_is_not_read(self, text: str | None) -> None:
         assert stamp.read(text) is None
-
-
-class TestRecipient:
-    @pytest.mark.parametrize(
-        ("text", "number"),
-        [
-            ("+4915112345678", "+4915112345678"),
-            ("4915112345678", "+4915112345678"),
-            ("+49 (151) 123-45.678", "+4915112345678"),
-            ("1234567", "+1234567"),
-            ("123456789012345", "+123456789012345"),
-        ],
-    )
-    def test_a_phone_number_is_plus_and_digits(self, text: str, number: str) -> None:
-        assert phone(text) == number
-
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "",
-            "+",
-            "123456",
-            "1234567890123456",
-            "+49x15112345678",
-            "++4915112345678",
-            "49+15112345678",
-            "\uff11\uff12\uff13\uff14\uff15\uff16\uff17\uff18",
-        ],
-    )
-    def test_anything_else_is_none(self, text: str) -> None:
-        assert phone(text) is None
-
-    @given(st.text(max_size=20))
-    def test_what_is_normal_stays_as_it_is(self, text: str) -> None:
-        number = phone(text)
-        if number is not None:
-            assert phone(number) == number

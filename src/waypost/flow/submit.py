@@ -75,9 +75,9 @@ async def submit(request: Request, org: OrgId, world: World) -> Answer:
 
 async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:
     """The draft to store, or the first thing that is wrong."""
-    recipient = recipients.phone(request.to)
-    refusal = _check_address(request, recipient) or _check_content(request)
-    if refusal or recipient is None:
+    recipient = recipients.read(request.to, world.tuning.default_region)
+    refusal = _check_address(request, recipient) or _check_content(request) or _check_moments(request, world)
+    if refusal or isinstance(recipient, recipients.Unreadable):
         return refusal or Refusal("invalid_recipient", "to", "is not a phone number")
     sender = await _sender(request.sender, org, world)
     if isinstance(sender, Refusal):
@@ -103,13 +103,13 @@ async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:
     return msgspec.structs.replace(draft, digest=content_digest(draft, request.sender))
 
 
-def _check_address(request: Request, recipient: str | None) -> Refusal | None:
+def _check_address(request: Request, recipient: str | recipients.Unreadable) -> Refusal | None:
     if request.channel not in Channel.__members__:
         return Refusal("unsupported_channel", "channel", f"{request.channel[:40]!r} cannot be sent: use WHATSAPP")
     if request.channel != Channel.WHATSAPP:
         return Refusal("unsupported_channel", "channel", f"{request.channel} cannot be sent: use WHATSAPP")
-    if recipient is None:
-        return Refusal("invalid_recipient", "to", "must be a phone number of 7 to 15 digits, e.g. +15550001111")
+    if isinstance(recipient, recipients.Unreadable):
+        return Refusal("invalid_recipient", "to", recipient.reason)
     if request.dossier_id is not None:
         return Refusal("unknown_dossier", "dossierId", f"there is no dossier {request.dossier_id}")
     return None
@@ -119,13 +119,20 @@ def _check_content(request: Request) -> Refusal | None:
     invalid = payloads.check(request.payload, request.template)
     if invalid:
         return Refusal("invalid_payload", invalid.field, invalid.reason)
+    if request.idempotency_key is not None and not 0 < len(request.idempotency_key) <= KEY_LENGTH:
+        return Refusal("invalid_payload", "idempotencyKey", f"must have 1 to {KEY_LENGTH} characters")
+    return None
+
+
+def _check_moments(request: Request, world: World) -> Refusal | None:
     for field, moment in (("scheduledAt", request.scheduled_at), ("expiresAt", request.expires_at)):
         if moment is not None and not EARLIEST <= moment < LATEST:
             return Refusal("invalid_payload", field, "must lie between the years 2000 and 2100")
     if request.expires_at and request.scheduled_at and request.expires_at <= request.scheduled_at:
         return Refusal("invalid_payload", "expiresAt", "is not after scheduledAt: it would never be sent")
-    if request.idempotency_key is not None and not 0 < len(request.idempotency_key) <= KEY_LENGTH:
-        return Refusal("invalid_payload", "idempotencyKey", f"must have 1 to {KEY_LENGTH} characters")
+    # With a key it may repeat what was taken in time: only the Ledger knows, and answers with that message.
+    if request.expires_at and request.idempotency_key is None and request.expires_at <= world.clock.now():
+        return Refusal("invalid_payload", "expiresAt", "has passed already: it would never be sent")
     return None
 
 

@@ -48,6 +48,8 @@ class Tuning:
     """What a new org may send in 24 hours."""
     pace: int = 80
     """Messages per second of a newly connected number."""
+    default_region: str | None = None
+    """Whose national phone numbers are understood."""
 
     @property
     def door_gap(self) -> Span:

@@ -144,14 +144,14 @@ async def list_messages(
     to: Annotated[str | None, QueryParameter(max_length=64, required=False)] = None,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
 ) -> list[MessageView]:
-    query = Query(dossier_id=dossier_id, status=status, recipient=_recipient(to))
+    query = Query(dossier_id=dossier_id, status=status, recipient=_recipient(to, world))
     return [message_view(message) for message in await world.ledger.messages.find(caller.org_id, query, limit)]
 
 
-def _recipient(to: str | None) -> str | None:
+def _recipient(to: str | None, world: Here) -> str | None:
     if to is None:
         return None
-    number = recipient.phone(to if to.lstrip().startswith("+") else to.strip())
+    number = recipient.phone(to if to.lstrip().startswith("+") else to.strip(), world.tuning.default_region)
     if number is None:
         raise Problem(400, "invalid_parameter", "to must be a phone number, with + written as %2B in a URL", field="to")
     return number

@@ -14,6 +14,13 @@ from waypost.http.problems import Problem
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?$", re.DOTALL)
 _NAMED = re.compile(r"field `(?P<name>.*)`$")
 
+_BYTE = re.compile(r"\(byte (\d+)\)")
+_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"(\s*:)?|[][{}]', re.DOTALL)
+
+LONGEST_SEARCH = 64 * 1024
+"""Bytes that are looked through for the field at fault; it is a courtesy, and no reason to be kept busy."""
+DEEP = 100
+"""Nobody means to nest so far: what does is what is wrong."""
 LONGEST_FIELD = 80
 LONGEST_REASON = 300
 """A caller's own words are not sent back to them by the megabyte."""
@@ -25,12 +32,15 @@ class StrictRequest(Request[Any, Any, Any]):
     async def json(self) -> Any:
         await authenticated(self)
         wanted = self.route_handler.parsed_fn_signature.parameters["data"].annotation
+        body = await self.body()
         try:
-            return msgspec.json.decode(await self.body(), type=wanted)
+            return msgspec.json.decode(body, type=wanted)
         except msgspec.ValidationError as error:
             raise invalid(str(error)) from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise Problem(400, "invalid_json", f"the body is not JSON: {error}") from error
+            raise Problem(
+                400, "invalid_json", f"the body is not JSON: {error}", field=broken_at(body, error)
+            ) from error
 
 
 def invalid(words: str) -> Problem:
@@ -41,3 +51,31 @@ def invalid(words: str) -> Problem:
     field = ".".join(part for part in (path, named.group("name") if named else "") if part)[:LONGEST_FIELD] or None
     told = what[:LONGEST_REASON]
     return Problem(422, "invalid_payload", f"{field}: {told}" if field else told, field=field)
+
+
+def broken_at(body: bytes, error: Exception) -> str | None:
+    """The outermost field in which the body stops being JSON, where that can be told."""
+    end = _broken_byte(body, error)
+    if end > LONGEST_SEARCH:
+        return None
+    depth, field = 0, None
+    for token in _TOKEN.finditer(body, 0, end):
+        if depth > DEEP:
+            break
+        if token[0] in b"{[":
+            depth += 1
+        elif token[0] in b"}]":
+            depth -= 1
+        elif depth == 1 and token[2]:
+            field = token[1]
+    return field.decode(errors="replace")[:LONGEST_FIELD] if field else None
+
+
+def _broken_byte(body: bytes, error: Exception) -> int:
+    if found := _BYTE.search(str(error)):
+        return int(found[1])
+    try:
+        body.decode()
+    except UnicodeDecodeError as broken:  # msgspec counts from the start of the text, this from that of the body
+        return broken.start
+    return min(len(body), LONGEST_SEARCH) if isinstance(error, RecursionError) else len(body)

@@ -7,20 +7,20 @@ from typing import Any
 import msgspec
 
 from waypost.model.message import Claimed
+from waypost.rules import content
+from waypost.rules.shape import Invalid
 from waypost.rules.stamp import LONGEST, stamp
 
-LONGEST_TEXT = 4096
 LARGEST_PAYLOAD = 64 * 1024
 """Bytes of JSON; the longest message that the Cloud API takes is a fraction of it."""
 DEEPEST = 32
 """Objects and lists inside each other; the Cloud API knows no message with half as many."""
 OPAQUE = "biz_opaque_callback_data"
 _OURS = ("messaging_product", "recipient_type", "to", "recipient")
-
-
-class Invalid(msgspec.Struct, frozen=True):
-    field: str
-    reason: str
+_RECEIPT = ("status", "typing_indicator")
+"""Beside a content they would make it a read receipt, which is no message."""
+_BESIDE = ("context", "recipient_identity_key_hash")
+"""What goes along with the content, in whichever form that was written."""
 
 
 def check(payload: object, template: str | None) -> Invalid | None:
@@ -35,16 +35,21 @@ def check(payload: object, template: str | None) -> Invalid | None:
     opaque = payload.get(OPAQUE, "")
     if not isinstance(opaque, str) or len(opaque) > LONGEST - 40:
         return Invalid(f"payloadJson.{OPAQUE}", f"must be a text of at most {LONGEST - 40} characters")
-    return _check_template(payload) if template else _check_freeform(payload)
+    wrong = content.check_context(payload["context"], "payloadJson.context") if "context" in payload else None
+    return wrong or (_check_template(payload) if template else _check_freeform(payload))
 
 
 def _check_size(payload: dict[str, Any]) -> Invalid | None:
     level: list[Any] = [payload]
-    for _ in range(DEEPEST):
-        level = [inner for outer in level for inner in _inside(outer)]
-    if level:
-        return Invalid("payloadJson", f"is nested more than {DEEPEST} levels deep")
-    size = len(msgspec.json.encode(payload))
+    depth = 0
+    while level := [inner for outer in level for inner in _inside(outer)]:
+        depth += 1
+        if depth == DEEPEST:
+            return Invalid("payloadJson", f"is nested more than {DEEPEST} levels deep")
+    try:
+        size = len(msgspec.json.encode(payload))
+    except (UnicodeEncodeError, OverflowError):
+        return Invalid("payloadJson", "holds something that JSON cannot say: half a character, or an endless number")
     if size > LARGEST_PAYLOAD:
         return Invalid("payloadJson", f"has {size} bytes, at most {LARGEST_PAYLOAD} are allowed")
     return None
@@ -60,46 +65,47 @@ def _check_template(payload: dict[str, Any]) -> Invalid | None:
     code = language.get("code") if isinstance(language, dict) else language
     if not isinstance(code, str) or not code:
         return Invalid("payloadJson.language", 'is required with a templateCode, e.g. "en_US"')
-    if not isinstance(payload.get("components", []), list):
+    components = payload.get("components", [])
+    if not isinstance(components, list):
         return Invalid("payloadJson.components", "must be a list")
+    for index, component in enumerate(components):
+        if not isinstance(component, dict):
+            return Invalid(f"payloadJson.components[{index}]", "must be an object")
     return None
 
 
 def _check_freeform(payload: dict[str, Any]) -> Invalid | None:
-    if isinstance(payload.get("text"), str) and "type" not in payload:
-        return _check_text(payload["text"], "payloadJson.text")
     kind = payload.get("type")
+    if isinstance(payload.get("text"), str) and "type" not in payload:
+        return content.check_text(payload["text"], "payloadJson.text")
     if not isinstance(kind, str) or not kind:
         return Invalid("payloadJson.type", 'is required, e.g. {"type": "text", "text": {"body": "…"}}')
     if kind not in payload:
         return Invalid(f"payloadJson.{kind[:40]}", f'is required when "type" is "{kind[:40]}"')
-    if kind == "text":
-        text = payload["text"]
-        return _check_text(text.get("body") if isinstance(text, dict) else None, "payloadJson.text.body")
-    return None
-
-
-def _check_text(text: object, field: str) -> Invalid | None:
-    if not isinstance(text, str) or not text.strip():
-        return Invalid(field, "must be a text that is not empty")
-    if len(text) > LONGEST_TEXT:
-        return Invalid(field, f"has {len(text)} characters, at most {LONGEST_TEXT} are allowed")
-    return None
+    for name in _RECEIPT:
+        if name in payload:
+            return Invalid(f"payloadJson.{name}", "belongs to a read receipt, not to a message")
+    return content.check(kind, payload[kind], f"payloadJson.{kind}")
 
 
 def cloud_api_body(message: Claimed) -> bytes:
     """The request body for the provider, stamped with our id and fence."""
     payload: dict[str, Any] = msgspec.json.decode(message.payload) or {}
     callers = payload.get(OPAQUE, "")
-    content = _template(message.template, payload) if message.template else _freeform(payload)
+    told = _template(message.template, payload) if message.template else _freeform(payload)
     body = {
         "messaging_product": "whatsapp",
         "recipient_type": "individual",
         "to": message.recipient,
-        **content,
+        **_beside(payload),
+        **told,
         OPAQUE: stamp(message.id, message.fence, callers),
     }
     return msgspec.json.encode(body)
+
+
+def _beside(payload: dict[str, Any]) -> dict[str, Any]:
+    return {name: payload[name] for name in _BESIDE if payload.get(name) is not None}
 
 
 def _template(name: str, payload: dict[str, Any]) -> dict[str, Any]:

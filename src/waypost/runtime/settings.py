@@ -59,6 +59,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     outbound_unsure: Annotated[
         str, _about("What then: `requeue` it, or `park` it for a person", pattern="^(requeue|park)$")
     ] = "requeue"
+    default_region: Annotated[
+        str,
+        _about(
+            "Whose national phone numbers are understood, e.g. `DE`; none: international ones", pattern="^[A-Z]{0,2}$"
+        ),
+    ] = ""
     log_format: Annotated[str, _about("`json` or `text`", pattern="^(json|text)$")] = "json"
     log_level: Annotated[
         str, _about("`debug`, `info`, `warning` or `error`", pattern="^(debug|info|warning|error)$")
@@ -90,7 +96,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             sync_timeout=seconds(20.0 if waits == "auto" else _number(waits, "MESSAGE_STATUS_SYNC_TIMEOUT_SEC")),
             adaptive_wait=waits == "auto",
             never_wait=self.local,
+            default_region=_region(self.default_region),
         )
+
+
+def _region(code: str) -> str | None:
+    if not code:
+        return None
+    from waypost.rules import national  # noqa: PLC0415  # 110 ms and 7 MB that nobody without a region should pay
+
+    if not national.known(code):
+        raise SettingsError(f"{PREFIX}DEFAULT_REGION must be a country's two letters like DE or US, not {code!r}")
+    return code
 
 
 def _number(text: str, name: str) -> float:
