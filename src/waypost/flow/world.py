@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from waypost.flow.numbers import NumberBook
+from waypost.flow.template_book import TemplateBook
 from waypost.model.ids import WorkerId
 from waypost.model.time import Span, minutes, seconds
 from waypost.ports.clock import Clock, Dice, Ids
@@ -56,6 +57,7 @@ class World:
     hints: Hints
     provider: Provider
     numbers: NumberBook
+    templates: TemplateBook
     vault: Vault
     catalogues: Mapping[str, Catalogue]
     meters: Meters

@@ -8,6 +8,7 @@ from waypost.ports.accounts import Accounts
 from waypost.ports.journal import Journal
 from waypost.ports.messages import Messages
 from waypost.ports.outbox import Door, Lookup, Outbox
+from waypost.ports.templates import Templates
 
 
 class Ledger(Protocol):
@@ -17,6 +18,8 @@ class Ledger(Protocol):
     def messages(self) -> Messages: ...
     @property
     def accounts(self) -> Accounts: ...
+    @property
+    def templates(self) -> Templates: ...
     @property
     def journal(self) -> Journal: ...
     @property

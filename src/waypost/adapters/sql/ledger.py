@@ -11,6 +11,7 @@ from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.intents import Change, GiveUpWaiting, HandBack, Settle, Submit, Take
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.reading import SqlMessages
+from waypost.adapters.sql.templates import SqlTemplates
 from waypost.model.ids import MessageId, OrgId, WorkerId
 from waypost.model.message import Claimed, Delivery, Draft
 from waypost.model.report import Post
@@ -139,6 +140,7 @@ class SqlLedger:
         self.messages = SqlMessages(engine)
         self.outbox = SqlOutbox(engine, self.messages)
         self.accounts = SqlAccounts(engine)
+        self.templates = SqlTemplates(engine)
         self.journal = SqlJournal(engine)
         self.door = SqlDoor(engine)
         self.lookup = SqlLookup(engine)
