@@ -131,7 +131,7 @@ _ORDER_CONFIRMATION = {
     "components": [{"type": "BODY", "text": "Hello {{1}}, your order {{2}} is confirmed."}],
 }
 _SYNCED = {"wabaId": "102290129340398", "templates": 1, "syncedAt": "2026-11-15T09:30:00Z", "error": None}
-_PREVIEW = {
+_PREVIEW: dict[str, Any] = {
     "name": "order_confirmation",
     "language": "en",
     "status": "APPROVED",

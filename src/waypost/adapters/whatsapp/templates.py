@@ -22,18 +22,18 @@ _FIELDS = "id,name,language,status,category,parameter_format,components"
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
-class _Cursors(msgspec.Struct):
-    after: str = ""
+class _Cursors(msgspec.Struct, frozen=True):
+    after: str | None = None
 
 
-class _Paging(msgspec.Struct):
-    cursors: _Cursors = _Cursors()
-    next: str = ""
+class _Paging(msgspec.Struct, frozen=True):
+    cursors: _Cursors | None = None
+    next: str | None = None
 
 
-class _Page(msgspec.Struct):
+class _Page(msgspec.Struct, frozen=True):
     data: list[msgspec.Raw]
-    paging: _Paging = _Paging()
+    paging: _Paging | None = None
 
 
 _page = msgspec.json.Decoder(_Page)
@@ -59,9 +59,9 @@ class CloudTemplates:
             if isinstance(page, NotFetched):
                 return page
             found.extend(template for raw in page.data if (template := _read(raw)))
-            if not page.paging.next:
+            if page.paging is None or not page.paging.next:
                 return found
-            after = _after(page.paging)
+            after = _after(page.paging.cursors, page.paging.next)
             if after in seen:
                 return NotFetched("the provider's pages go round in a circle")
             seen.add(after)
@@ -85,10 +85,12 @@ class CloudTemplates:
             return NotFetched("the provider's list cannot be read")
 
 
-def _after(paging: _Paging) -> str:
-    """The cursor alone: whatever host `next` names, the token goes to ours only."""
+def _after(cursors: _Cursors | None, next_page: str) -> str:
+    """The cursor alone: whatever host the next page names, the token goes to ours only."""
+    if cursors and cursors.after:
+        return cursors.after
     try:
-        return paging.cursors.after or parse_qs(urlsplit(paging.next).query).get("after", [""])[0]
+        return parse_qs(urlsplit(next_page).query).get("after", [""])[0]
     except ValueError:
         return ""
 
