@@ -209,8 +209,11 @@ async def test_a_status_that_is_told_counts_from_then_on(stage: Stage) -> None:
     org, waba_id = OrgId(stage.acme.org), stage.acme.number.waba_id
     at = int(as_seconds(stage.clock.now()))
     assert not await flow.heard(org, waba_id, told, at - 60, stage.world)
+    assert await flow.heard(org, waba_id, told | {"event": "PAUSED"}, 10**17, stage.world)
     assert await flow.heard(org, waba_id, told, at, stage.world)
     assert not await flow.heard(org, waba_id, told, at, stage.world)
+    assert not await flow.heard(org, waba_id, told | {"event": "PAUSED"}, -(10**17), stage.world)
+    assert not await flow.heard(org, waba_id, "nonsense", at, stage.world)
     said = await refused(stage, "hello_world", {"language": "en_US"}, "unknown_template", "templateCode")
     assert "DISABLED" in said
     assert (await stage.get(TEMPLATES, stage.globex.key))["content"][0]["status"] == "APPROVED"

@@ -94,7 +94,8 @@ async def heard(org: OrgId, waba_id: str, value: object, told_at: int, world: Wo
     if change is None:
         return False
     # The provider counts whole seconds: within one of them its word is newer than a list of ours.
-    at = Instant(from_unix(told_at) + _ONE_SECOND - 1)
+    # A word from the future is from now, or no later one would ever be heard.
+    at = Instant(max(0, min(from_unix(told_at) + _ONE_SECOND - 1, world.clock.now())))
     changed = await world.ledger.templates.change_status(org, waba_id, change, at)
     world.templates.forget(org, waba_id)
     return changed

@@ -162,10 +162,10 @@ def _wrong_numbers(what: str, words: Words, given: Given) -> WrongParameters | N
     places = [f"{{{{{place}}}}}" for place in words.places]
     for number, each in enumerate(given.parameters):
         if words.places and each.get("parameter_name") is not None:
-            said = f"{what}: this template counts its parameters ({_listed(places)}): leave the name out"
+            said = f"{what}: this template counts its parameters ({listed(places)}): leave the name out"
             return WrongParameters(f"{given.values}[{number}].parameter_name", said)
     expected, sent = len(places), len(given.parameters)
-    missing = f": {_listed(places[sent:])} without a value" if sent < expected else ""
+    missing = f": {listed(places[sent:])} without a value" if sent < expected else ""
     return _miscounted(given, what, expected, expected, missing) if sent != expected else None
 
 
@@ -176,14 +176,16 @@ def _wrong_names(what: str, words: Words, given: Given) -> WrongParameters | Non
         if not words.places:
             return _miscounted(given, what, 0, 0)
         if not isinstance(name, str):
-            return WrongParameters(at, f"{what}: is required, this template names its parameters: {_asked(words)}")
+            return WrongParameters(
+                at, f"{what}: is required, this template names its parameters: {listed(words.places)}"
+            )
         if name not in words.places:
-            return WrongParameters(at, f"{what}: there is no parameter {_said(name)}, only {_asked(words)}")
+            return WrongParameters(at, f"{what}: there is no parameter {_said(name)}, only {listed(words.places)}")
         if name in names:
             return WrongParameters(at, f"{what}: {_said(name)} is given twice")
         names.append(name)
     missing = [place for place in words.places if place not in names]
-    told = f": {_listed(missing)} without a value"
+    told = f": {listed(missing)} without a value"
     return _miscounted(given, what, len(words.places), len(words.places), told) if missing else None
 
 
@@ -236,11 +238,8 @@ def _miscounted(given: Given, what: str, least: int, most: int, which: str = "")
     return WrongParameters(field, f"{what}: {expected} {noun} expected, {len(given.parameters)} given{which}")
 
 
-def _asked(words: Words) -> str:
-    return _listed(words.places)
-
-
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """The first ten, each cut where no reader needs more."""
     shown = [name[:80] for name in names[:10]]
     return ", ".join(shown if len(names) <= 10 else [*shown, "…"])
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from waypost.model.template import Button, Preview, ShownButton, Template, Words
-from waypost.rules.template_parameters import Given, WrongParameters, understood, wrong_parameters
+from waypost.rules.template_parameters import Given, WrongParameters, listed, understood, wrong_parameters
 from waypost.rules.template_reading import filled
 
 CANNOT_BE_SENT = frozenset(
@@ -49,7 +49,7 @@ def find(templates: Sequence[Template], name: str, language: str) -> Template | 
     if not by_language:
         return UnknownTemplate("name", _nobody(templates, name))
     if language not in by_language:
-        there = _some(sorted(by_language))
+        there = listed(sorted(by_language))
         return UnknownTemplate("language", f"template {name[:80]!r} is not in {language[:40]!r}, it is in {there}")
     return by_language[language]
 
@@ -58,12 +58,7 @@ def _nobody(templates: Sequence[Template], name: str) -> str:
     by_start = {each.name[:_COMPARED]: each.name for each in templates}
     close = [by_start[start] for start in get_close_matches(name[:_COMPARED].lower(), sorted(by_start), 3, 0.6)]
     told = f"the account has no template {name[:80]!r}"
-    return f"{told}; did you mean {_some(close)}?" if close else told
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = [name[:80] for name in names[:10]]
-    return ", ".join(shown if len(names) <= 10 else [*shown, "…"])
+    return f"{told}; did you mean {listed(close)}?" if close else told
 
 
 def preview(template: Template, components: object) -> Preview:

@@ -264,9 +264,10 @@ def templates(
     """List the templates of an org's accounts."""
     read = template_lists.sync_all if sync else template_lists.listed
     found = _of_known(org, lambda world: read(OrgId(org), world))
-    for each in found:
-        if each.failure:
-            sys.stderr.write(f"account {each.waba_id} could not be fetched: {each.failure}\n")
+    failures = [f"account {each.waba_id} could not be fetched: {each.failure}" for each in found if each.failure]
+    if sync and failures:
+        raise Failed(f"{'; '.join(failures)} (what was known before stays)")
+    sys.stderr.writelines(f"waypost: {failure}\n" for failure in failures)
     rows = [
         [each.waba_id, one.name, one.language, one.status, one.category]
         for each in found
