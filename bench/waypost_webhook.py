@@ -34,7 +34,7 @@ _AT_ONCE = 1_000
 
 
 def _settings(url: str) -> Settings:
-    return Settings(env="local", secret_key="bench", database_url=url)  # noqa: S106  # seals made-up secrets only
+    return Settings(env="local", secret_key="bench", database_url=url, outbound_pace=1000, outbound_quota=0)  # noqa: S106  # seals made-up secrets only
 
 
 async def prepare(url: str, count: int, bodies: Path) -> None:
@@ -57,7 +57,7 @@ async def _taken(world: World, first: int, count: int) -> list[bytes]:
     outbox, now = world.ledger.outbox, world.clock.now()
     drafts = [_from_the_number(number) for number in range(first, first + count)]
     await asyncio.gather(*(outbox.submit(d, now) for d in drafts))
-    claimed = await outbox.claim(Demand(owner=world.worker, slots=count), now)
+    claimed = (await outbox.claim(Demand(owner=world.worker, slots=count), now)).claimed
     accepted = [Accept(Wamid(load.wamid(message.id)), "{}") for message in claimed]
     pairs = zip(claimed, accepted, strict=True)
     await asyncio.gather(*(outbox.settle(Settlement(message=m, verdict=v), now) for m, v in pairs))

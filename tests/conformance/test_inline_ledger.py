@@ -19,6 +19,7 @@ from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.outbox import OutboxContract
+from waypost.testing.contracts.templates import TemplatesContract
 
 
 @pytest.fixture
@@ -75,3 +76,6 @@ class TestInlineMessages(MessagesContract): ...
 
 
 class TestInlineAccounts(AccountsContract): ...
+
+
+class TestInlineTemplates(TemplatesContract): ...

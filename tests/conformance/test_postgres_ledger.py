@@ -19,11 +19,12 @@ from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.outbox import OutboxContract
+from waypost.testing.contracts.templates import TemplatesContract
 from waypost.testing.services import Postgres
 
 TABLES = (
     "ready later queue_line queue attempt wamid report event journal delivery message outlet permit gate pair consent "
-    "dossier policy audit number person api_key org"
+    "dossier policy audit template template_sync number person api_key org"
 )
 EMPTY = (
     "; ".join(f"DELETE FROM {table}" for table in TABLES.split()) + "; UPDATE door SET open_total = 0, ticked_at = 0"
@@ -103,3 +104,6 @@ class TestPostgresMessages(MessagesContract): ...
 
 
 class TestPostgresAccounts(AccountsContract): ...
+
+
+class TestPostgresTemplates(TemplatesContract): ...

@@ -21,6 +21,7 @@ from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.outbox import OutboxContract
+from waypost.testing.contracts.templates import TemplatesContract
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +82,6 @@ class TestSqliteMessages(MessagesContract): ...
 
 
 class TestSqliteAccounts(AccountsContract): ...
+
+
+class TestSqliteTemplates(TemplatesContract): ...

@@ -91,8 +91,10 @@ async def test_templates_go_out_with_language_and_parameters(stage: Stage) -> No
     assert templates["order_confirmation"]["components"] == ORDER["components"]
 
 
-async def test_a_template_that_the_provider_does_not_know_fails_at_once(stage: Stage) -> None:
-    posted = await stage.send(templateCode="nobody", payloadJson={"language": "en_US"})
+async def test_a_template_that_the_provider_no_longer_knows_fails_at_once(stage: Stage) -> None:
+    await stage.get("/api/v1/outbound/templates")
+    stage.sandbox.templates.delete(stage.acme.number.waba_id, "hello_world")
+    posted = await stage.send(templateCode="hello_world", payloadJson={"language": "en_US"})
     await stage.becomes(posted["id"], "FAILED", errorCode="132001", attemptCount=1)
 
 

@@ -7,5 +7,6 @@
 - `await_status`  a caller who asked to wait sees the status, or the timeout
 - `tend`     unsure sends, statuses without a message, the count of how long the door was open
 
-`numbers` keeps the connected numbers at hand for all of them; `world` is everything they stand on.
+`numbers` keeps the connected numbers at hand for all of them, `template_book` and `templates` what their accounts may
+send at any time; `world` is everything they stand on.
 """

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from waypost.flow import templates
 from waypost.flow.numbers import LOOK_AGAIN
 from waypost.flow.world import World
 from waypost.model.ids import NumberId, OrgId
@@ -82,6 +83,8 @@ async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:
     sender = await _sender(request.sender, org, world)
     if isinstance(sender, Refusal):
         return sender
+    if refusal := await _check_template(request, sender, org, world):
+        return refusal
     payload = msgspec.json.encode(request.payload, order="deterministic").decode()
     draft = Draft(
         org_id=org,
@@ -147,6 +150,19 @@ async def _sender(wanted: str | None, org: OrgId, world: World) -> NumberId | Re
     if not numbers:
         return Refusal("unknown_number", "from", "this org has no connected number: POST /api/v1/numbers first")
     return numbers[0].number.id
+
+
+async def _check_template(request: Request, sender: NumberId, org: OrgId, world: World) -> Refusal | None:
+    """Against the list of the account that the sender belongs to."""
+    connected = await world.numbers.find(sender) if request.template else None
+    if request.template is None or connected is None:
+        return None
+    account = templates.account_of(connected)
+    refused = await templates.check_template(request.template, request.payload, account, org, world)
+    if refused is None:
+        return None
+    field = "templateCode" if refused.field == "name" else f"payloadJson.{refused.field}"
+    return Refusal(refused.code, field, refused.reason)
 
 
 def content_digest(draft: Draft, wanted_sender: str | None) -> bytes:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from waypost.flow.numbers import NumberBook
+from waypost.flow.template_book import TemplateBook
 from waypost.model.gate import GateName
 from waypost.model.ids import OrgId, WorkerId
 from waypost.model.time import Instant, Span, minutes, seconds
@@ -66,6 +67,7 @@ class World:
     hints: Hints
     provider: Provider
     numbers: NumberBook
+    templates: TemplateBook
     vault: Vault
     catalogues: Mapping[str, Catalogue]
     meters: Meters

@@ -134,6 +134,32 @@ _ERROR_CODES = [
     },
 ]
 
+_ORDER_CONFIRMATION = {
+    "wabaId": "102290129340398",
+    "id": "1000000000000002",
+    "name": "order_confirmation",
+    "language": "en",
+    "status": "APPROVED",
+    "category": "UTILITY",
+    "parameterFormat": "POSITIONAL",
+    "parameters": [
+        {"component": "body", "index": None, "kind": "text", "name": "1"},
+        {"component": "body", "index": None, "kind": "text", "name": "2"},
+    ],
+    "components": [{"type": "BODY", "text": "Hello {{1}}, your order {{2}} is confirmed."}],
+}
+_SYNCED = {"wabaId": "102290129340398", "templates": 1, "syncedAt": "2026-11-15T09:30:00Z", "error": None}
+_PREVIEW: dict[str, Any] = {
+    "name": "order_confirmation",
+    "language": "en",
+    "status": "APPROVED",
+    "header": None,
+    "body": "Hello Ada, your order 7 is confirmed.",
+    "footer": None,
+    "buttons": [],
+    "text": "Hello Ada, your order 7 is confirmed.",
+}
+
 
 def _message(description: str) -> ResponseSpec:
     return ResponseSpec(data_container=MessageView, description=description, generate_examples=False)
@@ -145,6 +171,7 @@ CREATED = {
     202: _message("Stored; the status that was waited for did not come within the sync timeout"),
 }
 _MESSAGES = "/api/v1/outbound/messages"
+_TEMPLATES = "/api/v1/outbound/templates"
 _ANSWERS: dict[tuple[str, str, str], Any] = {
     (_MESSAGES, "post", "200"): _MESSAGE | _SENT,
     (_MESSAGES, "post", "201"): _MESSAGE | {"status": "QUEUED", "attemptCount": 0},
@@ -153,6 +180,9 @@ _ANSWERS: dict[tuple[str, str, str], Any] = {
     (_MESSAGES + "/{message_id}", "get", "200"): _MESSAGE | _SENT,
     (_MESSAGES + "/{message_id}/timeline", "get", "200"): _TIMELINE,
     ("/api/v1/outbound/error-codes", "get", "200"): _ERROR_CODES,
+    (_TEMPLATES, "get", "200"): {"content": [_ORDER_CONFIRMATION], "accounts": [_SYNCED]},
+    (_TEMPLATES + "/sync", "post", "200"): [_SYNCED],
+    (_TEMPLATES + "/{name}/preview", "post", "200"): _PREVIEW,
 }
 
 

@@ -9,6 +9,7 @@ from waypost.ports.gates import Gates, Quotas, Windows
 from waypost.ports.journal import Journal
 from waypost.ports.messages import Messages
 from waypost.ports.outbox import Door, Lookup, Outbox
+from waypost.ports.templates import Templates
 
 
 class Ledger(Protocol):
@@ -18,6 +19,8 @@ class Ledger(Protocol):
     def messages(self) -> Messages: ...
     @property
     def accounts(self) -> Accounts: ...
+    @property
+    def templates(self) -> Templates: ...
     @property
     def journal(self) -> Journal: ...
     @property

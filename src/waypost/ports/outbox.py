@@ -46,7 +46,7 @@ class Batch(msgspec.Struct, frozen=True):
     more: bool
     """There may be more that is due and open: claim again at once when there are slots."""
     opens_at: Instant | None
-    """When nothing could be claimed: the moment at which something that waits behind a gate may go."""
+    """The moment at which something may go that a gate or a permit stopped this time; None when nobody knows."""
 
 
 class Settlement(msgspec.Struct, frozen=True, kw_only=True):

@@ -109,6 +109,8 @@ class Shares:
         self._probes = {o.id: f"probe:{o.gate.name}" for o in outlets if o.gate and gates.wants_probe(o.gate, now)}
         self._left |= dict.fromkeys(self._probes.values(), 1)
         self.slots = slots
+        self.emptied: set[int] = set()
+        """Outlets that gave all they had."""
 
     def next_round(self) -> dict[int, int]:
         """How many of each outlet to take now; whoever gives fewer has no more, and leaves the round."""
@@ -126,7 +128,8 @@ class Shares:
         """Give back what was asked for and not there; only those that gave all may have more."""
         for outlet in self._outlets:
             self._spend(outlet, taken.get(outlet.id, 0) - asked.get(outlet.id, 0))
-        self._outlets = [outlet for outlet in self._outlets if 0 < asked.get(outlet.id, 0) <= taken.get(outlet.id, 0)]
+        self.emptied |= {o.id for o in self._outlets if taken.get(o.id, 0) < asked.get(o.id, 0)}
+        self._outlets = [o for o in self._outlets if o.id in asked and o.id not in self.emptied]
 
     @property
     def hungry(self) -> bool:

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from waypost.flow import admit
+from waypost.flow import templates as template_lists
 from waypost.flow.world import World
 from waypost.http.views import ConnectNumber, CreateKey, CreateUser
 from waypost.model.account import Role
@@ -252,6 +253,28 @@ def remove_user(org: Org, user_id: UserIdArgument) -> None:
     if not with_world(lambda world: world.ledger.accounts.remove_user(OrgId(org), UserId(user_id))):
         raise Failed(f"org {org} has no user {user_id}")
     sys.stdout.write(f"removed {user_id}\n")
+
+
+@app.command()
+def templates(
+    org: Org,
+    sync: Annotated[bool, typer.Option("--sync", help="Fetch them from the provider first.")] = False,
+    json: Json = False,
+) -> None:
+    """List the templates of an org's accounts."""
+    read = template_lists.sync_all if sync else template_lists.listed
+    found = _of_known(org, lambda world: read(OrgId(org), world))
+    failures = [f"account {each.waba_id} could not be fetched: {each.failure}" for each in found if each.failure]
+    if sync and failures:
+        raise Failed(f"{'; '.join(failures)} (what was known before stays)")
+    sys.stderr.writelines(f"waypost: {failure}\n" for failure in failures)
+    rows = [
+        [each.waba_id, one.name, one.language, one.status, one.category]
+        for each in found
+        if each.known
+        for one in each.known.templates
+    ]
+    _table(["waba_id", "name", "language", "status", "category"], rows, as_json=json)
 
 
 @app.command()

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from waypost.flow import tend
+from waypost.flow import templates, tend
 from waypost.flow.deliver import Courier
 from waypost.flow.world import World
 from waypost.http.app import Edge
@@ -49,6 +49,7 @@ class Server:
             self._keep(self._courier.run)
             self._keep(lambda: tend.every(world.tuning.door_tick, tend.settle_unsure, world))
             self._keep(lambda: tend.every(tend.TIDY_EVERY, tend.tidy, world))
+            self._keep(lambda: tend.every(templates.LOOK_EVERY, templates.refresh, world))
 
     def _keep(self, work: Callable[[], Awaitable[None]]) -> None:
         self._tasks.append(asyncio.ensure_future(self._kept(work)))

@@ -65,6 +65,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "Whose national phone numbers are understood, e.g. `DE`; none: international ones", pattern="^[A-Z]{0,2}$"
         ),
     ] = ""
+    outbound_quota: Annotated[
+        int, _about("Messages a new org may send in 24 hours; 0 is no limit", ge=0, le=1_000_000_000)
+    ] = 1000
+    outbound_pace: Annotated[int, _about("Messages per second of a newly connected number", ge=1, le=1000)] = 80
+    outbound_window: Annotated[
+        str,
+        _about(
+            "Meta's 24-hour window: `enforce` it, or `ignore` it for a provider without one",
+            pattern="^(enforce|ignore)$",
+        ),
+    ] = "enforce"
     log_format: Annotated[str, _about("`json` or `text`", pattern="^(json|text)$")] = "json"
     log_level: Annotated[
         str, _about("`debug`, `info`, `warning` or `error`", pattern="^(debug|info|warning|error)$")
@@ -96,6 +107,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             sync_timeout=seconds(20.0 if waits == "auto" else _number(waits, "MESSAGE_STATUS_SYNC_TIMEOUT_SEC")),
             adaptive_wait=waits == "auto",
             never_wait=self.local,
+            enforce_window=self.outbound_window == "enforce",
+            quota=self.outbound_quota or None,
+            pace=self.outbound_pace,
             default_region=_region(self.default_region),
         )
 

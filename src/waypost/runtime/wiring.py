@@ -21,7 +21,9 @@ from waypost.adapters.sql.ledger import SqlLedger
 from waypost.adapters.sqlite.engine import ThreadedEngine
 from waypost.adapters.sqlite.store import Store
 from waypost.adapters.whatsapp.provider import CloudApi
+from waypost.adapters.whatsapp.templates import CloudTemplates
 from waypost.flow.numbers import NumberBook
+from waypost.flow.template_book import TemplateBook
 from waypost.flow.world import Tuning, World
 from waypost.model.ids import WorkerId
 from waypost.ports.clock import Clock, Dice, Ids
@@ -67,6 +69,7 @@ def build_world(ports: Ports, tuning: Tuning, telemetry: Telemetry, *, graph_url
         hints=ports.hints,
         provider=CloudApi(ports.wire, graph_timeout),
         numbers=NumberBook(ports.ledger.accounts, ports.vault, ports.clock, graph_url),
+        templates=TemplateBook(ports.ledger.templates, CloudTemplates(ports.wire), ports.clock),
         vault=ports.vault,
         catalogues=catalogues(),
         meters=telemetry,
@@ -83,6 +86,7 @@ class _Metered:
         self.journal = MeteredJournal(ledger.journal, telemetry)
         self.messages = ledger.messages
         self.accounts = ledger.accounts
+        self.templates = ledger.templates
         self.door = ledger.door
         self.lookup = ledger.lookup
         self.gates = ledger.gates

@@ -41,10 +41,16 @@ def claim_due(demand: Demand, now: Instant) -> Plan[Batch]:
     passable = pacing.open_outlets(outlets, now)
     permits = yield from _locked(passable)
     hand = _Hand(demand, {outlet.id: outlet for outlet in outlets}, permits, open_total=found[0][7], now=now)
-    more = yield from _fill(hand, Shares(passable, permits, demand.slots, now))
+    shares = Shares(passable, permits, demand.slots, now)
+    yield from _fill(hand, shares)
     yield from _write(hand)
-    opens_at = pacing.opens_at(outlets, hand.permits, now) if not hand.claimed else None
-    return Batch(sorted(hand.claimed, key=_rank), after=after, more=more or after > 0, opens_at=opens_at)
+    stopped = [outlet for outlet in outlets if outlet.id not in shares.emptied]
+    return Batch(
+        sorted(hand.claimed, key=_rank),
+        after=after,
+        more=after > 0 or shares.slots <= 0,
+        opens_at=pacing.opens_at(stopped, hand.permits, now),
+    )
 
 
 def _rank(claimed: Claimed) -> tuple[int, int]:
@@ -56,17 +62,13 @@ def _locked(outlets: Sequence[Outlet]) -> Plan[dict[str, Permit]]:
     return {row[0]: rows.permit(row) for row in found}
 
 
-def _fill(hand: _Hand, shares: Shares) -> Plan[bool]:
-    """Round by round: what one outlet leaves over goes to those that have more. True when there is more than slots."""
-    while shares.hungry:
-        asked = shares.next_round()
-        if not asked:
-            return False
+def _fill(hand: _Hand, shares: Shares) -> Plan[None]:
+    """Round by round: what one outlet leaves over goes to those that have more."""
+    while shares.hungry and (asked := shares.next_round()):
         picked = yield from each("claim_pick", sorted(asked.items()))
         yield from each("ready_drop", sorted((row[0],) for row in picked))
         yield from each("delivery_sending", sorted(hand.take(picked), key=_by_message))
         shares.took(asked, Counter(row[6] for row in picked))
-    return shares.slots <= 0
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from waypost.adapters.sql.gates import SqlGates, SqlQuotas, SqlWindows
 from waypost.adapters.sql.intents import Change, GiveUpWaiting, HandBack, Settle, Submit, Take
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.reading import SqlMessages
+from waypost.adapters.sql.templates import SqlTemplates
 from waypost.model.ids import MessageId, OrgId, WorkerId
 from waypost.model.message import Delivery, Draft
 from waypost.model.report import Post
@@ -141,6 +142,7 @@ class SqlLedger:
         self.messages = SqlMessages(engine)
         self.outbox = SqlOutbox(engine, self.messages)
         self.accounts = SqlAccounts(engine)
+        self.templates = SqlTemplates(engine)
         self.journal = SqlJournal(engine)
         self.door = SqlDoor(engine)
         self.gates = SqlGates(engine)

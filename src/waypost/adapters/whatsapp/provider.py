@@ -19,11 +19,14 @@ _KEPT = 4_000
 _LONGEST_ID = 255
 
 
-class _MessageRef(msgspec.Struct):
+class _MessageRef(msgspec.Struct, omit_defaults=True):
     id: str
+    message_status: str | None = None
 
 
 class _Success(msgspec.Struct):
+    """All that is kept of it: the rest repeats the customer's number."""
+
     messages: list[_MessageRef]
 
 
@@ -65,10 +68,12 @@ class CloudApi:
 
 def understood(reply: Reply, token: str) -> Outcome:
     """A body of the Graph API is an answer, whatever its HTTP status; anything else tells nothing."""
+    accepted = _accepted(reply.body) if reply.status == 200 else None
+    if accepted is not None:
+        return accepted
     text = cleaned_answer(reply.body.decode("utf-8", "replace"), token)
     if reply.status == 200:
-        wamid = _wamid(reply.body)
-        return Accepted(wamid, text) if wamid else Unsure("HTTP 200 without a message id", text)
+        return Unsure("HTTP 200 without a message id", text)
     try:
         error = _failure.decode(reply.body).error
     except _UNREADABLE:
@@ -84,13 +89,16 @@ def understood(reply: Reply, token: str) -> Outcome:
     )
 
 
-def _wamid(body: bytes) -> Wamid | None:
-    """The id that the provider gave, if it is one that can be kept and found again."""
+def _accepted(body: bytes) -> Accepted | None:
+    """With the id that the provider gave, if it is one that can be kept and found again."""
     try:
-        given = _success.decode(body).messages[0].id
+        success = _success.decode(body)
+        given = success.messages[0].id
     except (*_UNREADABLE, IndexError):
         return None
-    return Wamid(given) if 0 < len(given) <= _LONGEST_ID and given.isprintable() else None
+    if not 0 < len(given) <= _LONGEST_ID or not given.isprintable():
+        return None
+    return Accepted(Wamid(given), msgspec.json.encode(success)[:_KEPT].decode("utf-8", "replace"))
 
 
 def cleaned(text: str, token: str) -> str:

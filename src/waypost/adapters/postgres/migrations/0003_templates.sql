@@ -1,0 +1,22 @@
+-- Message templates of the connected accounts, per org. Times are microseconds since 1970 (UTC).
+
+-- The row that every change to an account's list locks first.
+CREATE TABLE template_sync (
+    org_id text NOT NULL REFERENCES org,
+    waba_id text NOT NULL,
+    synced_at bigint NOT NULL,
+    version bigint NOT NULL,
+    PRIMARY KEY (org_id, waba_id)
+);
+
+-- The status stands beside the definition, since it changes without it.
+CREATE TABLE template (
+    org_id text NOT NULL,
+    waba_id text NOT NULL,
+    name text NOT NULL,
+    language text NOT NULL,
+    status text NOT NULL,
+    status_at bigint NOT NULL,
+    definition text NOT NULL,
+    PRIMARY KEY (org_id, waba_id, name, language)
+);
