@@ -6,7 +6,7 @@ import contextlib
 import re
 import ssl
 
-from aiosmtplib import SMTP, SMTPException, SMTPResponse, SMTPResponseException, SMTPServerDisconnected
+from aiosmtplib import SMTP, SMTPException, SMTPHeloError, SMTPResponse, SMTPResponseException, SMTPServerDisconnected
 
 from waypost.model.email import Letter, Mailbox, Security
 
@@ -68,6 +68,7 @@ class Connection:
     async def _transaction(self, handover: Handover) -> SMTPResponse:
         letter = handover.letter
         content = as_data(letter.content)
+        await self._introduce()
         size = [f"SIZE={len(content)}"] if self._client.supports_extension("size") else []
         await self._client.mail(letter.sender, options=size)
         await self._client.rcpt(letter.recipient)
@@ -78,6 +79,17 @@ class Connection:
         if not is_success(reply.code):
             raise SMTPResponseException(reply.code, reply.message)
         return reply
+
+    async def _introduce(self) -> None:
+        """The client would do it by itself, but too late to know what the server can."""
+        if not self._client.is_ehlo_or_helo_needed:
+            return
+        try:
+            await self._client.ehlo()
+        except SMTPHeloError:
+            if not self._client.is_connected:
+                raise
+            await self._client.helo()
 
     async def _give(self, content: bytes, handover: Handover) -> SMTPResponse:
         """Not by the client's own `data`, which does not tell a loss before the letter left from one after."""
