@@ -1,0 +1,1 @@
+"""Email out, by SMTP."""
