@@ -49,14 +49,14 @@ class Batch(msgspec.Struct, frozen=True):
     """The moment at which something may go that a gate or a permit stopped this time; None when nobody knows."""
 
 
-class Settlement(msgspec.Struct, frozen=True, kw_only=True):
+class Settlement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A worker's verdict on the try that it claimed."""
 
     message: Claimed
     verdict: Verdict
 
 
-class Settled(msgspec.Struct, frozen=True, kw_only=True):
+class Settled(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     held: bool
     """False: the fence had moved on. Evidence of acceptance was kept all the same."""
     before: Delivery

@@ -55,14 +55,14 @@ UNSURE = "UNSURE"
 TERMINAL = frozenset({Status.DELIVERED, Status.FAILED, Status.CANCELLED})
 
 
-class Accept(msgspec.Struct, frozen=True):
+class Accept(msgspec.Struct, frozen=True, gc=False):
     """The provider has it."""
 
     wamid: Wamid
     response: str
 
 
-class TryAgain(msgspec.Struct, frozen=True):
+class TryAgain(msgspec.Struct, frozen=True, gc=False):
     """The provider provably does not have it, and a later try may succeed."""
 
     at: Instant
@@ -73,7 +73,7 @@ class TryAgain(msgspec.Struct, frozen=True):
     """False when no request was made, so that the try is given back."""
 
 
-class GiveUp(msgspec.Struct, frozen=True):
+class GiveUp(msgspec.Struct, frozen=True, gc=False):
     """The provider provably does not have it, and never will."""
 
     code: str
@@ -81,7 +81,7 @@ class GiveUp(msgspec.Struct, frozen=True):
     response: str | None
 
 
-class StayUnsure(msgspec.Struct, frozen=True):
+class StayUnsure(msgspec.Struct, frozen=True, gc=False):
     """The provider may have it."""
 
     reason: str
