@@ -136,6 +136,9 @@ class Outbox(Protocol):
     async def retry(self, org: OrgId, message: MessageId, now: Instant) -> Changed:
         """FAILED, CANCELLED or parked becomes QUEUED in a new generation: tries from 0, due now."""
 
+    async def expire(self, limit: int, now: Instant) -> Sequence[MessageId]:
+        """End what is still QUEUED after its `expires_at`, wherever it waits: CANCELLED with EXPIRED."""
+
     async def sweep(self, patience: Patience, limit: int, now: Instant) -> Swept:
         """Give up waiting for tries that nobody settled for the whole limit, counted while the door was open.
 

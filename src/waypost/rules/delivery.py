@@ -275,6 +275,14 @@ def cancel(delivery: Delivery, now: Instant) -> Delivery:
     return _moved(delivery, Move.CANCEL, now) if may_cancel(delivery) else delivery
 
 
+def expire(delivery: Delivery, now: Instant) -> Delivery:
+    """Its time passed while it waited."""
+    if delivery.status is not Status.QUEUED:
+        return delivery
+    ended = Expire()
+    return _with_error(_moved(delivery, Move.CANCEL, now), ended.code, ended.message)
+
+
 def reopen(delivery: Delivery, now: Instant) -> Delivery:
     """A person's retry: a new generation, tries counted from 0, due now."""
     if not may_retry(delivery):

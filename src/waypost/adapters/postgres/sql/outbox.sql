@@ -226,6 +226,12 @@ FROM unnest(
 ORDER BY number, wamid, kind, participant
 ON CONFLICT (number, wamid, kind, participant) DO NOTHING
 
+-- name: expiring_add (set-wise)
+INSERT INTO expiring (message_id, expires_at) SELECT * FROM unnest($1::bigint[], $2::bigint[])
+
+-- name: expiring_drop (set-wise)
+DELETE FROM expiring WHERE message_id = ANY($1::bigint[])
+
 -- name: event_insert (set-wise)
 INSERT INTO event (message_id, at, kind, detail)
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[])
