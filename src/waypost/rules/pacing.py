@@ -111,17 +111,24 @@ class Shares:
         self.slots = slots
         self.emptied: set[int] = set()
         """Outlets that gave all they had."""
+        self._had_a_turn = False
+        self.reached = 0
+        """The last outlet that had a turn, where slots ran out before all had theirs: the next claim begins after it."""
 
     def next_round(self) -> dict[int, int]:
         """How many of each outlet to take now; whoever gives fewer has no more, and leaves the round."""
         asked: dict[int, int] = {}
         outlets = self._outlets
         for position, outlet in enumerate(outlets):
+            if self.slots <= 0:
+                self.reached = 0 if self._had_a_turn else outlets[position - 1].id
+                break
             fair = -(-self.slots // (len(outlets) - position))
             count = min(fair, self._allowed(outlet))
             if count > 0:
                 asked[outlet.id] = count
                 self._spend(outlet, count)
+        self._had_a_turn = not self.reached
         return asked
 
     def took(self, asked: Mapping[int, int], taken: Mapping[int, int]) -> None:

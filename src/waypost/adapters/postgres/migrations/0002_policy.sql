@@ -49,7 +49,7 @@ CREATE TABLE gate (
     since bigint NOT NULL,
     until bigint,
     times integer NOT NULL,
-    UNIQUE (name, kind)
+    UNIQUE (org_id, name, kind)
 );
 CREATE INDEX gate_by_org ON gate (org_id, id);
 INSERT INTO gate (org_id, name, kind, code, reason, since, until, times)

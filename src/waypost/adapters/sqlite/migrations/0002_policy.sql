@@ -53,7 +53,7 @@ CREATE TABLE gate (
     since INTEGER NOT NULL,
     until INTEGER,
     times INTEGER NOT NULL,
-    UNIQUE (name, kind)
+    UNIQUE (org_id, name, kind)
 ) STRICT;
 CREATE INDEX gate_by_org ON gate (org_id, id);
 INSERT INTO gate (org_id, name, kind, code, reason, since, until, times)
