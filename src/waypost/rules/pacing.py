@@ -111,7 +111,7 @@ class Shares:
         self.slots = slots
         self.emptied: set[int] = set()
         """Outlets that gave all they had."""
-        self._had_a_turn = False
+        self._first_round = True
         self.reached = 0
         """The last outlet that had a turn, where slots ran out before all had theirs: the next claim begins after it."""
 
@@ -121,14 +121,14 @@ class Shares:
         outlets = self._outlets
         for position, outlet in enumerate(outlets):
             if self.slots <= 0:
-                self.reached = 0 if self._had_a_turn else outlets[position - 1].id
+                self.reached = outlets[position - 1].id if self._first_round else self.reached
                 break
             fair = -(-self.slots // (len(outlets) - position))
             count = min(fair, self._allowed(outlet))
             if count > 0:
                 asked[outlet.id] = count
                 self._spend(outlet, count)
-        self._had_a_turn = not self.reached
+        self._first_round = False
         return asked
 
     def took(self, asked: Mapping[int, int], taken: Mapping[int, int]) -> None:
