@@ -130,8 +130,8 @@ INSERT INTO org SELECT 'org-' || n, n FROM generate_series(0, 2999) n;
 INSERT INTO number (id, org_id, waba_id, sealed_token, sealed_app_secret, sealed_verify_token, error_catalogue, enabled,
     created_at, updated_at)
 SELECT 'number-' || n, 'org-' || n, 'waba-' || n, 'x', 'x', 'x', 'meta', TRUE, n, n FROM generate_series(0, 2999) n;
-INSERT INTO delivery (message_id, org_id, sender, outlet, priority, max_attempts, status, generation, fence, first_fence,
-    tries, open_at_claim, parked, updated_at, owner, provider_id)
+INSERT INTO delivery (message_id, org_id, sender, outlet, priority, max_attempts, status, generation, fence,
+    first_fence, tries, open_at_claim, parked, updated_at, owner, provider_id)
 SELECT n, 'org-' || n % 50, 'number-' || n % 50, n % 3000 + 1, 5, 5,
     CASE WHEN n <= 200 THEN 'SENDING' WHEN n <= 9000 THEN 'QUEUED' ELSE 'DELIVERED' END, 1, 1, 0, 1, n, FALSE, n,
     CASE WHEN n <= 200 THEN 'worker-' || n % 4 END, 'wamid-' || n

@@ -113,7 +113,7 @@ class Shares:
         """Outlets that gave all they had."""
         self._first_round = True
         self.reached = 0
-        """The last outlet that had a turn, where slots ran out before all had theirs: the next claim begins after it."""
+        """The last outlet that had a turn, where slots ran out before all had theirs; the next claim goes on there."""
 
     def next_round(self) -> dict[int, int]:
         """How many of each outlet to take now; whoever gives fewer has no more, and leaves the round."""
