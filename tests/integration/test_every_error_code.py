@@ -65,11 +65,11 @@ async def test_every_code_does_what_its_catalogue_says(set_up: OpenStage, name: 
     stage = await set_up(outbound_window="ignore")
     whole_org = [row for row in CATALOGUES[name] if row.scope is Scope.APP]  # last: what it closes stops the others too
     others = [row for row in [*CATALOGUES[name], UNKNOWN] if row not in whole_org]
-    for rows in (others, *([row] for row in whole_org)):
-        numbers = [await connected(stage, name, met(row)) for row in rows]
-        ids = await asyncio.gather(*(send(stage, met(row), number) for row, number in zip(rows, numbers, strict=True)))
+    for some in (others, *([row] for row in whole_org)):
+        numbers = [await connected(stage, name, met(row)) for row in some]
+        ids = await asyncio.gather(*(send(stage, met(row), number) for row, number in zip(some, numbers, strict=True)))
         stands = await settled(stage, set(ids))
-        for row, number, message_id in zip(rows, numbers, ids, strict=True):
+        for row, number, message_id in zip(some, numbers, ids, strict=True):
             wanted = {**expected(row, stage), "errorCode": met(row)}
             assert {field: stands[message_id][field] for field in wanted} == wanted, row
             await shown_in_its_attempt(stage, message_id, int(met(row)))
@@ -91,9 +91,8 @@ async def closes_its_gate_and_no_other(stage: Stage, row: ErrorCode, number: str
         assert (gate.kind, gate.code, gate.until) == (kind, met(row), until), row
         assert shut[GateName(name)].waiting >= 1
     pairs = await stage.world.ledger.windows.of([NumberId(number)], phone(met(row)))
-    assert {pair.blocked_until for pair in pairs if pair.blocked_until} == (
-        {until} if row.scope is Scope.PAIR else set()
-    )
+    blocked = {pair.blocked_until for pair in pairs if pair.blocked_until}
+    assert blocked == ({until} if row.scope is Scope.PAIR else set()), row
 
 
 async def connected(stage: Stage, name: str, code: str) -> str:

@@ -46,7 +46,8 @@ STEPS = st.lists(st.tuples(st.integers(0, int(hours(2))), CLOSINGS), min_size=1,
 
 @given(STEPS)
 def test_closing_again_prolongs_and_never_shortens(steps: list[tuple[int, Closing]]) -> None:
-    gate, now = None, T0
+    gate: Gate | None = None
+    now = T0
     for gap, closing in steps:
         now = Instant(now + gap)
         before, gate = gate, gates.closed(gate, closing, now)
@@ -59,7 +60,8 @@ def test_closing_again_prolongs_and_never_shortens(steps: list[tuple[int, Closin
 
 @given(STEPS)
 def test_a_gate_that_is_closed_keeps_its_beginning(steps: list[tuple[int, Closing]]) -> None:
-    gate, now = None, T0
+    gate: Gate | None = None
+    now = T0
     for gap, closing in steps:
         now = Instant(now + gap)
         before, gate = gate, gates.closed(gate, closing, now)

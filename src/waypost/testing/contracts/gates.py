@@ -280,7 +280,7 @@ class BreakerContract:
             taken = await asyncio.gather(*(claim(ledgers[n % 2], now=now) for n in range(6)))
             (probe,) = [claimed for some in taken for claimed in some]
             assert probe.probe == gate.id
-        assert await claim(ledgers[1], now=Instant(now + PROBE_AFTER - 1)) == []
+        assert await claim(ledgers[1], now=Instant(T0 + 3 * PROBE_AFTER - 1)) == []
 
     async def test_probes_of_two_numbers_of_an_org_are_one(self, ledgers: Ledgers) -> None:
         await connect(ledgers[0], NUMBER)

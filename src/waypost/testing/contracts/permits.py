@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from waypost.model.ids import MessageId
-from waypost.model.message import Claimed
 from waypost.model.pair import Inbound
 from waypost.model.report import Post
 from waypost.model.time import Instant, days, hours, minutes, seconds
@@ -40,7 +40,7 @@ from waypost.testing.contracts.examples import (
 from waypost.testing.contracts.gates import a_closing, batch, connect
 
 
-async def submit_many(ledger: Ledger, count: int, **draft: object) -> list[MessageId]:
+async def submit_many(ledger: Ledger, count: int, **draft: Any) -> list[MessageId]:
     """Each to a customer of its own, so that no pair's pace has a say."""
     drafts = [{"recipient": a_customer()} | draft for _ in range(count)]
     return [message.id for message in await asyncio.gather(*(submit(ledger, **each) for each in drafts))]
@@ -100,19 +100,12 @@ class QuotaContract:
     async def test_claims_and_refunds_at_the_same_time_lose_nothing(self, ledgers: Ledgers) -> None:
         await connect(ledgers[0], quota=20)
         await submit_many(ledgers[0], 60)
-        held = await claim(ledgers[0], slots=20)
-
-        async def put_off(ledger: Ledger, message: Claimed) -> None:
-            await settle(ledger, message, Defer(later(days(9)), "pacing", "not now"))
-
-        async def claim_with_patience(ledger: Ledger) -> list[Claimed]:
-            return await claim(ledger, slots=5, owner=W2)
-
-        taken = await asyncio.gather(
-            *(claim_with_patience(ledgers[n % 2]) for n in range(6)),
-            asyncio.gather(*(put_off(ledgers[n % 2], each) for n, each in enumerate(held))),
-        )
-        taken = [*taken[:-1], await claim(ledgers[0])]
+        held, not_now = await claim(ledgers[0], slots=20), Defer(later(days(9)), "pacing", "not now")
+        refunding = asyncio.gather(*(settle(ledgers[n % 2], each, not_now) for n, each in enumerate(held)))
+        claiming = asyncio.gather(*(claim(ledgers[n % 2], slots=5, owner=W2) for n in range(6)))
+        taken = await claiming
+        await refunding
+        taken.append(await claim(ledgers[0]))
         assert sum(map(len, taken)) == await used(ledgers[0]) == 20
 
     async def test_an_earlier_window_gives_nothing_back_into_this_one(self, ledger: Ledger) -> None:
