@@ -189,6 +189,17 @@ def test_every_open_outlet_gets_its_share_before_anyone_gets_more(stock: list[in
     assert all(taken[n] >= min(fair, stock[n]) for n in taken)
 
 
+@given(st.integers(1, 12), st.integers(1, 12))
+def test_with_fewer_slots_than_outlets_the_next_claim_goes_on_where_this_one_stopped(count: int, slots: int) -> None:
+    outlets = [an_outlet(n, pace=None) for n in range(1, count + 1)]
+    served: set[int] = set()
+    for _ in range(-(-count // slots)):
+        shares = Shares(outlets, {}, slots, T0)
+        served |= shares.next_round().keys()
+        outlets = [*(o for o in outlets if o.id > shares.reached), *(o for o in outlets if o.id <= shares.reached)]
+    assert served == set(range(1, count + 1))
+
+
 def test_a_breaker_lets_one_probe_through_for_all_the_outlets_behind_it() -> None:
     outlets = [an_outlet(n, gate=a_breaker(T0), pace=None) for n in range(5)]
     assert sum(shared_out(outlets, {}, dict.fromkeys(range(5), PLENTY), 50).values()) == 1

@@ -36,6 +36,8 @@ class Keys:
     """Tries nobody settled, for which a status may have come that says no name."""
     permits: set[str] = field(default_factory=set)
     """To be given back: locked before gates and pairs, as a claim does."""
+    untried: set[MessageId] = field(default_factory=set)
+    """Messages that give theirs back."""
     gates: set[tuple[OrgId, GateName]] = field(default_factory=set)
     pairs: set[tuple[NumberId, str]] = field(default_factory=set)
 
@@ -326,6 +328,7 @@ class HandBack:
 
     def needs(self, keys: Keys) -> None:
         keys.messages.update(self.candidates)
+        keys.untried.update(self.candidates)
 
     def decide(self, work: Work) -> list[MessageId]:
         back = []

@@ -19,6 +19,7 @@ from waypost.adapters.sql.work import Binding, Queue, Work, outlet_name
 from waypost.adapters.sql.writing import write
 from waypost.model.ids import Fence, MessageId, NumberId, QueueId, Wamid
 from waypost.model.report import StatusReport
+from waypost.rules.pacing import quota_of
 
 WamidKey: TypeAlias = tuple[NumberId, Wamid]
 ToBind: TypeAlias = dict[WamidKey, tuple[MessageId | None, Fence | None]]
@@ -34,7 +35,7 @@ def decide_together(intents: Sequence[Intent]) -> Plan[list[Any]]:
     yield from _bind_wamids(to_bind, keys, work)
     yield from _lock_deliveries(work)
     yield from _find_suspects(keys, work)
-    yield from each("permit_lock", [(name,) for name in sorted(keys.permits)])
+    yield from _lock_permits(keys, work)
     yield from _lock_gates(keys, work)
     yield from _lock_pairs(keys, work)
     answers = [intent.decide(work) for intent in intents]
@@ -150,6 +151,12 @@ def _lock_deliveries(work: Work) -> Plan[None]:
 def _find_suspects(keys: Keys, work: Work) -> Plan[None]:
     wanted = [(message_id,) for message_id in sorted(keys.doubtful)]
     work.suspects.update(row[0] for row in (yield from each("suspects", wanted)))
+
+
+def _lock_permits(keys: Keys, work: Work) -> Plan[None]:
+    """Given back when all is decided; nothing of what they say is needed before."""
+    names = keys.permits | {quota_of(work.facts[message_id].org_id) for message_id in keys.untried & work.facts.keys()}
+    yield from each("permit_lock", [(name,) for name in sorted(names)])
 
 
 def _lock_gates(keys: Keys, work: Work) -> Plan[None]:

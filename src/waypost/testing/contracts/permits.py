@@ -108,6 +108,21 @@ class QuotaContract:
         taken.append(await claim(ledgers[0]))
         assert sum(map(len, taken)) == await used(ledgers[0]) == 20
 
+    async def test_claims_refunds_and_customers_meet_without_a_circle(self, ledgers: Ledgers) -> None:
+        """Whoever waits for a permit holds no pair that the permit's holder waits for."""
+        await connect(ledgers[0], quota=1000)
+        customers = [a_customer() for _ in range(10)]
+        for second in range(20):
+            now = later(seconds(second))
+            await asyncio.gather(*(submit(ledgers[0], recipient=customer) for customer in customers))
+            held = await claim(ledgers[0], slots=5, now=now)
+            wrote = [Inbound(number=NUMBER, customer=customer, at=T0) for customer in customers]
+            refunds = [settle(ledgers[0], each, give_up()) for each in held]
+            under_way = asyncio.gather(*refunds, *(ledgers[0].journal.take(Post([], [], [one]), T0) for one in wrote))
+            rest = await claim(ledgers[1], owner=W2, now=now)
+            await under_way
+            assert len(rest) == 5
+
     async def test_an_earlier_window_gives_nothing_back_into_this_one(self, ledger: Ledger) -> None:
         await connect(ledger, quota=2)
         await submit_many(ledger, 4)
