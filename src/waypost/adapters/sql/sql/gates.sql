@@ -58,6 +58,9 @@ WHERE o.id = $1
 -- name: permit_read
 SELECT name, free_at, used, since, most FROM permit WHERE name = $1
 
+-- name: permits_read
+SELECT name, free_at, used, since, most FROM permit WHERE name = $1
+
 -- name: permit_ensure
 INSERT INTO permit (name, most) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING
 
