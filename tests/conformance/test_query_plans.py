@@ -230,7 +230,7 @@ def top(explained: str) -> dict[str, Any]:
     return found
 
 
-FEW_HERE = {"outlets_busy", "waiting_behind_org"}
+FEW_HERE = {"outlets_busy", "outlet_state", "waiting_behind_org"}
 """Of 3000 outlets and 5000 ready messages a scan is really cheaper; their plan for whatever comes goes by index."""
 
 

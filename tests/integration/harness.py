@@ -349,6 +349,9 @@ async def build_stage(
     sandbox = Sandbox(SharedTime(time_), dice, SystemIds(), network, numbers, SANDBOX, timing=timing)
     chosen = {
         "outbound_jitter": 0.0,
+        "outbound_window": "ignore",
+        "outbound_quota": 0,
+        "outbound_pace": 1000,
         "outbound_stale_minutes": 2.0,
         "outbound_worker_poll_interval_ms": 1000,
         "graph_timeout_sec": 5.0,

@@ -72,7 +72,7 @@ def _standing(messages: Sequence[MessageId], now: Instant) -> Plan[dict[MessageI
     states = yield from each("outlet_state", [(outlet, now) for outlet in sorted(set(at.values()))])
     outlets = {row[0]: rows.outlet(row) for row in states}
     names = pacing.needed(list(outlets.values()))
-    permits = {row[0]: rows.permit(row) for row in (yield from each("permit_read", [(name,) for name in names]))}
+    permits = {row[0]: rows.permit(row) for row in (yield from each("permits_read", [(name,) for name in names]))}
     return {message: Standing(outlets[outlet], permits) for message, outlet in at.items() if outlet in outlets}
 
 

@@ -33,6 +33,18 @@ ON CONFLICT (org_id, sender, template) DO NOTHING
 SELECT {gate} FROM unnest($1::text[], $2::text[]) AS u (org_id, name) JOIN gate g USING (org_id, name)
 ORDER BY g.org_id, g.name, g.kind FOR UPDATE OF g
 
+-- name: gate_put (set-wise)
+INSERT INTO gate (org_id, name, kind, code, reason, since, until, times)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::integer[])
+    AS u (org_id, name, kind, code, reason, since, until, times)
+ORDER BY org_id, name, kind
+ON CONFLICT (org_id, name, kind) DO UPDATE SET code = excluded.code, reason = excluded.reason, since = excluded.since,
+    until = CASE WHEN gate.until > excluded.until THEN gate.until ELSE excluded.until END, times = excluded.times
+RETURNING id, org_id, name, kind, code, reason, since, until, times
+
+-- name: gate_probe (set-wise)
+UPDATE gate g SET until = u.until FROM unnest($1::bigint[], $2::bigint[]) AS u (id, until) WHERE g.id = u.id
+
 -- name: pair_lock (set-wise)
 SELECT p.sender, p.recipient, p.opened_at, p.last_inbound_at, p.expires_at, p.free_at, p.blocked_until, p.blocked_times,
     p.counted_at
@@ -296,6 +308,32 @@ SELECT name, free_at, used, since, most FROM permit WHERE name = ANY($1::text[])
 UPDATE permit p SET free_at = u.free_at, used = u.used, since = u.since
 FROM unnest($1::text[], $2::bigint[], $3::integer[], $4::bigint[]) AS u (name, free_at, used, since)
 WHERE p.name = u.name
+
+-- name: permit_refund (set-wise)
+-- Only into the window that it was drawn from; one permit may get back what was drawn at several moments.
+UPDATE permit p SET used = greatest(0, p.used - (
+    SELECT coalesce(sum(u.count), 0) FROM unnest($1::text[], $2::bigint[], $3::integer[]) AS u (name, drawn_at, count)
+    WHERE u.name = p.name AND p.since <= u.drawn_at
+))
+WHERE p.name = ANY($1::text[])
+
+-- name: permits_read (set-wise)
+SELECT name, free_at, used, since, most FROM permit WHERE name = ANY($1::text[])
+
+-- name: ready_outlets (set-wise)
+SELECT message_id, outlet FROM ready WHERE message_id = ANY($1::bigint[])
+
+-- name: outlet_state (set-wise)
+SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, n.pace, n.tier, 0, {gate}
+FROM unnest($1::bigint[], $2::bigint[]) AS u (outlet, now)
+JOIN outlet o ON o.id = u.outlet
+LEFT JOIN number n ON n.id = o.sender
+LEFT JOIN gate g ON g.id = (
+    SELECT x.id FROM gate x
+    WHERE x.org_id = o.org_id AND x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
+        'template:' || n.waba_id || '/' || o.template)
+    ORDER BY (x.until IS NULL) DESC, (x.until > u.now) DESC, (x.kind = 'breaker') DESC LIMIT 1
+)
 
 -- name: pair_draw (set-wise)
 INSERT INTO pair (sender, recipient, free_at, counted_at)

@@ -58,6 +58,9 @@ WHERE o.id = $1
 -- name: permit_read
 SELECT name, free_at, used, since, most FROM permit WHERE name = $1
 
+-- name: permits_read
+SELECT name, free_at, used, since, most FROM permit WHERE name = $1
+
 -- name: permit_ensure
 INSERT INTO permit (name, most) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING
 
@@ -74,5 +77,6 @@ JOIN delivery d ON d.message_id = m.id
 WHERE n.id = $1 AND m.sender = $1
 
 -- name: pairs_forget
--- A window that closed, of a customer who may be written to freely again.
-DELETE FROM pair WHERE expires_at < $1 AND free_at < $1 AND blocked_until < $1 RETURNING sender
+-- A window that closed, of a customer who may be written to freely again and was no new one of the last day.
+DELETE FROM pair WHERE expires_at < $1 AND free_at < $1 AND blocked_until < $1 AND counted_at < $1 - 86400000000
+RETURNING sender
