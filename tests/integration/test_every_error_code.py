@@ -32,20 +32,17 @@ def met(row: ErrorCode) -> str:
 
 
 def expected(row: ErrorCode, stage: Stage) -> dict[str, Any]:
-    """Where a message stands after one try that met this code.
-
-    What the sending policy will change: WAIT and HOLD give the try back (attemptCount 0) and leave the message QUEUED
-    behind the gate of `row.scope`, `deferredBy` throttle or hold; then a hold has no nextRetryAt of its own.
-    """
+    """Where a message stands after one try that met this code."""
     match row.action:
         case Action.RETRY:
-            return {"status": "QUEUED", "attemptCount": 1, "nextRetryAt": stage.moment(minutes(1))}
+            return {"status": "QUEUED", "attemptCount": 1, "nextRetryAt": stage.moment(minutes(1)), "deferredBy": None}
         case Action.FAIL:
-            return {"status": "FAILED", "attemptCount": 1, "nextRetryAt": None}
+            return {"status": "FAILED", "attemptCount": 1, "nextRetryAt": None, "deferredBy": None}
         case Action.WAIT:
-            return {"nextRetryAt": stage.moment(wait_for(row, 1, None))}
+            opens = stage.moment(wait_for(row.wait, 1, None))
+            return {"status": "QUEUED", "attemptCount": 0, "nextRetryAt": opens, "deferredBy": "throttle"}
         case Action.HOLD:
-            return {}
+            return {"status": "QUEUED", "attemptCount": 0, "nextRetryAt": None, "deferredBy": "hold"}
 
 
 @pytest.mark.parametrize(("name", "count"), [("meta", 132), ("seed", 48)])
