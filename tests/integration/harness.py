@@ -39,7 +39,7 @@ T = TypeVar("T")
 MESSAGES = "/api/v1/outbound/messages"
 ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
 """For what no database has a part in."""
-DEADLINE = 3.0
+DEADLINE = 20.0
 HELLO: dict[str, Any] = {"channel": "WHATSAPP", "to": PHONE, "payloadJson": {"text": "hello"}}
 
 SWIFT = Timing(sent_after=seconds(0), delivered_after=seconds(0), retry_first=seconds(0.02), retry_most=seconds(0.1))
