@@ -133,7 +133,7 @@ def test_what_concerns_a_whole_scope_closes_its_gate_and_ends_no_message(
 def test_a_rate_limit_keeps_its_gate_closed_for_its_own_wait(times: int, asked: float | None, wait: float) -> None:
     verdict = judged(rejected("130429", retry_after=asked))
     assert isinstance(verdict, StandBack)
-    gate, now = None, T0
+    gate, began, now = None, T0, T0
     for _ in range(times):  # each time as soon as it had opened
         gate = closed(gate, verdict.closing, now)
         assert gate.until is not None

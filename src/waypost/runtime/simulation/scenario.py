@@ -95,7 +95,15 @@ class _Run:
         self.plan = Plan.drawn(sim.chance.stream("plan"))
         self.ledger = SharedLedger(sim, self.record)
         plan = self.plan
-        tuning = Tuning(unsure=plan.policy, door_tick=plan.tick, poll=plan.tick, slots=plan.slots)
+        tuning = Tuning(
+            unsure=plan.policy,
+            door_tick=plan.tick,
+            poll=plan.tick,
+            slots=plan.slots,
+            enforce_window=False,
+            quota=None,
+            pace=1000,
+        )
         self.cluster = Cluster(sim, self.record, tuning, self.ledger, dress)
 
     async def through(self, length: Span) -> Ending:
