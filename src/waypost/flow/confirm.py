@@ -68,6 +68,7 @@ async def _take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
         reports, items = webhook.reports(part, OrgId(owner.number.org_id), owner.number.id)
         post.reports.extend(reports)
         post.items.extend(items)
+        post.inbound.extend(webhook.inbound(part, owner.number.id))
     taken = await world.ledger.journal.take(post, world.clock.now())
     topics = [about_message(move.after.message_id) for move in taken.moved]
     world.hints.give([*topics, OUTBOX] if taken.promoted else topics)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from waypost.model.ids import NumberId, OrgId, Wamid
+from waypost.model.pair import Inbound
 from waypost.model.report import JournalItem, ReportKind, StatusReport
 from waypost.model.time import Instant, from_unix
 from waypost.rules import recipient, stamp
@@ -72,6 +73,12 @@ class _MessageId(msgspec.Struct):
     id: str
 
 
+class _Written(msgspec.Struct, rename={"sender": "from"}):
+    sender: str
+    timestamp: str | int | float
+    type: str = ""
+
+
 class Part(msgspec.Struct, frozen=True, kw_only=True):
     """One change of a POST and whose it is."""
 
@@ -90,6 +97,7 @@ _envelope = msgspec.json.Decoder(_Envelope)
 _value = msgspec.json.Decoder(_Value)
 _status = msgspec.json.Decoder(_Status)
 _message_id = msgspec.json.Decoder(_MessageId)
+_written = msgspec.json.Decoder(_Written)
 _KINDS = {kind.value: kind for kind in ReportKind}
 
 
@@ -232,6 +240,23 @@ def reports(part: Part, org: OrgId, number: NumberId) -> tuple[list[StatusReport
     if not told and not items:  # of a kind that did not exist when this was written
         items.append(_kept(org, number, f"account:{part.field}", part.raw, part.time))
     return told, items
+
+
+def inbound(part: Part, number: NumberId) -> list[Inbound]:
+    """Which customers wrote, each by the message's own time: what opens a window."""
+    if part.value is None or part.at_account_level or len(part.value.messages) > MOST_UPDATES:
+        return []
+    return [wrote for raw in part.value.messages if (wrote := _wrote(raw, number)) is not None]
+
+
+def _wrote(raw: msgspec.Raw, number: NumberId) -> Inbound | None:
+    """A notice of the system's own is in the customer's name, and not written by them."""
+    try:
+        message = _written.decode(raw)
+        at, customer = _moment(message.timestamp), recipient.phone(_name(message.sender))
+    except (*_UNREADABLE, ValueError, OverflowError):
+        return None
+    return Inbound(number=number, customer=customer, at=at) if customer and message.type != "system" else None
 
 
 def _read_status(raw: msgspec.Raw, org: OrgId, number: NumberId) -> StatusReport | JournalItem:
