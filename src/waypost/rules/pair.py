@@ -9,16 +9,22 @@ from waypost.model.time import Instant, Span, seconds
 
 STEP: Span = seconds(6)
 BURST = 45
+FURTHEST: Span = Span(STEP * BURST + seconds(10))
+"""No burst runs further ahead, and our clocks are not further apart: more than this was drawn by a clock that was wrong."""
 
 
 def put_off(pair: Pair, now: Instant) -> Instant | None:
     """Until when this customer must be left alone, if so."""
     if now < pair.blocked_until:
         return pair.blocked_until
-    ahead = Instant(pair.free_at - STEP * (BURST - 1))
+    ahead = Instant(_free_at(pair, now) - STEP * (BURST - 1))
     return ahead if now < ahead else None
 
 
 def drawn(pair: Pair, now: Instant) -> Pair:
     """One more message goes."""
-    return replace(pair, free_at=Instant(max(pair.free_at, now) + STEP))
+    return replace(pair, free_at=Instant(_free_at(pair, now) + STEP))
+
+
+def _free_at(pair: Pair, now: Instant) -> Instant:
+    return pair.free_at if now < pair.free_at <= now + FURTHEST else now

@@ -17,6 +17,7 @@ from waypost.rules.delivery import Unsettled
 from waypost.runtime.simulation.callers import Client, Crowd, Org
 from waypost.runtime.simulation.cluster import GRAPH, GRAPH_URL, SERVERS, Cluster, Dress, SharedLedger, real
 from waypost.runtime.simulation.customers import customers, intruder
+from waypost.runtime.simulation.levers import Levers
 from waypost.runtime.simulation.record import Attempt, Record, View
 from waypost.runtime.simulation.trouble import Severity, Trouble
 from waypost.runtime.simulation.wires import FRONT, BalancedWire
@@ -44,6 +45,8 @@ class Ending:
     journal: dict[str, int]
     """Customers' messages by wamid, how often each is kept."""
     calls: list[Call]
+    skews: dict[str, list[tuple[int, Span]]]
+    """Server -> how far its clock was off, from when on."""
     complaints: list[Complaint]
     crashes: int
     micros: int
@@ -94,6 +97,7 @@ class _Run:
         self.record = Record(now=lambda: sim.loop.micros)
         self.plan = Plan.drawn(sim.chance.stream("plan"))
         self.ledger = SharedLedger(sim, self.record)
+        self.levers = Levers(self.ledger, self.record)
         plan = self.plan
         tuning = Tuning(unsure=plan.policy, door_tick=plan.tick, poll=plan.tick, slots=plan.slots)
         self.cluster = Cluster(sim, self.record, tuning, self.ledger, dress)
@@ -108,6 +112,7 @@ class _Run:
         await brewing
         trouble.calm()
         await crowd.finish()
+        await self.levers.let_go(crowd)
         await at_their_phones
         await sandbox.settled()
         auditor = Client(self.sim, self.sim.node("auditor"), self.record, self.sim.chance.stream("auditor"))
@@ -125,6 +130,8 @@ class _Run:
         crowd = Crowd(sim, orgs, self.record, until)
         crowd.start(self.plan.pace)
         crowd.errand(intruder(crowd, orgs[1], orgs[0]))
+        self.levers.set_limits(crowd)
+        self.levers.pull(crowd)
         return crowd, trouble, sandbox
 
     async def _found_orgs(self) -> list[Org]:
@@ -162,6 +169,7 @@ class _Run:
             attempts={key: await auditor.attempts(by_name[key[0]], key[1]) for key in wanted},
             journal=journal,
             calls=sandbox.calls.listed(),
+            skews={name: self.sim.node(name).clock.history for name in SERVERS},
             complaints=self.sim.complaints,
             crashes=self.cluster.crashes,
             micros=self.sim.loop.micros,
