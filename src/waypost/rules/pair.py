@@ -10,7 +10,7 @@ from waypost.model.time import Instant, Span, seconds
 STEP: Span = seconds(6)
 BURST = 45
 FURTHEST: Span = Span(STEP * BURST + seconds(10))
-"""No burst runs further ahead, and our clocks are not further apart: more than this was drawn by a clock that was wrong."""
+"""No burst runs further ahead, and our clocks are not further apart: what is, was drawn by a clock that was wrong."""
 
 
 def put_off(pair: Pair, now: Instant) -> Instant | None:

@@ -14,7 +14,7 @@ FEW = (3, 8, 15, PLENTY)
 
 
 class Levers:
-    """Straight to the Ledger where the API is not what is tried out, so that the moment of a change is known exactly."""
+    """Straight into the Ledger where the API is not what is tried, so that the moment of a change is known exactly."""
 
     def __init__(self, ledger: SharedLedger, record: Record) -> None:
         self._ledger = ledger

@@ -67,7 +67,7 @@ def after_its_time(evidence: Evidence) -> Seen:
 
 
 def above_the_quota(evidence: Evidence) -> Seen:
-    """A run is shorter than a quota's day, so all of an org's calls count together; a clear no gives its permit back."""
+    """A run is shorter than a quota's day, so an org's calls count together; a clear no gives its permit back."""
     for org, limits in evidence.record.limits.items():
         counted = [sent for sent in evidence.record.sent if sent.text.startswith(f"{org}:") and _may_be_there(sent)]
         for place, sent in enumerate(sorted(counted, key=lambda each: each.at), 1):
