@@ -13,8 +13,10 @@ from waypost.adapters.postgres.schema import migrate
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.model.time import Span
 from waypost.testing.contracts.accounts import AccountsContract
+from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
+from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
@@ -77,6 +79,11 @@ def pass_time(connection: asyncpg.Connection[asyncpg.Record]) -> PassTime:
     return put_back
 
 
+@pytest.fixture
+def plant(connection: asyncpg.Connection[asyncpg.Record]) -> Plant:
+    return connection.execute
+
+
 class TestPostgresLedger(LedgerContract):
     @pytest.fixture
     async def ledgers(self, url: str, connection: asyncpg.Connection[asyncpg.Record]) -> AsyncIterator[Ledgers]:
@@ -104,6 +111,12 @@ class TestPostgresMessages(MessagesContract): ...
 
 
 class TestPostgresAccounts(AccountsContract): ...
+
+
+class TestPostgresDetector(DetectorContract): ...
+
+
+class TestPostgresHolds(HoldsContract): ...
 
 
 class TestPostgresTemplates(TemplatesContract): ...

@@ -89,6 +89,7 @@ class _Metered:
         self.templates = ledger.templates
         self.door = ledger.door
         self.lookup = ledger.lookup
+        self.detector = ledger.detector
         self.gates = ledger.gates
         self.quotas = ledger.quotas
         self.windows = ledger.windows
