@@ -81,7 +81,10 @@ def pass_time(connection: asyncpg.Connection[asyncpg.Record]) -> PassTime:
 
 @pytest.fixture
 def plant(connection: asyncpg.Connection[asyncpg.Record]) -> Plant:
-    return connection.execute
+    async def run(sql: str) -> None:
+        await connection.execute(sql)
+
+    return run
 
 
 class TestPostgresLedger(LedgerContract):
