@@ -21,6 +21,7 @@ from waypost.flow.world import World
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.message import Channel, Draft
 from waypost.model.time import seconds
+from waypost.runtime import memory
 from waypost.runtime.settings import Settings
 from waypost.runtime.telemetry import Telemetry
 from waypost.runtime.wiring import build_world, migrate, system_ports
@@ -86,6 +87,7 @@ async def opened(url: str, to: Provider, slots: int, batch: int) -> AsyncIterato
 
 async def _timed(world: World, to: Provider, count: int, name: str, settings: str) -> SendResult:
     courier = Courier(world)
+    memory.settle()
     watch = Stopwatch(to)
     running = asyncio.create_task(courier.run())
     result = await watch.result(name, settings, count)

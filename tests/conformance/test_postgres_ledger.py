@@ -25,7 +25,7 @@ from waypost.testing.contracts.templates import TemplatesContract
 from waypost.testing.services import Postgres
 
 TABLES = (
-    "ready later queue_line queue attempt wamid report event journal delivery message outlet permit gate pair consent "
+    "ready later queue_line queue attempt wamid report event journal delivery message expiring outlet permit gate pair consent "
     "dossier policy audit template template_sync number person api_key org"
 )
 EMPTY = (

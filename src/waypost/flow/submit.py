@@ -17,6 +17,7 @@ from waypost.ports.hints import OUTBOX
 from waypost.ports.outbox import Created, Different
 from waypost.rules import payload as payloads
 from waypost.rules import recipient as recipients
+from waypost.rules import window
 
 KEY_LENGTH = 255
 EARLIEST, LATEST = from_unix(946_684_800), from_unix(4_102_444_800)
@@ -80,7 +81,7 @@ async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:
     refusal = _check_address(request, recipient) or _check_content(request) or _check_moments(request, world)
     if refusal or isinstance(recipient, recipients.Unreadable):
         return refusal or Refusal("invalid_recipient", "to", "is not a phone number")
-    sender = await _sender(request.sender, org, world)
+    sender = await _sender(request.sender, recipient, org, world)
     if isinstance(sender, Refusal):
         return sender
     if refusal := await _check_template(request, sender, org, world):
@@ -139,7 +140,7 @@ def _check_moments(request: Request, world: World) -> Refusal | None:
     return None
 
 
-async def _sender(wanted: str | None, org: OrgId, world: World) -> NumberId | Refusal:
+async def _sender(wanted: str | None, recipient: str, org: OrgId, world: World) -> NumberId | Refusal:
     numbers = await world.numbers.of_org(org)
     if not numbers or (wanted is not None and all(connected.number.id != wanted for connected in numbers)):
         numbers = await world.numbers.of_org(org, LOOK_AGAIN)
@@ -149,7 +150,16 @@ async def _sender(wanted: str | None, org: OrgId, world: World) -> NumberId | Re
         return Refusal("unknown_number", "from", "is not a number that this org has connected")
     if not numbers:
         return Refusal("unknown_number", "from", "this org has no connected number: POST /api/v1/numbers first")
-    return numbers[0].number.id
+    return await _open_to(recipient, [connected.number.id for connected in numbers], world) or numbers[0].number.id
+
+
+async def _open_to(recipient: str, numbers: list[NumberId], world: World) -> NumberId | None:
+    """Of several numbers, the one that the customer wrote to last and may still be answered from."""
+    if len(numbers) == 1:
+        return None
+    now = world.clock.now()
+    pairs = [p for p in await world.ledger.windows.of(numbers, recipient) if window.is_open(p.expires_at, now)]
+    return max(pairs, key=lambda pair: pair.last_inbound_at or 0).sender if pairs else None
 
 
 async def _check_template(request: Request, sender: NumberId, org: OrgId, world: World) -> Refusal | None:

@@ -49,14 +49,14 @@ class Batch(msgspec.Struct, frozen=True):
     """The moment at which something may go that a gate or a permit stopped this time; None when nobody knows."""
 
 
-class Settlement(msgspec.Struct, frozen=True, kw_only=True):
+class Settlement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A worker's verdict on the try that it claimed."""
 
     message: Claimed
     verdict: Verdict
 
 
-class Settled(msgspec.Struct, frozen=True, kw_only=True):
+class Settled(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     held: bool
     """False: the fence had moved on. Evidence of acceptance was kept all the same."""
     before: Delivery
@@ -135,6 +135,9 @@ class Outbox(Protocol):
 
     async def retry(self, org: OrgId, message: MessageId, now: Instant) -> Changed:
         """FAILED, CANCELLED or parked becomes QUEUED in a new generation: tries from 0, due now."""
+
+    async def expire(self, limit: int, now: Instant) -> Sequence[MessageId]:
+        """End what is still QUEUED after its `expires_at`, wherever it waits: CANCELLED with EXPIRED."""
 
     async def sweep(self, patience: Patience, limit: int, now: Instant) -> Swept:
         """Give up waiting for tries that nobody settled for the whole limit, counted while the door was open.

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from waypost.http.webhook_door import PATH
+from waypost.runtime import memory
 from waypost.runtime.demo_account import DemoAccount, connect_sandbox, demo_account
 from waypost.runtime.roles import ALL_ROLES
 from waypost.runtime.serve import build_server
@@ -65,6 +66,7 @@ async def demo(settings: Settings, place: DemoPlace) -> None:
     await connect_sandbox(account, f"{sandbox_url}/{API_VERSION}", server.world)
     sandbox = demo_sandbox(account, ports, url, sandbox_url)
     await server.start()
+    memory.settle()
     _show(account, url, sandbox_url, as_json=place.as_json)
     try:
         await serve_until(told, [(web_server(server.app), front), (web_server(sandbox), back)], server.wind_down)

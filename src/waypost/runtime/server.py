@@ -51,6 +51,8 @@ class Server:
             self._keep(lambda: tend.every(world.tuning.door_tick, tend.settle_unsure, world))
             self._keep(lambda: tend.every(tend.TIDY_EVERY, tend.tidy, world))
             self._keep(lambda: tend.every(detect.LOOK_EVERY, self._detect, world))
+            self._keep(lambda: tend.every(tend.EXPIRE_EVERY, tend.expire, world))
+            self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_windows, world))
             self._keep(lambda: tend.every(templates.LOOK_EVERY, templates.refresh, world))
 
     def _keep(self, work: Callable[[], Awaitable[None]]) -> None:

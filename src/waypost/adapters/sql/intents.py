@@ -19,7 +19,7 @@ from waypost.ports.journal import Move, Taken
 from waypost.ports.outbox import Created, Different, Patience, Same, Settled, Settlement, Submitted, Swept
 from waypost.rules import delivery as rule
 from waypost.rules import gates, window
-from waypost.rules.delivery import UNSURE, Accept, Defer, StandBack, StayUnsure, TryAgain, Unsettled, Verdict
+from waypost.rules.delivery import UNSURE, Accept, Defer, Expire, StandBack, StayUnsure, TryAgain, Unsettled, Verdict
 from waypost.rules.pacing import quota_of
 
 
@@ -312,6 +312,30 @@ class GiveUpWaiting:
             (parked if after.parked else requeued).append(message_id)
             work.note(message_id, self.now, "parked" if after.parked else "requeued", _SILENT)
         return Swept(requeued, parked)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireWaiting:
+    """Messages whose time has passed; one that is under way is looked at again when its try has ended."""
+
+    candidates: tuple[MessageId, ...]
+    now: Instant
+
+    def needs(self, keys: Keys) -> None:
+        keys.messages.update(self.candidates)
+
+    def decide(self, work: Work) -> list[MessageId]:
+        expired = []
+        for message_id in self.candidates:
+            before = work.deliveries[message_id]
+            after = rule.expire(before, self.now)
+            if after is not before:
+                work.change(after, self.now)
+                work.note(message_id, self.now, "expired", Expire().message)
+                expired.append(message_id)
+            if after.status is not Status.SENDING or after.parked:
+                work.not_expiring.append((message_id,))
+        return expired
 
 
 @dataclass(frozen=True, slots=True)

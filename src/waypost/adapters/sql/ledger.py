@@ -10,7 +10,7 @@ from waypost.adapters.sql.claiming import claim_due
 from waypost.adapters.sql.detector import SqlDetector
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.gates import SqlGates, SqlQuotas, SqlWindows
-from waypost.adapters.sql.intents import Change, GiveUpWaiting, HandBack, Settle, Submit, Take
+from waypost.adapters.sql.intents import Change, ExpireWaiting, GiveUpWaiting, HandBack, Settle, Submit, Take
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.reading import SqlMessages
 from waypost.adapters.sql.templates import SqlTemplates
@@ -71,6 +71,13 @@ class SqlOutbox:
             return Missing()
         before, after, promoted = answer
         return NotAllowed(message) if after is before else Done(message, promoted)
+
+    async def expire(self, limit: int, now: Instant) -> Sequence[MessageId]:
+        due = await self._engine.read("expiring_due", now, limit)
+        if not due:
+            return []
+        answer: list[MessageId] = await self._engine.writer.decide(ExpireWaiting(tuple(row[0] for row in due), now))
+        return answer
 
     async def sweep(self, patience: Patience, limit: int, now: Instant) -> Swept:
         ((open_total,),) = await self._engine.read("door_total")

@@ -83,6 +83,8 @@ class Work:
     closed: dict[tuple[GateName, GateKind], Gate] = field(default_factory=dict)
     touched: set[tuple[NumberId, str]] = field(default_factory=set)
     """Pairs that changed."""
+    expiring: list[Row] = field(default_factory=list)
+    not_expiring: list[Row] = field(default_factory=list)
     refunds: list[tuple[str, Instant]] = field(default_factory=list)
     """Permits to be given back: (name, when it was drawn)."""
     places: dict[MessageId, tuple[str, Row]] = field(default_factory=dict)
@@ -105,6 +107,8 @@ class Work:
         self.originals[message_id] = self.deliveries[message_id] = fresh
         self.new_deliveries.append((*known, *rows.delivery_state(fresh)[1:]))
         self._enqueue(known, fresh, now)
+        if draft.expires_at is not None:
+            self.expiring.append((message_id, draft.expires_at))
 
     def change(self, after: Delivery, now: Instant) -> Delivery:
         """Put a delivery that a rule returned in place of the one it was made from; returns the one before."""

@@ -22,6 +22,8 @@ def write(work: Work) -> Plan[None]:
     yield from each("event_insert", work.events)
     yield from each("journal_insert", work.items)
     yield from _write_places(work)
+    yield from each("expiring_add", work.expiring)
+    yield from each("expiring_drop", work.not_expiring)
     yield from each("gate_put", [rows.gate_row(work.closed[key]) for key in sorted(work.closed)])
     yield from each("pair_put", [rows.pair_row(work.pairs[key]) for key in sorted(work.touched)])
     yield from each("permit_refund", sorted(_refunds(work.refunds)))

@@ -27,6 +27,16 @@ ALTER TABLE later ALTER COLUMN outlet SET NOT NULL, DROP COLUMN sender;
 
 ALTER TABLE number ADD COLUMN pace integer NOT NULL DEFAULT 80, ADD COLUMN tier integer;
 
+-- Messages with an `expiresAt`, until they are out of the queue: one that waits behind a gate must not wait for ever.
+CREATE TABLE expiring (
+    message_id bigint PRIMARY KEY,
+    expires_at bigint NOT NULL
+);
+CREATE INDEX expiring_by_time ON expiring (expires_at);
+INSERT INTO expiring (message_id, expires_at)
+SELECT m.id, m.expires_at FROM message m JOIN delivery d ON d.message_id = m.id
+WHERE m.expires_at IS NOT NULL AND d.status IN ('QUEUED', 'SENDING');
+
 -- Who may send how many: `pace:` a number's next free moment, `quota:` and `tier:` what was drawn since the window began.
 CREATE TABLE permit (
     name text PRIMARY KEY,

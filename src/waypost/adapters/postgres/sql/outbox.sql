@@ -226,6 +226,12 @@ FROM unnest(
 ORDER BY number, wamid, kind, participant
 ON CONFLICT (number, wamid, kind, participant) DO NOTHING
 
+-- name: expiring_add (set-wise)
+INSERT INTO expiring (message_id, expires_at) SELECT * FROM unnest($1::bigint[], $2::bigint[])
+
+-- name: expiring_drop (set-wise)
+DELETE FROM expiring WHERE message_id = ANY($1::bigint[])
+
 -- name: event_insert (set-wise)
 INSERT INTO event (message_id, at, kind, detail)
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[])
@@ -257,7 +263,8 @@ DELETE FROM later WHERE message_id = ANY($1::bigint[])
 SELECT message_id, outlet, rank FROM later WHERE due_at <= $1 ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
 
 -- name: claim_pick (set-wise)
--- Skips what anybody holds, so a claim waits for nobody; materialised, so that rows are locked once.
+-- Skips what anybody holds, so a claim waits for nobody; materialised, so that rows are locked once. What is joined is
+-- looked up row by row (LATERAL with a LIMIT): a plan made while `pair` was empty would else read all of it for ever.
 WITH picked AS MATERIALIZED (
     SELECT r.* FROM unnest($1::bigint[], $2::integer[]) AS u (outlet, most)
     CROSS JOIN LATERAL (
@@ -270,9 +277,15 @@ WITH picked AS MATERIALIZED (
 SELECT {delivery of p}, m.recipient, m.template, m.payload, m.expires_at, m.created_at, p.ready_at, p.rank, m.channel,
     m.subject, m.dossier_id, w.expires_at, w.free_at, w.blocked_until, w.counted_at, cd.status, ca.status
 FROM picked p JOIN message m ON m.id = p.message_id
-LEFT JOIN pair w ON w.sender = m.sender AND w.recipient = m.recipient
-LEFT JOIN consent cd ON cd.org_id = m.org_id AND cd.subject = 'dossier:' || m.dossier_id AND cd.channel = m.channel
-LEFT JOIN consent ca ON ca.org_id = m.org_id AND ca.subject = 'address:' || m.recipient AND ca.channel = m.channel
+LEFT JOIN LATERAL (SELECT * FROM pair x WHERE x.sender = m.sender AND x.recipient = m.recipient LIMIT 1) w ON TRUE
+LEFT JOIN LATERAL (
+    SELECT x.status FROM consent x
+    WHERE x.org_id = m.org_id AND x.subject = 'dossier:' || m.dossier_id AND x.channel = m.channel LIMIT 1
+) cd ON TRUE
+LEFT JOIN LATERAL (
+    SELECT x.status FROM consent x
+    WHERE x.org_id = m.org_id AND x.subject = 'address:' || m.recipient AND x.channel = m.channel LIMIT 1
+) ca ON TRUE
 
 -- name: permit_lock (set-wise)
 -- In the order of their names; whoever draws next waits here, for as long as a claim takes.

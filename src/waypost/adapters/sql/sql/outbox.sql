@@ -141,6 +141,15 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
     CASE WHEN $6 IS NULL THEN (SELECT open_total FROM door WHERE id = 1) END)
 ON CONFLICT (number, wamid, kind, participant) DO NOTHING
 
+-- name: expiring_add
+INSERT INTO expiring (message_id, expires_at) VALUES ($1, $2)
+
+-- name: expiring_due
+SELECT message_id FROM expiring WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2
+
+-- name: expiring_drop
+DELETE FROM expiring WHERE message_id = $1
+
 -- name: event_insert
 INSERT INTO event (message_id, at, kind, detail) VALUES ($1, $2, $3, $4)
 

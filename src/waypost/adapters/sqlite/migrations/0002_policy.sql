@@ -31,6 +31,16 @@ ALTER TABLE later DROP COLUMN sender;
 ALTER TABLE number ADD COLUMN pace INTEGER NOT NULL DEFAULT 80;
 ALTER TABLE number ADD COLUMN tier INTEGER;
 
+-- Messages with an `expiresAt`, until they are out of the queue: one that waits behind a gate must not wait for ever.
+CREATE TABLE expiring (
+    message_id INTEGER PRIMARY KEY,
+    expires_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX expiring_by_time ON expiring (expires_at);
+INSERT INTO expiring (message_id, expires_at)
+SELECT m.id, m.expires_at FROM message m JOIN delivery d ON d.message_id = m.id
+WHERE m.expires_at IS NOT NULL AND d.status IN ('QUEUED', 'SENDING');
+
 -- Who may send how many: `pace:` a number's next free moment, `quota:` and `tier:` what was drawn since the window began.
 CREATE TABLE permit (
     name TEXT PRIMARY KEY,
