@@ -26,6 +26,7 @@ class View(msgspec.Struct, rename="camel", kw_only=True):
     error_code: str | None
     error_message: str | None
     next_retry_at: datetime | None
+    deferred_by: str | None = None
     scheduled_at: datetime | None
     sent_at: datetime | None
     delivered_at: datetime | None

@@ -30,6 +30,8 @@ STORM = 0.4
 """Of the hours asked for; the rest is calm, in which everything has to come to rest."""
 LONGEST_CALM: Span = hours(4)
 LOOK_EVERY: Span = minutes(5)
+SETTLING, WAITING = 5, 24
+"""Looks without a change: longer than a try takes to go stale; and longer than a gate that a clock far ahead closed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,12 +142,13 @@ class _Run:
         return [await _founded(name, number, world) for number, name in enumerate(("north", "south"), 1)]
 
     async def _come_to_rest(self, auditor: Client, orgs: list[Org]) -> None:
-        """Until nothing is on its way any more, or has not moved for longer than a try takes to go stale."""
+        """Until nothing is on its way any more, or has not moved for longer than anything takes."""
         seen: list[object] = []
         for _ in range(LONGEST_CALM // LOOK_EVERY):
             restless = [view for org in orgs for view in await auditor.all(org, "QUEUED", "SENDING")]
             seen.append([(v.id, v.status, v.attempt_count, v.error_message) for v in restless])
-            if not restless or (len(seen) > 5 and all(past == seen[-1] for past in seen[-5:])):
+            patience = WAITING if any(view.status == "QUEUED" for view in restless) else SETTLING
+            if not restless or (len(seen) > patience and all(past == seen[-1] for past in seen[-patience:])):
                 return
             await asyncio.sleep(LOOK_EVERY / 1_000_000)
 
