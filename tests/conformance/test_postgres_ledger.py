@@ -25,8 +25,8 @@ from waypost.testing.contracts.templates import TemplatesContract
 from waypost.testing.services import Postgres
 
 TABLES = (
-    "ready later queue_line queue attempt wamid report event journal delivery message expiring outlet permit gate pair consent "
-    "dossier policy audit template template_sync number person api_key org"
+    "ready later queue_line queue attempt wamid report event journal delivery message expiring outlet permit gate pair "
+    "consent dossier policy audit template template_sync number person api_key org"
 )
 EMPTY = (
     "; ".join(f"DELETE FROM {table}" for table in TABLES.split()) + "; UPDATE door SET open_total = 0, ticked_at = 0"
