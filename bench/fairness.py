@@ -7,6 +7,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import apsw
+import asyncpg
 import uvloop
 from msgspec.structs import replace
 
@@ -23,7 +25,9 @@ from waypost.ports.hints import OUTBOX
 from waypost.ports.outbox import Created
 
 BACKLOG = 100_000
-SINGLES = 150
+FIRST = 2_000
+"""Stored as a caller would; the rest are copies."""
+SINGLES = 100
 PAUSE = 0.05
 QUIET, NUMBER = OrgId("quiet"), NumberId("99")
 
@@ -32,6 +36,44 @@ async def _connect(world: World) -> None:
     await admit.create_org(QUIET, world)
     secrets = {"token": "t", "app_secret": "s", "verify_token": "v"}
     await admit.connect_number(QUIET, admit.NewNumber(number=NUMBER, waba_id="q", secrets=secrets), world)
+
+
+_MESSAGES = """
+WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {times})
+INSERT INTO message (org_id, sender, channel, recipient, payload, idempotency_key, digest, priority, ordered,
+    max_attempts, created_at)
+SELECT org_id, sender, channel, recipient, payload, idempotency_key || '-' || n, digest, priority, ordered,
+    max_attempts, created_at
+FROM message CROSS JOIN n WHERE org_id = 'bench'
+"""
+_DELIVERIES = """
+INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, status, generation, fence, first_fence, tries,
+    due_at, open_at_claim, parked, updated_at, outlet)
+SELECT m.id, m.org_id, m.sender, m.priority, m.max_attempts, 'QUEUED', 1, 0, 0, 0, m.created_at, 0, FALSE, m.created_at,
+    o.id
+FROM message m JOIN outlet o ON o.org_id = m.org_id AND o.sender = m.sender AND o.template = ''
+WHERE m.org_id = 'bench' AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message_id = m.id)
+"""
+_READY = """
+INSERT INTO ready (message_id, outlet, rank, ready_at)
+SELECT d.message_id, d.outlet, d.updated_at - d.priority * 60000000, d.updated_at FROM delivery d
+WHERE d.org_id = 'bench' AND NOT EXISTS (SELECT 1 FROM ready r WHERE r.message_id = d.message_id)
+"""
+
+
+async def _grow(url: str, times: int) -> None:
+    """Copies of what is stored: a hundred thousand submits would take most of the minute."""
+    statements = [_MESSAGES.format(times=times), _DELIVERIES, _READY]
+    if not url.startswith("sqlite"):
+        connection = await asyncpg.connect(url, command_timeout=600)
+        for statement in [*statements, "VACUUM ANALYZE"]:
+            await connection.execute(statement)
+        await connection.close()
+        return
+    file = apsw.Connection(url.removeprefix("sqlite:///"))
+    for statement in statements:
+        await asyncio.to_thread(file.execute, statement)
+    file.close()
 
 
 async def _singles(world: World, first: int, count: int) -> dict[int, float]:
@@ -66,7 +108,8 @@ async def _run(url: str, to: Provider, backlog: int) -> tuple[list[float], list[
     async with opened(url, to, slots=256, batch=100) as world:
         await _connect(world)
         alone = await _delays(world, to, 0, SINGLES)
-        await store(world, SINGLES, backlog)
+        await store(world, SINGLES, FIRST)
+        await _grow(url, backlog // FIRST - 1)
         return alone, await _delays(world, to, backlog + SINGLES, SINGLES)
 
 
