@@ -10,17 +10,17 @@ from waypost.ports.detector import Finding, Invariant, Look
 from waypost.rules.pacing import Permit
 
 IN_A_RANGE = (
-    (Invariant.QUEUED_NOWHERE, "detect_queued_nowhere"),
-    (Invariant.PLACED_NOT_QUEUED, "detect_ready_not_queued"),
-    (Invariant.PLACED_NOT_QUEUED, "detect_later_not_queued"),
-    (Invariant.PLACED_NOT_QUEUED, "detect_line_not_queued"),
-    (Invariant.PLACED_TWICE, "detect_placed_twice"),
-    (Invariant.STUCK_LINE, "detect_stuck_line"),
-    (Invariant.WITHOUT_DELIVERY, "detect_without_delivery"),
-    (Invariant.MISFIT_STATUS, "detect_misfit_status"),
-    (Invariant.ACCEPTED_TWICE, "detect_accepted_twice"),
-    (Invariant.FOREIGN_WAMID, "detect_foreign_wamid"),
-    (Invariant.FOREIGN_STATUS, "detect_foreign_status"),
+    (Invariant.QUEUED_NOWHERE, "queued_nowhere"),
+    (Invariant.PLACED_NOT_QUEUED, "ready_not_queued"),
+    (Invariant.PLACED_NOT_QUEUED, "later_not_queued"),
+    (Invariant.PLACED_NOT_QUEUED, "line_not_queued"),
+    (Invariant.PLACED_TWICE, "placed_twice"),
+    (Invariant.STUCK_LINE, "stuck_line"),
+    (Invariant.WITHOUT_DELIVERY, "without_delivery"),
+    (Invariant.MISFIT_STATUS, "misfit_status"),
+    (Invariant.ACCEPTED_TWICE, "accepted_twice"),
+    (Invariant.FOREIGN_WAMID, "foreign_wamid"),
+    (Invariant.FOREIGN_STATUS, "foreign_status"),
 )
 
 
@@ -35,17 +35,17 @@ class SqlDetector:
     async def look(self, look: Look) -> Sequence[Finding]:
         span = (look.after, look.upto, look.most)
         found = [
-            *await self._asked(Invariant.UNSETTLED, "detect_unsettled", look.unsettled, look.most),
-            *await self._asked(Invariant.WITHOUT_CONSENT, "detect_without_consent", *span, look.clock_slack),
+            *await self._asked(Invariant.UNSETTLED, "unsettled", look.unsettled, look.most),
+            *await self._asked(Invariant.WITHOUT_CONSENT, "without_consent", *span, look.clock_slack),
         ]
         if look.enforce_window:
-            found += await self._asked(Invariant.OUTSIDE_WINDOW, "detect_outside_window", *span, look.accepted_since)
-        for invariant, statement in IN_A_RANGE:
-            found += await self._asked(invariant, statement, *span)
+            found += await self._asked(Invariant.OUTSIDE_WINDOW, "outside_window", *span, look.accepted_since)
+        for invariant, question in IN_A_RANGE:
+            found += await self._asked(invariant, question, *span)
         return found
 
-    async def _asked(self, invariant: Invariant, statement: str, *arguments: object) -> list[Finding]:
-        found = await self._engine.read(statement, *arguments)
+    async def _asked(self, invariant: Invariant, question: str, *arguments: object) -> list[Finding]:
+        found = await self._engine.read(f"detect_{question}", *arguments)
         return [Finding(invariant, f"message {row[0]}") for row in found]
 
     async def quotas(self, most: int) -> Sequence[Permit]:
