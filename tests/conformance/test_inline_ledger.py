@@ -13,15 +13,19 @@ from waypost.adapters.sqlite.store import Store
 from waypost.model.time import Span
 from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.accounts import AccountsContract
+from waypost.testing.contracts.deferring import DeferContract, StandBackContract
 from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
+from waypost.testing.contracts.gates import GatesContract
 from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.outbox import OutboxContract
+from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.templates import TemplatesContract
+from waypost.testing.contracts.windows import WindowsContract
 
 
 @pytest.fixture
@@ -95,3 +99,15 @@ class TestInlineHolds(HoldsContract): ...
 
 
 class TestInlineTemplates(TemplatesContract): ...
+
+
+class TestInlineGates(GatesContract): ...
+
+
+class TestInlineWaiting(StandBackContract, DeferContract): ...
+
+
+class TestInlinePermits(PermitsContract): ...
+
+
+class TestInlineWindows(WindowsContract): ...

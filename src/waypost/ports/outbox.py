@@ -36,7 +36,7 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     owner: WorkerId
     slots: int
     after: int = 0
-    """Where the last claim stopped: with very many outlets, each claim looks at the next few."""
+    """Where the last claim stopped: with few slots or very many outlets, each claim goes on from there and round."""
 
 
 class Batch(msgspec.Struct, frozen=True):

@@ -99,9 +99,8 @@ def wait_for(wait: Wait | None, times_in_a_row: int, retry_after: float | None) 
 
     No time, or one of 0, is no answer: it would have us knock again at once.
     """
-    if retry_after is not None and retry_after > 0:
-        return Span(min(LONGEST_WISH, seconds(min(retry_after, 1e9))))
-    return (wait or USUAL_WAIT).after(times_in_a_row)
+    wished = Span(min(LONGEST_WISH, seconds(min(retry_after or 0, 1e9))))
+    return wished if wished > 0 else (wait or USUAL_WAIT).after(times_in_a_row)
 
 
 def _is_number(code: str) -> bool:

@@ -61,7 +61,9 @@ def wants_probe(gate: Gate, now: Instant) -> bool:
 
 def closed(before: Gate | None, closing: Closing, now: Instant) -> Gate:
     """The gate after one more reason to close it; what it was closed for longer stands."""
-    times = 1 if before is None or _is_forgiven(before, now) else before.times + 1
+    if before is not None and before.code == NUMBER_DISABLED:
+        return before  # what its owner said stands until its owner says otherwise
+    times = _times(before, now)
     until = _until(closing, times, now)
     fresh = Gate(
         id=before.id if before else GateId(0),
@@ -77,11 +79,16 @@ def closed(before: Gate | None, closing: Closing, now: Instant) -> Gate:
     if before is None or not is_closed(before, now):
         return fresh
     longer = None if until is None or before.until is None else Instant(max(until, before.until))
-    return replace(fresh, since=before.since, until=longer, times=before.times)
+    return replace(fresh, since=before.since, until=longer)
 
 
-def _is_forgiven(gate: Gate, now: Instant) -> bool:
-    return gate.until is not None and now > gate.until + FORGIVEN_AFTER
+def _times(before: Gate | None, now: Instant) -> int:
+    """Tries that were under way when it closed are no new refusal."""
+    if before is None:
+        return 1
+    if before.until is None or now < before.until:
+        return before.times
+    return 1 if now > before.until + FORGIVEN_AFTER else before.times + 1
 
 
 def _until(closing: Closing, times: int, now: Instant) -> Instant | None:
@@ -98,10 +105,15 @@ def _until(closing: Closing, times: int, now: Instant) -> Instant | None:
 
 def block(pair: Pair, closing: Closing, now: Instant) -> Pair:
     """A throttle of one customer only: it stands with the pair, and its few messages wait for their time."""
-    forgiven = now > pair.blocked_until + FORGIVEN_AFTER
-    times = 1 if forgiven else pair.blocked_times + 1
+    times = _blocked_times(pair, now)
     until = Instant(now + wait_for(closing.wait, times, closing.retry_after))
     return replace(pair, blocked_until=max(until, pair.blocked_until), blocked_times=times)
+
+
+def _blocked_times(pair: Pair, now: Instant) -> int:
+    if now > pair.blocked_until + FORGIVEN_AFTER:
+        return 1
+    return pair.blocked_times if now < pair.blocked_until else pair.blocked_times + 1
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):

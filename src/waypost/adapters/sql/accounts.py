@@ -110,8 +110,8 @@ def _connect(number: Number) -> Plan[bool]:
         return False
     yield Once("permit_ensure", (f"pace:{number.id}", None))
     yield from _tier(number)
-    if not number.enabled:
-        yield from _switch(number, enabled=False, now=number.created_at)
+    yield from _release(number)  # whatever stopped it when it was connected before
+    yield from _switch(number, enabled=number.enabled, now=number.created_at)
     return True
 
 
@@ -138,10 +138,14 @@ def _change(org: OrgId, number: NumberId, change: NumberChange, now: Instant) ->
     changed = rows.number(found[0])
     yield from _tier(changed)
     if change.sealed_token is not None:  # whatever the old token could not do, the new one may
-        yield Once("number_released", (of_number(number), of_account(changed.waba_id), org))
+        yield from _release(changed)
     if change.enabled is not None:
         yield from _switch(changed, enabled=change.enabled, now=now)
     return changed
+
+
+def _release(number: Number) -> Plan[None]:
+    yield Once("number_released", (of_number(number.id), of_account(number.waba_id), number.org_id))
 
 
 def _tier(number: Number) -> Plan[None]:

@@ -50,11 +50,11 @@ class SqlGates:
 
 
 def _close(closing: Closing, now: Instant) -> Plan[Gate]:
-    known = [rows.gate(row) for row in (yield from each("gate_lock", [(closing.name,)]))]
+    known = [rows.gate(row) for row in (yield from each("gate_lock", [(closing.org_id, closing.name)]))]
     before = next((gate for gate in known if gate.kind is closing.kind), None)
     after = gates.closed(before, closing, now)
-    yield from each("gate_put", [rows.gate_row(after)])
-    return after
+    (stored,) = yield from each("gate_put", [rows.gate_row(after)])
+    return rows.gate(stored)
 
 
 def _open(statement: str, *arguments: object) -> Plan[Gate | None]:

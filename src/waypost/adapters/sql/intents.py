@@ -34,14 +34,18 @@ class Keys:
     acceptances: list[tuple[NumberId, Wamid, MessageId, Fence]] = field(default_factory=list)
     doubtful: set[MessageId] = field(default_factory=set)
     """Tries nobody settled, for which a status may have come that says no name."""
-    gates: set[GateName] = field(default_factory=set)
+    permits: set[str] = field(default_factory=set)
+    """To be given back: locked before gates and pairs, as a claim does."""
+    untried: set[MessageId] = field(default_factory=set)
+    """Messages that give theirs back."""
+    gates: set[tuple[OrgId, GateName]] = field(default_factory=set)
     pairs: set[tuple[NumberId, str]] = field(default_factory=set)
 
     def close(self, closing: Closing) -> None:
         if closing.pair is not None:
             self.pairs.add(closing.pair)
         else:
-            self.gates.add(closing.name)
+            self.gates.add((closing.org_id, closing.name))
 
 
 class Intent(Protocol):
@@ -88,6 +92,8 @@ class Settle:
             keys.queues.add(message.queue_id)
         if isinstance(self.settlement.verdict, Accept):
             keys.acceptances.append((message.sender, self.settlement.verdict.wamid, message.id, message.fence))
+        if not isinstance(self.settlement.verdict, Accept | StayUnsure):
+            keys.permits.add(quota_of(message.org_id))
         if isinstance(self.settlement.verdict, StandBack):
             keys.close(self.settlement.verdict.closing)
 
@@ -346,6 +352,7 @@ class HandBack:
 
     def needs(self, keys: Keys) -> None:
         keys.messages.update(self.candidates)
+        keys.untried.update(self.candidates)
 
     def decide(self, work: Work) -> list[MessageId]:
         back = []

@@ -1,7 +1,7 @@
 """How a batch of intents becomes one transaction: resolve, lock in one order, decide, write set-wise.
 
 The order is the same for every transaction, table by table and key by key: outlet, queue, message key, wamid, delivery,
-gate, pair, permit. Nothing is locked while keys are resolved, and nothing is read from the database while decisions are
+permit, gate, pair. Nothing is locked while keys are resolved, and nothing is read from the database while decisions are
 made.
 """
 
@@ -19,6 +19,7 @@ from waypost.adapters.sql.work import Binding, Queue, Work, outlet_name
 from waypost.adapters.sql.writing import write
 from waypost.model.ids import Fence, MessageId, NumberId, QueueId, Wamid
 from waypost.model.report import StatusReport
+from waypost.rules.pacing import quota_of
 
 WamidKey: TypeAlias = tuple[NumberId, Wamid]
 ToBind: TypeAlias = dict[WamidKey, tuple[MessageId | None, Fence | None]]
@@ -34,6 +35,7 @@ def decide_together(intents: Sequence[Intent]) -> Plan[list[Any]]:
     yield from _bind_wamids(to_bind, keys, work)
     yield from _lock_deliveries(work)
     yield from _find_suspects(keys, work)
+    yield from _lock_permits(keys, work)
     yield from _lock_gates(keys, work)
     yield from _lock_pairs(keys, work)
     answers = [intent.decide(work) for intent in intents]
@@ -151,10 +153,16 @@ def _find_suspects(keys: Keys, work: Work) -> Plan[None]:
     work.suspects.update(row[0] for row in (yield from each("suspects", wanted)))
 
 
+def _lock_permits(keys: Keys, work: Work) -> Plan[None]:
+    """Given back when all is decided; nothing of what they say is needed before."""
+    names = keys.permits | {quota_of(work.facts[message_id].org_id) for message_id in keys.untried & work.facts.keys()}
+    yield from each("permit_lock", [(name,) for name in sorted(names)])
+
+
 def _lock_gates(keys: Keys, work: Work) -> Plan[None]:
-    for row in (yield from each("gate_lock", [(name,) for name in sorted(keys.gates)])):
+    for row in (yield from each("gate_lock", sorted(keys.gates))):
         gate = rows.gate(row)
-        work.gates[gate.name, gate.kind] = gate
+        work.gates[gate.org_id, gate.name, gate.kind] = gate
 
 
 def _lock_pairs(keys: Keys, work: Work) -> Plan[None]:

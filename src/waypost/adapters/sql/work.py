@@ -7,6 +7,7 @@ new status in which of ready, later and the line of a queue a message must stand
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.plan import Row
@@ -18,6 +19,8 @@ from waypost.model.pair import Pair
 from waypost.model.report import StatusReport
 from waypost.model.time import Instant, Span, minutes
 from waypost.rules import gates
+
+GateKey: TypeAlias = tuple[OrgId, GateName, GateKind]
 
 HEAD_START: Span = minutes(1)
 """What one step of priority is worth in the queue: enough to overtake, too little to starve anyone."""
@@ -64,7 +67,7 @@ class Work:
     bindings: dict[tuple[NumberId, Wamid], Binding] = field(default_factory=dict)
     waiting_reports: dict[tuple[NumberId, Wamid], list[StatusReport]] = field(default_factory=dict)
     outlets: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    gates: dict[tuple[GateName, GateKind], Gate] = field(default_factory=dict)
+    gates: dict[GateKey, Gate] = field(default_factory=dict)
     pairs: dict[tuple[NumberId, str], Pair] = field(default_factory=dict)
     queue_names: dict[tuple[OrgId, NumberId, str], QueueId] = field(default_factory=dict)
     """(org, sender, recipient) -> the queue that orders what goes there."""
@@ -80,7 +83,7 @@ class Work:
     attempts: list[Row] = field(default_factory=list)
     events: list[Row] = field(default_factory=list)
     items: list[Row] = field(default_factory=list)
-    closed: dict[tuple[GateName, GateKind], Gate] = field(default_factory=dict)
+    closed: dict[GateKey, Gate] = field(default_factory=dict)
     touched: set[tuple[NumberId, str]] = field(default_factory=set)
     """Pairs that changed."""
     expiring: list[Row] = field(default_factory=list)
@@ -167,7 +170,7 @@ class Work:
 
     def close(self, closing: Closing, now: Instant) -> Gate:
         """The gate as it stands afterwards."""
-        key = (closing.name, closing.kind)
+        key = (closing.org_id, closing.name, closing.kind)
         after = gates.closed(self.gates.get(key), closing, now)
         self.gates[key] = self.closed[key] = after
         return after

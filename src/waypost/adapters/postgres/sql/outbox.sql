@@ -30,7 +30,8 @@ SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS u (org_id, sender, t
 ON CONFLICT (org_id, sender, template) DO NOTHING
 
 -- name: gate_lock (set-wise)
-SELECT {gate} FROM gate g WHERE name = ANY($1::text[]) ORDER BY name, kind FOR UPDATE
+SELECT {gate} FROM unnest($1::text[], $2::text[]) AS u (org_id, name) JOIN gate g USING (org_id, name)
+ORDER BY g.org_id, g.name, g.kind FOR UPDATE OF g
 
 -- name: pair_lock (set-wise)
 SELECT p.sender, p.recipient, p.opened_at, p.last_inbound_at, p.expires_at, p.free_at, p.blocked_until, p.blocked_times,
@@ -301,6 +302,11 @@ INSERT INTO pair (sender, recipient, free_at, counted_at)
 SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS u (sender, recipient, free_at, counted_at)
 ORDER BY sender, recipient
 ON CONFLICT (sender, recipient) DO UPDATE SET free_at = excluded.free_at, counted_at = excluded.counted_at
+
+-- name: gate_probe_lock (set-wise)
+-- The breakers that nobody else is probing: whoever took the probe has put the next one off, or is about to.
+SELECT g.id FROM unnest($1::bigint[], $2::bigint[]) AS u (id, now) JOIN gate g USING (id)
+WHERE g.until <= u.now FOR UPDATE OF g SKIP LOCKED
 
 -- name: door_tick
 -- By the database's own clock: a jump of one server's clock does not count.

@@ -21,24 +21,24 @@ DELETE FROM gate WHERE name = $1 AND org_id = $2 AND kind = 'disabled'
 -- name: waiting_behind_org
 SELECT count(*) FROM (
     SELECT 1 FROM outlet o JOIN ready r ON r.outlet = o.id WHERE o.org_id = $1 AND o.org_id = $2 LIMIT $3
-) AS few
+) AS waiting
 
 -- name: waiting_behind_number
 SELECT count(*) FROM (
     SELECT 1 FROM outlet o JOIN ready r ON r.outlet = o.id WHERE o.org_id = $1 AND o.sender = $2 LIMIT $3
-) AS few
+) AS waiting
 
 -- name: waiting_behind_account
 SELECT count(*) FROM (
     SELECT 1 FROM outlet o JOIN number n ON n.id = o.sender JOIN ready r ON r.outlet = o.id
     WHERE o.org_id = $1 AND n.waba_id = $2 LIMIT $3
-) AS few
+) AS waiting
 
 -- name: waiting_behind_template
 SELECT count(*) FROM (
     SELECT 1 FROM outlet o JOIN number n ON n.id = o.sender JOIN ready r ON r.outlet = o.id
     WHERE o.org_id = $1 AND n.waba_id || '/' || o.template = $2 LIMIT $3
-) AS few
+) AS waiting
 
 -- name: ready_outlets
 SELECT message_id, outlet FROM ready WHERE message_id = $1
@@ -49,7 +49,7 @@ FROM outlet o
 LEFT JOIN number n ON n.id = o.sender
 LEFT JOIN gate g ON g.id = (
     SELECT x.id FROM gate x
-    WHERE x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
+    WHERE x.org_id = o.org_id AND x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
         'template:' || n.waba_id || '/' || o.template)
     ORDER BY (x.until IS NULL) DESC, (x.until > $2) DESC, (x.kind = 'breaker') DESC LIMIT 1
 )

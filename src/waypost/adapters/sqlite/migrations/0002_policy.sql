@@ -63,9 +63,10 @@ CREATE TABLE gate (
     since INTEGER NOT NULL,
     until INTEGER,
     times INTEGER NOT NULL,
-    UNIQUE (name, kind)
+    UNIQUE (org_id, name, kind)
 ) STRICT;
 CREATE INDEX gate_by_org ON gate (org_id, id);
+CREATE INDEX gate_throttle_by_end ON gate (until) WHERE kind = 'throttle';
 INSERT INTO gate (org_id, name, kind, code, reason, since, until, times)
 SELECT org_id, 'number:' || id, 'disabled', 'NUMBER_DISABLED', 'the number is disabled', updated_at, NULL, 1
 FROM number WHERE NOT enabled;
