@@ -14,9 +14,11 @@ from waypost.model.time import Span
 from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.accounts import AccountsContract
 from waypost.testing.contracts.deferring import DeferContract, StandBackContract
+from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
 from waypost.testing.contracts.gates import GatesContract
+from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
@@ -61,6 +63,14 @@ def pass_time(clock: ManualClock) -> PassTime:
     return jump
 
 
+@pytest.fixture
+def plant(store: Store) -> Plant:
+    async def run(sql: str) -> None:
+        store._connection.execute(sql)
+
+    return run
+
+
 class TestInlineLedger(LedgerContract): ...
 
 
@@ -80,6 +90,12 @@ class TestInlineMessages(MessagesContract): ...
 
 
 class TestInlineAccounts(AccountsContract): ...
+
+
+class TestInlineDetector(DetectorContract): ...
+
+
+class TestInlineHolds(HoldsContract): ...
 
 
 class TestInlineTemplates(TemplatesContract): ...

@@ -6,6 +6,7 @@
 - `confirm`  webhooks in: signatures checked, statuses climb the ladder, everything else is kept whole
 - `await_status`  a caller who asked to wait sees the status, or the timeout
 - `tend`     unsure sends, statuses without a message, the count of how long the door was open
+- `detect`   a look at live data for what must never be
 
 `numbers` keeps the connected numbers at hand for all of them, `template_book` and `templates` what their accounts may
 send at any time; `world` is everything they stand on.

@@ -19,6 +19,7 @@ from waypost.ports.outbox import Demand, Settled, Settlement
 from waypost.rules import breaker, gates
 from waypost.rules.clearance import clear
 from waypost.rules.delivery import Accept, Defer, GiveUp, StandBack, Verdict
+from waypost.rules.pacing import HORIZON
 from waypost.rules.payload import cloud_api_body
 from waypost.rules.retry import judge
 
@@ -47,7 +48,7 @@ async def deliver(message: Claimed, world: World) -> Settled:
 
 async def wait_for_its_turn(message: Claimed, world: World) -> None:
     """A number's pace is drawn a little ahead; each message then starts at its own moment."""
-    ahead = message.start_at - world.clock.now()
+    ahead = min(message.start_at - world.clock.now(), HORIZON)  # a clock that is set back must not hold it for hours
     if ahead > 0:
         await world.clock.sleep(Span(ahead))
 

@@ -15,6 +15,8 @@ from waypost.ports.outbox import Patience, Swept
 SWEEP_AT_MOST = 500
 KEEP_UNMATCHED: Span = days(8)
 TIDY_EVERY: Span = minutes(1)
+WINDOWS_KEPT: Span = hours(2)
+"""After they closed: a clock that is ahead must not take an open one away, and the loss detector looks back at them."""
 EXPIRE_EVERY: Span = seconds(5)
 FORGET_EVERY: Span = hours(1)
 
@@ -67,7 +69,7 @@ async def expire(world: World) -> Sequence[MessageId]:
 async def forget_windows(world: World) -> int:
     """Windows that are closed, and throttles that are long over."""
     now = world.clock.now()
-    gone = await world.ledger.windows.expire(now)
+    gone = await world.ledger.windows.expire(Instant(now - WINDOWS_KEPT))
     return gone + await world.ledger.gates.tidy(Instant(now - days(1)))
 
 

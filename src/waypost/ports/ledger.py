@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from waypost.ports.accounts import Accounts
+from waypost.ports.detector import Detector
 from waypost.ports.gates import Gates, Quotas, Windows
 from waypost.ports.journal import Journal
 from waypost.ports.messages import Messages
@@ -27,6 +28,8 @@ class Ledger(Protocol):
     def door(self) -> Door: ...
     @property
     def lookup(self) -> Lookup: ...
+    @property
+    def detector(self) -> Detector: ...
     @property
     def gates(self) -> Gates: ...
     @property

@@ -13,6 +13,10 @@ from waypost.rules import gates
 HORIZON: Span = seconds(0.1)
 """How far ahead a claim may draw; each message then waits for its own moment, so that sends stay smooth."""
 
+TRUSTED: Span = seconds(10)
+"""How far apart the clocks of our processes may be. No claim draws as far ahead: what is further was drawn by a clock
+that was wrong, and must not keep the number waiting until then."""
+
 WINDOW: Span = days(1)
 """What a quota counts over."""
 
@@ -34,15 +38,19 @@ def interval(pace: int) -> Span:
     return Span(-(-1_000_000 // pace))
 
 
+def free_from(permit: Permit, now: Instant) -> Instant:
+    return permit.free_at if now < permit.free_at <= now + TRUSTED else now
+
+
 def paced(permit: Permit, pace: int, now: Instant) -> int:
     """How many messages may start within the horizon."""
-    ahead = max(permit.free_at, now) - now
+    ahead = free_from(permit, now) - now
     return 0 if ahead > HORIZON else 1 + (HORIZON - ahead) // interval(pace)
 
 
 def draw_pace(permit: Permit, pace: int, count: int, now: Instant) -> tuple[Permit, list[Instant]]:
     """The permit afterwards, and the moment at which each of `count` messages may go."""
-    first, step = max(permit.free_at, now), interval(pace)
+    first, step = free_from(permit, now), interval(pace)
     starts = [Instant(first + step * n) for n in range(count)]
     return msgspec.structs.replace(permit, free_at=Instant(first + step * count)), starts
 
@@ -183,4 +191,4 @@ def _opens_at(outlet: Outlet, permits: Mapping[str, Permit], now: Instant) -> In
             return None
         latest = max(latest, resets_at(permit))
     pace = permits.get(pace_of(outlet))
-    return Instant(max(latest, pace.free_at - HORIZON)) if pace else latest
+    return Instant(max(latest, free_from(pace, now) - HORIZON)) if pace else latest

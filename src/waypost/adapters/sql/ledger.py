@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.accounts import SqlAccounts
 from waypost.adapters.sql.claiming import claim_due
+from waypost.adapters.sql.detector import SqlDetector
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.gates import SqlGates, SqlQuotas, SqlWindows
 from waypost.adapters.sql.intents import Change, ExpireWaiting, GiveUpWaiting, HandBack, Settle, Submit, Take
@@ -156,6 +157,7 @@ class SqlLedger:
         self.quotas = SqlQuotas(engine)
         self.windows = SqlWindows(engine)
         self.lookup = SqlLookup(engine)
+        self.detector = SqlDetector(engine)
 
     async def ping(self) -> None:
         await self._engine.ping()

@@ -14,6 +14,7 @@ from waypost.model.report import JournalItem, ReportKind, StatusReport
 from waypost.model.time import Instant
 from waypost.ports.journal import Journaled
 from waypost.ports.messages import Heard
+from waypost.rules.gates import NUMBER_DISABLED
 from waypost.rules.pacing import Permit
 
 
@@ -274,12 +275,16 @@ def caller(row: Row) -> Caller:
     return Caller(org_id=row[0], role=Role(row[1]), key_id=row[2], user_id=row[3])
 
 
+DISABLED = "disabled"
+"""A hold of its own row: a number may be disabled and held by the provider, and each has its own end."""
+
+
 def gate(row: Row) -> Gate:
     return Gate(
         id=GateId(row[0]),
         org_id=row[1],
         name=GateName(row[2]),
-        kind=GateKind(row[3]),
+        kind=GateKind.HOLD if row[3] == DISABLED else GateKind(row[3]),
         code=row[4],
         reason=row[5],
         since=row[6],
@@ -289,7 +294,8 @@ def gate(row: Row) -> Gate:
 
 
 def gate_row(g: Gate) -> Row:
-    return (g.org_id, g.name, g.kind.value, g.code, g.reason, g.since, g.until, g.times)
+    kind = DISABLED if g.code == NUMBER_DISABLED else g.kind.value
+    return (g.org_id, g.name, kind, g.code, g.reason, g.since, g.until, g.times)
 
 
 def outlet(row: Row) -> Outlet:

@@ -64,7 +64,7 @@ CREATE TABLE gate (
 CREATE INDEX gate_by_org ON gate (org_id, id);
 CREATE INDEX gate_throttle_by_end ON gate (until) WHERE kind = 'throttle';
 INSERT INTO gate (org_id, name, kind, code, reason, since, until, times)
-SELECT org_id, 'number:' || id, 'hold', 'NUMBER_DISABLED', 'the number is disabled', updated_at, NULL, 1
+SELECT org_id, 'number:' || id, 'disabled', 'NUMBER_DISABLED', 'the number is disabled', updated_at, NULL, 1
 FROM number WHERE NOT enabled;
 
 -- One of our numbers and one customer: the window between them, and how fast we may write.

@@ -13,10 +13,10 @@ SELECT {gate} FROM gate g WHERE g.org_id = $1 AND (g.until IS NULL OR g.until > 
 DELETE FROM gate WHERE kind = 'throttle' AND until < $1 RETURNING id
 
 -- name: number_released
-DELETE FROM gate WHERE name IN ($1, $2) AND org_id = $3 AND kind = 'hold' AND code <> 'NUMBER_DISABLED'
+DELETE FROM gate WHERE name IN ($1, $2) AND org_id = $3 AND kind = 'hold'
 
 -- name: number_enabled
-DELETE FROM gate WHERE name = $1 AND org_id = $2 AND kind = 'hold' AND code = 'NUMBER_DISABLED'
+DELETE FROM gate WHERE name = $1 AND org_id = $2 AND kind = 'disabled'
 
 -- name: waiting_behind_org
 SELECT count(*) FROM (
