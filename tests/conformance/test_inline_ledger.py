@@ -14,6 +14,7 @@ from waypost.model.time import Span
 from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.accounts import AccountsContract
 from waypost.testing.contracts.door import DoorContract, LookupContract
+from waypost.testing.contracts.dossiers import AuditContract, ConsentsContract, DossiersContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
@@ -79,3 +80,12 @@ class TestInlineAccounts(AccountsContract): ...
 
 
 class TestInlineTemplates(TemplatesContract): ...
+
+
+class TestInlineDossiers(DossiersContract): ...
+
+
+class TestInlineConsents(ConsentsContract): ...
+
+
+class TestInlineAudit(AuditContract): ...

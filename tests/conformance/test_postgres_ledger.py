@@ -14,6 +14,7 @@ from waypost.adapters.sql.ledger import SqlLedger
 from waypost.model.time import Span
 from waypost.testing.contracts.accounts import AccountsContract
 from waypost.testing.contracts.door import DoorContract, LookupContract
+from waypost.testing.contracts.dossiers import AuditContract, ConsentsContract, DossiersContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
@@ -107,3 +108,12 @@ class TestPostgresAccounts(AccountsContract): ...
 
 
 class TestPostgresTemplates(TemplatesContract): ...
+
+
+class TestPostgresDossiers(DossiersContract): ...
+
+
+class TestPostgresConsents(ConsentsContract): ...
+
+
+class TestPostgresAudit(AuditContract): ...

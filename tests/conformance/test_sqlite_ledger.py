@@ -16,6 +16,7 @@ from waypost.model.time import Span
 from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.accounts import AccountsContract
 from waypost.testing.contracts.door import DoorContract, LookupContract
+from waypost.testing.contracts.dossiers import AuditContract, ConsentsContract, DossiersContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
@@ -85,3 +86,12 @@ class TestSqliteAccounts(AccountsContract): ...
 
 
 class TestSqliteTemplates(TemplatesContract): ...
+
+
+class TestSqliteDossiers(DossiersContract): ...
+
+
+class TestSqliteConsents(ConsentsContract): ...
+
+
+class TestSqliteAudit(AuditContract): ...

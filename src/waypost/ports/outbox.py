@@ -7,6 +7,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
+from waypost.model.audit import SYSTEM
 from waypost.model.ids import MessageId, OrgId, WorkerId
 from waypost.model.message import Claimed, Delivery, Draft, Message
 from waypost.model.time import Instant, Span
@@ -130,11 +131,14 @@ class Outbox(Protocol):
         For an owner whose claim committed without its hearing of it. Only the owner itself may call this.
         """
 
-    async def cancel(self, org: OrgId, message: MessageId, now: Instant) -> Changed:
-        """QUEUED becomes CANCELLED and is never sent; anything else is NotAllowed."""
+    async def cancel(self, org: OrgId, message: MessageId, now: Instant, actor: str = SYSTEM) -> Changed:
+        """QUEUED becomes CANCELLED and is never sent; anything else is NotAllowed.
 
-    async def retry(self, org: OrgId, message: MessageId, now: Instant) -> Changed:
-        """FAILED, CANCELLED or parked becomes QUEUED in a new generation: tries from 0, due now."""
+        What changes a message leaves an audit entry of the actor in the same transaction.
+        """
+
+    async def retry(self, org: OrgId, message: MessageId, now: Instant, actor: str = SYSTEM) -> Changed:
+        """FAILED, CANCELLED or parked becomes QUEUED in a new generation: tries from 0, due now; audited."""
 
     async def sweep(self, patience: Patience, limit: int, now: Instant) -> Swept:
         """Give up waiting for tries that nobody settled for the whole limit, counted while the door was open.

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.work import Work
+from waypost.model.audit import SYSTEM, Entity, Entry
 from waypost.model.gate import Closing, GateName
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId
 from waypost.model.message import Attempt, AttemptStatus, Claimed, Delivery, Draft, Message, Status
@@ -267,6 +268,7 @@ class Change:
     message: MessageId
     verb: str
     now: Instant
+    actor: str = SYSTEM
 
     def needs(self, keys: Keys) -> None:
         keys.messages.add(self.message)
@@ -279,7 +281,20 @@ class Change:
         if after is not before:
             work.change(after, self.now)
             work.note(self.message, self.now, self.verb, "by a person")
+            work.audited.append(self._entry(before))
         return before, after, _freed(work, self.message)
+
+    def _entry(self, before: Delivery) -> Entry:
+        was = f"it was {before.status.value}" + (f" with {before.error_code}" if before.error_code else "")
+        return Entry(
+            org_id=self.org,
+            at=self.now,
+            entity_type=Entity.OUTBOUND_MESSAGE,
+            entity_id=str(self.message),
+            action=self.verb.upper(),
+            actor=self.actor,
+            details=was,
+        )
 
 
 @dataclass(frozen=True, slots=True)

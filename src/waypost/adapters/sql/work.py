@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.plan import Row
 from waypost.adapters.sql.rows import Facts
+from waypost.model.audit import Entry
 from waypost.model.gate import Closing, Gate, GateKind, GateName
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid
 from waypost.model.message import Attempt, Delivery, Draft, Status
@@ -74,6 +75,7 @@ class Work:
     suspects: set[MessageId] = field(default_factory=set)
     """Of the doubtful tries, those whose status may have come without a name."""
 
+    audited: list[Entry] = field(default_factory=list)
     new_deliveries: list[Row] = field(default_factory=list)
     reports: list[Row] = field(default_factory=list)
     report_links: list[Row] = field(default_factory=list)

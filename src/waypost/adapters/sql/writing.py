@@ -21,6 +21,7 @@ def write(work: Work) -> Plan[None]:
     yield from each("report_insert", work.reports)
     yield from each("event_insert", work.events)
     yield from each("journal_insert", work.items)
+    yield from each("audit_insert", [rows.audit_row(entry) for entry in work.audited])
     yield from _write_places(work)
     yield from each("gate_put", [rows.gate_row(work.closed[key]) for key in sorted(work.closed)])
     yield from each("pair_put", [rows.pair_row(work.pairs[key]) for key in sorted(work.touched)])

@@ -119,4 +119,5 @@ CREATE TABLE audit (
     details TEXT NOT NULL
 ) STRICT;
 CREATE INDEX audit_by_org ON audit (org_id, id);
+CREATE INDEX audit_by_type ON audit (org_id, entity_type, id);
 CREATE INDEX audit_by_entity ON audit (org_id, entity_type, entity_id, id);
