@@ -115,7 +115,7 @@ async def test_who_cancelled_and_who_retried_is_told(stage: Stage) -> None:
 
 
 async def test_an_expired_message_is_a_cancelled_one(stage: Stage) -> None:
-    wish = {"scheduledAt": stage.moment(seconds(10)), "expiresAt": stage.moment(seconds(20))}
+    wish: dict[str, Any] = {"scheduledAt": stage.moment(seconds(10)), "expiresAt": stage.moment(seconds(20))}
     posted = await stage.send(**wish, **TEMPLATE)
     await stage.pass_time(seconds(30))
     await stage.becomes(posted["id"], "CANCELLED", errorCode="EXPIRED")

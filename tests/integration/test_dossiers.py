@@ -56,7 +56,12 @@ async def key_with(stage: Stage, role: str) -> dict[str, Any]:
 
 
 async def test_a_dossier_is_opened_once_and_then_found(stage: Stage) -> None:
-    person = {"phone": "+1 (650) 555-1234", "email": "ada@Example.COM", "name": "Ada", "externalRef": "crm-7"}
+    person: dict[str, Any] = {
+        "phone": "+1 (650) 555-1234",
+        "email": "ada@Example.COM",
+        "name": "Ada",
+        "externalRef": "crm-7",
+    }
     dossier = await opened(stage, **person)
     assert isinstance(dossier["id"], int)
     shown = {name: dossier[name] for name in (*person, "status")}
