@@ -30,6 +30,9 @@ BIG = {
     "report",
     "event",
     "journal",
+    "dossier",
+    "consent",
+    "audit",
 }
 """Tables that grow with what is sent and received."""
 
@@ -69,7 +72,7 @@ class TestSqlite:
 
     @pytest.mark.parametrize("name", [name for name in HOT if name != "claim_pick"])
     def test_no_statement_scans_a_table(self, name: str, store: Store) -> None:
-        scans = [line for line in self.plan(store, name) if line.startswith("SCAN")]
+        scans = [line for line in self.plan(store, name) if line.startswith("SCAN") and line != "SCAN CONSTANT ROW"]
         assert [line for line in scans if "VIRTUAL TABLE" not in line] == []  # a batch's own rows are all wanted
 
     def test_a_wamid_is_found_by_one_probe(self, store: Store) -> None:
@@ -114,6 +117,11 @@ FROM generate_series(1, 30000) n;
 INSERT INTO event (message_id, at, kind, detail) SELECT n, n, 'cancelled', '' FROM generate_series(1, 9000) n;
 INSERT INTO journal (org_id, number, kind, key, state, received_at, body)
 SELECT 'org-' || n % 50, 'number-' || n % 50, 'text', n, 'pending', n, '{}' FROM generate_series(1, 9000) n;
+INSERT INTO dossier (org_id, phone, external_ref, status, created_at, updated_at)
+SELECT 'org-' || n % 50, '+49' || n, 'ref-' || n, 'NEW', n, n FROM generate_series(1, 9000) n;
+INSERT INTO consent SELECT 'org-' || n % 50, 'dossier:' || n, 'WHATSAPP', 'GRANTED', n FROM generate_series(1, 9000) n;
+INSERT INTO audit (org_id, at, entity_type, entity_id, action, actor, details)
+SELECT 'org-' || n % 50, n, 'DOSSIER', n % 500, 'UPDATED', 'system', '' FROM generate_series(1, 9000) n;
 """
 
 SAMPLES: dict[str, Any] = {"text": "org-7", "int8": 70, "int4": 7, "int2": 5, "bool": True, "bytea": b"x"}

@@ -204,6 +204,7 @@ class Take:
         for wrote in self.post.inbound:
             pair = work.pair(wrote.number, wrote.customer)
             work.change_pair(window.written(pair, wrote.at))
+            work.meet(wrote, self.now)
         for closing in self.post.closings:
             self._close(closing, work)
         moves: dict[MessageId, Move] = {}

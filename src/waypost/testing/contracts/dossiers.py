@@ -13,6 +13,8 @@ from waypost.model.audit import SYSTEM, Action, Entity, Entry
 from waypost.model.dossier import ConsentStatus, Dossier, DossierId, Person
 from waypost.model.ids import OrgId
 from waypost.model.message import Channel
+from waypost.model.pair import Inbound
+from waypost.model.report import Post
 from waypost.model.time import seconds
 from waypost.ports.audit import AuditQuery
 from waypost.ports.consents import Word
@@ -20,11 +22,15 @@ from waypost.ports.dossiers import Amended, DossierChange, Known, NoDossier, Ope
 from waypost.ports.ledger import Ledger
 from waypost.testing.contracts.examples import (
     CUSTOMER,
+    NUMBER,
     ORG,
     OTHER_CUSTOMER,
     OTHER_ORG,
     T0,
     Ledgers,
+    a_number,
+    an_item,
+    an_org,
     claim_one,
     fresh,
     give_up,
@@ -142,6 +148,22 @@ class DossiersContract:
             *(ledger.dossiers.change(ORG, each.id, wish, ACTOR, T0) for ledger, each in zip(ledgers, both, strict=True))
         )
         assert {type(answer) for answer in answers} == {Amended, Taken}
+
+    async def test_a_customer_who_writes_for_the_first_time_gets_a_dossier(self, ledgers: Ledgers) -> None:
+        ledger = ledgers[0]
+        await ledger.accounts.create_org(an_org(), None)
+        await ledger.accounts.connect(a_number())
+        known = await a_dossier(ledger, phone=OTHER_CUSTOMER, name="Ada")
+        wrote = [
+            Inbound(number=NUMBER, customer=customer, at=T0, name=f"Bob\0 {n}")
+            for n, customer in enumerate((CUSTOMER, CUSTOMER, OTHER_CUSTOMER, "user-without-a-phone"))
+        ]
+        posts = [Post([], [an_item()], inbound=wrote) for _ in range(6)]
+        await asyncio.gather(*(ledgers[n % 2].journal.take(post, T0) for n, post in enumerate(posts)))
+        met, other = await ledger.dossiers.find(ORG, None, None, 10)
+        assert other == known
+        assert (met.person, met.status, met.created_at) == (Person(phone=CUSTOMER, name="Bob 0"), "NEW", T0)
+        assert await trail(ledger) == [(str(met.id), "CREATED", SYSTEM), (str(known.id), "CREATED", ACTOR)]
 
 
 class ConsentsContract:
