@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.integration.harness import MESSAGES, ON_SQLITE, Stage
+from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage
 from tests.integration.test_dossiers import ACTIVITIES, AUDIT, TEMPLATE, key_with, of_dossier, opened, says, trail
 from tests.integration.webhooks import PHONE, told
 from tests.integration.webhooks import status as a_status
@@ -100,7 +100,8 @@ async def test_statuses_that_come_late_or_twice_are_told_once(stage: Stage) -> N
 async def test_who_cancelled_and_who_retried_is_told(stage: Stage) -> None:
     sender = await key_with(stage, "sender")
     agent = (await stage.call("POST", "/api/v1/users", {"name": "Ada"})).json
-    posted = await stage.send(scheduledAt=stage.moment(minutes(5)), **TEMPLATE)
+    wish = HELLO | TEMPLATE | {"scheduledAt": stage.moment(minutes(5))}
+    posted = (await stage.call("POST", MESSAGES, wish, key=agent["token"])).json
     path = f"{MESSAGES}/{posted['id']}"
     assert (await stage.call("POST", f"{path}/cancel", key=sender["key"])).status == 200
     assert (await stage.call("POST", f"{path}/cancel", key=sender["key"])).status == 409
@@ -111,6 +112,7 @@ async def test_who_cancelled_and_who_retried_is_told(stage: Stage) -> None:
     assert sorted(actions(entries)) == ["CANCELLED", "CREATED", "RETRIED", "SENT", "UPDATED"]
     actors = {entry["action"]: entry["actor"] for entry in entries}
     assert (actors["CANCELLED"], actors["RETRIED"]) == (sender["key_id"], agent["user_id"])
+    assert actors["CREATED"] == agent["user_id"]
     assert (actors["SENT"], actors["UPDATED"]) == ("system", "provider")
 
 

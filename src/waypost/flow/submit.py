@@ -107,6 +107,7 @@ async def check(request: Request, org: OrgId, world: World, actor: str = SYSTEM)
         expires_at=request.expires_at,
         ordered=request.ordered,
         max_attempts=request.max_attempts,
+        created_by=actor,
     )
     return msgspec.structs.replace(draft, digest=content_digest(draft, request.sender))
 

@@ -53,7 +53,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 def steps(message: Message, attempts: Sequence[Attempt], heard: Sequence[Heard], events: Sequence[Event]) -> list[Step]:
     """The steps of a message, oldest first."""
-    found = [Step(at=message.created_at, action=Action.CREATED, name="created", details=_created(message))]
+    who = message.draft.created_by
+    found = [Step(at=message.created_at, action=Action.CREATED, name="created", details=_created(message), actor=who)]
     for attempt in attempts:
         found += _tried(attempt)
     found += _reported(attempts, heard)

@@ -135,11 +135,12 @@ def draft_row(draft: Draft, queue_id: QueueId | None, now: Instant) -> Row:
         draft.max_attempts,
         queue_id,
         now,
+        draft.created_by,
     )
 
 
 def message(row: Row) -> Message:
-    """From `message` (18 columns), then `delivery`."""
+    """From `message` (19 columns), then `delivery`."""
     draft = Draft(
         org_id=OrgId(row[1]),
         sender=NumberId(row[2]),
@@ -156,8 +157,9 @@ def message(row: Row) -> Message:
         expires_at=row[13],
         ordered=bool(row[14]),
         max_attempts=row[15],
+        created_by=row[18],
     )
-    return Message(id=MessageId(row[0]), draft=draft, queue_id=row[16], created_at=row[17], delivery=delivery(row[18:]))
+    return Message(id=MessageId(row[0]), draft=draft, queue_id=row[16], created_at=row[17], delivery=delivery(row[19:]))
 
 
 def attempt(row: Row) -> Attempt:

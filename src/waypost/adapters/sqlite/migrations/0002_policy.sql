@@ -107,6 +107,9 @@ CREATE TABLE policy (
     settings TEXT NOT NULL
 ) STRICT;
 
+-- Who asked for a message; the rest of its life has rows already.
+ALTER TABLE message ADD COLUMN created_by TEXT NOT NULL DEFAULT 'system';
+
 -- What no other row records of who did what. The life of a message is in its own rows.
 CREATE TABLE audit (
     id INTEGER PRIMARY KEY,
