@@ -16,7 +16,7 @@ from waypost.model.ids import NumberId, OrgId
 from waypost.model.message import Channel, Draft, Message
 from waypost.model.time import Instant, from_unix
 from waypost.ports.hints import OUTBOX
-from waypost.ports.outbox import Created, Different
+from waypost.ports.outbox import Blocked, Created, Different
 from waypost.rules import payload as payloads
 from waypost.rules import recipient as recipients
 from waypost.rules.clearance import refused_by_consent
@@ -68,6 +68,8 @@ async def submit(request: Request, org: OrgId, world: World, actor: str = SYSTEM
     if isinstance(submitted, Created):
         world.hints.give([OUTBOX])
         return Stored(submitted.message, created=True)
+    if isinstance(submitted, Blocked):
+        return Refusal("consent_required", "to", submitted.reason)
     if isinstance(submitted, Different):
         used = f"was used for message {submitted.message_id} with other content: take a new key for a new message"
         return Refusal("idempotency_conflict", "idempotencyKey", used)
@@ -88,7 +90,7 @@ async def check(request: Request, org: OrgId, world: World, actor: str = SYSTEM)
         return sender
     if refusal := await _check_template(request, sender, org, world):
         return refusal
-    if refusal := await _check_consent(request, recipient, org, world, actor):
+    if refusal := await _check_dossier(request, recipient, org, world, actor):
         return refusal
     payload = msgspec.json.encode(request.payload, order="deterministic").decode()
     draft = Draft(
@@ -169,19 +171,21 @@ async def _check_template(request: Request, sender: NumberId, org: OrgId, world:
     return Refusal(refused.code, field, refused.reason)
 
 
-async def _check_consent(request: Request, recipient: str, org: OrgId, world: World, actor: str) -> Refusal | None:
-    """Asked again right before it is sent; here the caller hears of it."""
-    dossier = None if request.dossier_id is None else DossierId(request.dossier_id)
+async def _check_dossier(request: Request, recipient: str, org: OrgId, world: World, actor: str) -> Refusal | None:
+    """The person must be known and have agreed. Without a dossier, the address alone is asked when it is stored."""
+    if request.dossier_id is None:
+        return None
+    dossier = DossierId(request.dossier_id)
     word = await world.ledger.consents.word(org, dossier, recipient, Channel(request.channel))
-    if dossier is not None and not word.dossier_known:
+    if not word.dossier_known:
         return Refusal("unknown_dossier", "dossierId", f"there is no dossier {dossier}: POST /api/v1/dossiers first")
-    reason = refused_by_consent(dossier is not None, word.dossier, word.address)
+    reason = refused_by_consent(True, word.dossier, word.address)
     if reason is None or await _was_stored(request, org, world):
         return None
-    about = audit.About(Entity.ADDRESS, recipient) if dossier is None else audit.About(Entity.DOSSIER, str(dossier))
     what = f"{request.channel} message refused: {reason}"
+    about = audit.About(Entity.DOSSIER, str(dossier))
     await audit.record(org, about, Action.BLOCKED_BY_POLICY, actor, what, world)
-    return Refusal("consent_required", "to" if dossier is None else "dossierId", reason)
+    return Refusal("consent_required", "dossierId", reason)
 
 
 async def _was_stored(request: Request, org: OrgId, world: World) -> bool:

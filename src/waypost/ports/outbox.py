@@ -30,7 +30,13 @@ class Different(msgspec.Struct, frozen=True, tag=True):
     message_id: MessageId
 
 
-Submitted: TypeAlias = Created | Same | Different
+class Blocked(msgspec.Struct, frozen=True, tag=True):
+    """Consent for its address was revoked, so it was not stored."""
+
+    reason: str
+
+
+Submitted: TypeAlias = Created | Same | Different | Blocked
 
 
 class Demand(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,6 +112,8 @@ class Outbox(Protocol):
 
         Unique by (org, idempotency_key), also under concurrency: exactly one caller gets Created. An ordered message
         joins the queue of its (org, sender, recipient) and is claimable only when all before it are out of the way.
+        Where consent for the address was revoked nothing is stored but the audit entry of it; a key that was used
+        before gets the answer of the first call all the same.
         """
 
     async def claim(self, demand: Demand, now: Instant) -> Batch:

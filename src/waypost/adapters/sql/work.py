@@ -57,6 +57,11 @@ def outlet_name(draft: Draft) -> tuple[str, str, str]:
     return draft.org_id, draft.sender, draft.template or ""
 
 
+def addressee(draft: Draft) -> tuple[str, str, str]:
+    """Under which its address says yes or no."""
+    return draft.org_id, f"address:{draft.recipient}", draft.channel.value
+
+
 @dataclass(slots=True)
 class Work:
     now: Instant
@@ -74,6 +79,8 @@ class Work:
     stored: dict[tuple[OrgId, str], tuple[MessageId, bytes, bool]] = field(default_factory=dict)
     """(org, idempotency key) -> id, content digest, stored by this transaction."""
 
+    revoked: set[tuple[str, str, str]] = field(default_factory=set)
+    """Of the addressees, those who said no."""
     suspects: set[MessageId] = field(default_factory=set)
     """Of the doubtful tries, those whose status may have come without a name."""
 

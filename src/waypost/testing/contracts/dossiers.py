@@ -20,6 +20,8 @@ from waypost.ports.audit import AuditQuery
 from waypost.ports.consents import Word
 from waypost.ports.dossiers import Amended, DossierChange, Known, NoDossier, Opened, Split, Taken
 from waypost.ports.ledger import Ledger
+from waypost.ports.messages import Query
+from waypost.ports.outbox import Blocked, Created, Different, Same
 from waypost.testing.contracts.examples import (
     CUSTOMER,
     NUMBER,
@@ -28,6 +30,7 @@ from waypost.testing.contracts.examples import (
     OTHER_ORG,
     T0,
     Ledgers,
+    a_draft,
     a_number,
     an_item,
     an_org,
@@ -217,6 +220,29 @@ class ConsentsContract:
         for phone in (CUSTOMER, OTHER_CUSTOMER):
             said = await ledger.consents.word(ORG, None, phone, Channel.WHATSAPP)
             assert said.address is ConsentStatus.REVOKED
+
+    async def test_nothing_is_stored_for_an_address_that_said_no(self, ledger: Ledger) -> None:
+        dossier = await a_dossier(ledger)
+        before = await submit(ledger, key="before", content="x")
+        await ledger.consents.put(ORG, dossier.id, Channel.WHATSAPP, ConsentStatus.REVOKED, ACTOR, T0)
+        drafts = [
+            a_draft(key="after", created_by=ACTOR),
+            a_draft(key="before", content="x"),
+            a_draft(key="before", content="y"),
+            a_draft(key="shared", content="x", ordered=True, created_by=ACTOR),
+            a_draft(key="shared", content="y", recipient=OTHER_CUSTOMER),
+            a_draft(org_id=OTHER_ORG),
+            a_draft(channel=Channel.EMAIL),
+        ]
+        answers = await asyncio.gather(*(ledger.outbox.submit(draft, T0) for draft in drafts))
+        assert [type(answer) for answer in answers[:3]] == [Blocked, Same, Different]
+        assert [type(answer) for answer in answers[4:]] == [Created] * 3
+        assert isinstance(answers[3], Blocked | Different), "as whoever came first with the key"
+        assert len(await ledger.messages.find(ORG, Query(), 10)) == 3
+        assert answers[1] == Same(before.id)
+        blocked = await trail(ledger, AuditQuery(entity_type=Entity.ADDRESS, entity_id=CUSTOMER))
+        assert blocked[0] == (CUSTOMER, "BLOCKED_BY_POLICY", ACTOR)
+        assert len(blocked) == sum(isinstance(answer, Blocked) for answer in answers)
 
     async def test_a_claim_sees_the_latest_word(self, ledger: Ledger) -> None:
         dossier = await a_dossier(ledger)

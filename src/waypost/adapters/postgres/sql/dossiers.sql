@@ -13,6 +13,11 @@ ORDER BY n.org_id, u.phone
 ON CONFLICT DO NOTHING
 RETURNING id, org_id
 
+-- name: consent_find (set-wise)
+SELECT c.org_id, c.subject, c.channel, c.status
+FROM unnest($1::text[], $2::text[], $3::text[]) AS u (org_id, subject, channel)
+JOIN consent c ON c.org_id = u.org_id AND c.subject = u.subject AND c.channel = u.channel
+
 -- name: audit_insert (set-wise)
 INSERT INTO audit (org_id, at, entity_type, entity_id, action, actor, details)
 SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])

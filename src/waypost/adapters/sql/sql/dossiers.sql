@@ -41,6 +41,9 @@ RETURNING id, org_id
 INSERT INTO consent (org_id, subject, channel, status, at) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (org_id, subject, channel) DO UPDATE SET status = excluded.status, at = excluded.at
 
+-- name: consent_find
+SELECT org_id, subject, channel, status FROM consent WHERE org_id = $1 AND subject = $2 AND channel = $3
+
 -- name: consents_of
 SELECT channel, status, at FROM consent WHERE org_id = $1 AND subject = $2 ORDER BY channel
 
