@@ -39,11 +39,11 @@ class SqlMessages:
         messages = await self.find(org, Query(dossier_id=dossier_id), limit)
         if not messages:
             return []
-        suffix, whose = ("", ()) if dossier_id is None else ("_dossier", (dossier_id,))
+        by, whose = ("org", ()) if dossier_id is None else ("dossier", (dossier_id,))
         bounds = (org, messages[-1].id, messages[0].id, *whose)
-        attempts = _by_message(await self._engine.read(f"lives_attempts{suffix}", *bounds))
-        reports = _by_message(await self._engine.read(f"lives_reports{suffix}", *bounds))
-        events = _by_message(await self._engine.read(f"lives_events{suffix}", *bounds))
+        attempts = _by_message(await self._engine.read(f"lives_attempts_{by}", *bounds))
+        reports = _by_message(await self._engine.read(f"lives_reports_{by}", *bounds))
+        events = _by_message(await self._engine.read(f"lives_events_{by}", *bounds))
         return [
             Life(
                 message=each,

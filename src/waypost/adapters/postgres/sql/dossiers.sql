@@ -13,6 +13,11 @@ ORDER BY n.org_id, u.phone
 ON CONFLICT DO NOTHING
 RETURNING id, org_id
 
+-- name: consent_put (set-wise)
+INSERT INTO consent (org_id, subject, channel, status, at)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[])
+ON CONFLICT (org_id, subject, channel) DO UPDATE SET status = excluded.status, at = excluded.at
+
 -- name: consent_find (set-wise)
 SELECT c.org_id, c.subject, c.channel, c.status
 FROM unnest($1::text[], $2::text[], $3::text[]) AS u (org_id, subject, channel)

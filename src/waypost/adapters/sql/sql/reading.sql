@@ -65,17 +65,17 @@ FROM journal WHERE org_id = $1 AND state = $3 ORDER BY id DESC LIMIT $2
 -- name: key_used
 SELECT id FROM message WHERE org_id = $1 AND idempotency_key = $2
 
--- name: lives_attempts
+-- name: lives_attempts_org
 -- Of an org's messages between two; the messages themselves were read before.
 SELECT a.message_id, a.fence, a.generation, a.attempt_no, a.status, a.error_code, a.error_message, a.response,
     a.next_retry_at, a.created_at, a.finished_at
 FROM message m JOIN attempt a ON a.message_id = m.id WHERE m.org_id = $1 AND m.id BETWEEN $2 AND $3
 
--- name: lives_reports
+-- name: lives_reports_org
 SELECT r.message_id, r.at, r.received_at, r.kind, r.body, r.wamid, r.fence, r.error_code
 FROM message m JOIN report r ON r.message_id = m.id WHERE m.org_id = $1 AND m.id BETWEEN $2 AND $3
 
--- name: lives_events
+-- name: lives_events_org
 SELECT e.message_id, e.id, e.at, e.kind, e.detail
 FROM message m JOIN event e ON e.message_id = m.id WHERE m.org_id = $1 AND m.id BETWEEN $2 AND $3
 
