@@ -16,6 +16,7 @@ from waypost.testing.contracts.accounts import AccountsContract
 from waypost.testing.contracts.deferring import DeferContract, StandBackContract
 from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
+from waypost.testing.contracts.dossiers import AuditContract, ConsentsContract, DossiersContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
 from waypost.testing.contracts.gates import GatesContract
 from waypost.testing.contracts.holds import HoldsContract
@@ -111,3 +112,12 @@ class TestInlinePermits(PermitsContract): ...
 
 
 class TestInlineWindows(WindowsContract): ...
+
+
+class TestInlineDossiers(DossiersContract): ...
+
+
+class TestInlineConsents(ConsentsContract): ...
+
+
+class TestInlineAudit(AuditContract): ...

@@ -151,6 +151,11 @@ FROM generate_series(1, 30000) n;
 INSERT INTO event (message_id, at, kind, detail) SELECT n, n, 'cancelled', '' FROM generate_series(1, 9000) n;
 INSERT INTO journal (org_id, number, kind, key, state, received_at, body)
 SELECT 'org-' || n % 50, 'number-' || n % 50, 'text', n, 'pending', n, '{}' FROM generate_series(1, 9000) n;
+INSERT INTO dossier (org_id, phone, external_ref, status, created_at, updated_at)
+SELECT 'org-' || n % 50, '+49' || n, 'ref-' || n, 'NEW', n, n FROM generate_series(1, 9000) n;
+INSERT INTO consent SELECT 'org-' || n % 50, 'dossier:' || n, 'WHATSAPP', 'GRANTED', n FROM generate_series(1, 9000) n;
+INSERT INTO audit (org_id, at, entity_type, entity_id, action, actor, details)
+SELECT 'org-' || n % 50, n, 'DOSSIER', n % 500, 'UPDATED', 'system', '' FROM generate_series(1, 9000) n;
 """
 
 SAMPLES: dict[str, Any] = {

@@ -7,17 +7,20 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from waypost.flow import templates
+from waypost.flow import audit, templates
 from waypost.flow.numbers import LOOK_AGAIN
 from waypost.flow.world import World
+from waypost.model.audit import SYSTEM, Action, Entity
+from waypost.model.dossier import DossierId
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.message import Channel, Draft, Message
 from waypost.model.time import Instant, from_unix
 from waypost.ports.hints import OUTBOX
-from waypost.ports.outbox import Created, Different
+from waypost.ports.outbox import Blocked, Created, Different
 from waypost.rules import payload as payloads
 from waypost.rules import recipient as recipients
 from waypost.rules import window
+from waypost.rules.clearance import refused_by_consent
 
 KEY_LENGTH = 255
 EARLIEST, LATEST = from_unix(946_684_800), from_unix(4_102_444_800)
@@ -58,14 +61,16 @@ class Stored(msgspec.Struct, frozen=True):
 Answer: TypeAlias = Stored | Refusal
 
 
-async def submit(request: Request, org: OrgId, world: World) -> Answer:
-    draft = await check(request, org, world)
+async def submit(request: Request, org: OrgId, world: World, actor: str = SYSTEM) -> Answer:
+    draft = await check(request, org, world, actor)
     if isinstance(draft, Refusal):
         return draft
     submitted = await world.ledger.outbox.submit(draft, world.clock.now())
     if isinstance(submitted, Created):
         world.hints.give([OUTBOX])
         return Stored(submitted.message, created=True)
+    if isinstance(submitted, Blocked):
+        return Refusal("consent_required", "to", submitted.reason)
     if isinstance(submitted, Different):
         used = f"was used for message {submitted.message_id} with other content: take a new key for a new message"
         return Refusal("idempotency_conflict", "idempotencyKey", used)
@@ -75,8 +80,8 @@ async def submit(request: Request, org: OrgId, world: World) -> Answer:
     return Stored(message, created=False)
 
 
-async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:
-    """The draft to store, or the first thing that is wrong."""
+async def check(request: Request, org: OrgId, world: World, actor: str = SYSTEM) -> Draft | Refusal:
+    """The draft to store, or the first thing that is wrong; what consent forbids is audited as the actor's wish."""
     recipient = recipients.read(request.to, world.tuning.default_region)
     refusal = _check_address(request, recipient) or _check_content(request) or _check_moments(request, world)
     if refusal or isinstance(recipient, recipients.Unreadable):
@@ -85,6 +90,8 @@ async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:
     if isinstance(sender, Refusal):
         return sender
     if refusal := await _check_template(request, sender, org, world):
+        return refusal
+    if refusal := await _check_dossier(request, recipient, org, world, actor):
         return refusal
     payload = msgspec.json.encode(request.payload, order="deterministic").decode()
     draft = Draft(
@@ -103,6 +110,7 @@ async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:
         expires_at=request.expires_at,
         ordered=request.ordered,
         max_attempts=request.max_attempts,
+        created_by=actor,
     )
     return msgspec.structs.replace(draft, digest=content_digest(draft, request.sender))
 
@@ -114,8 +122,6 @@ def _check_address(request: Request, recipient: str | recipients.Unreadable) -> 
         return Refusal("unsupported_channel", "channel", f"{request.channel} cannot be sent: use WHATSAPP")
     if isinstance(recipient, recipients.Unreadable):
         return Refusal("invalid_recipient", "to", recipient.reason)
-    if request.dossier_id is not None:
-        return Refusal("unknown_dossier", "dossierId", f"there is no dossier {request.dossier_id}")
     return None
 
 
@@ -173,6 +179,29 @@ async def _check_template(request: Request, sender: NumberId, org: OrgId, world:
         return None
     field = "templateCode" if refused.field == "name" else f"payloadJson.{refused.field}"
     return Refusal(refused.code, field, refused.reason)
+
+
+async def _check_dossier(request: Request, recipient: str, org: OrgId, world: World, actor: str) -> Refusal | None:
+    """The person must be known and have agreed. Without a dossier, the address alone is asked when it is stored."""
+    if request.dossier_id is None:
+        return None
+    dossier = DossierId(request.dossier_id)
+    word = await world.ledger.consents.word(org, dossier, recipient, Channel(request.channel))
+    if not word.dossier_known:
+        return Refusal("unknown_dossier", "dossierId", f"there is no dossier {dossier}: POST /api/v1/dossiers first")
+    reason = refused_by_consent(True, word.dossier, word.address)
+    if reason is None or await _was_stored(request, org, world):
+        return None
+    what = f"{request.channel} message refused: {reason}"
+    about = audit.About(Entity.DOSSIER, str(dossier))
+    await audit.record(org, about, Action.BLOCKED_BY_POLICY, actor, what, world)
+    return Refusal("consent_required", "dossierId", reason)
+
+
+async def _was_stored(request: Request, org: OrgId, world: World) -> bool:
+    """A call that is repeated gets the answer of the first one, whatever was revoked in between."""
+    key = request.idempotency_key
+    return key is not None and await world.ledger.messages.used_key(org, key)
 
 
 def content_digest(draft: Draft, wanted_sender: str | None) -> bytes:

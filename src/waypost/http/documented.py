@@ -69,6 +69,17 @@ NUMBER_EXAMPLES = [
     )
 ]
 
+DOSSIER_EXAMPLES = [
+    Example(id="person", summary="A customer", value={"phone": "+15550001111", "name": "Ada", "externalRef": "crm-7"})
+]
+CONSENT_EXAMPLES = [
+    Example(
+        id="granted",
+        summary="Ada may be written to",
+        value={"dossierId": 1, "channel": "WHATSAPP", "status": "GRANTED"},
+    )
+]
+
 _MESSAGE = {
     "id": 456,
     "orgId": "acme",
@@ -161,8 +172,12 @@ _PREVIEW: dict[str, Any] = {
 }
 
 
+def shows(view: type, description: str) -> ResponseSpec:
+    return ResponseSpec(data_container=view, description=description, generate_examples=False)
+
+
 def _message(description: str) -> ResponseSpec:
-    return ResponseSpec(data_container=MessageView, description=description, generate_examples=False)
+    return shows(MessageView, description)
 
 
 CREATED = {
@@ -172,6 +187,33 @@ CREATED = {
 }
 _MESSAGES = "/api/v1/outbound/messages"
 _TEMPLATES = "/api/v1/outbound/templates"
+_AUDITED = [
+    {
+        "id": "m456-sent-1",
+        "at": "2026-11-15T09:30:00.120000Z",
+        "entityType": "OUTBOUND_MESSAGE",
+        "entityId": "456",
+        "action": "SENT",
+        "actor": "system",
+        "details": "the provider has it",
+    },
+    {
+        "id": "17",
+        "at": "2026-11-15T09:29:00Z",
+        "entityType": "DOSSIER",
+        "entityId": "1",
+        "action": "CONSENT_CHANGED",
+        "actor": "key_PZx7q2dLr0aB",
+        "details": "WHATSAPP: GRANTED (before: not recorded)",
+    },
+]
+_ACTIVITY = {
+    "id": "m456-sent-1",
+    "at": "2026-11-15T09:30:00.120000Z",
+    "dossierId": 1,
+    "type": "MESSAGE_SENT",
+    "payload": {"outboundMessageId": 456, "channel": "WHATSAPP", "to": "+15550001111", "status": "SENT"},
+}
 _ANSWERS: dict[tuple[str, str, str], Any] = {
     (_MESSAGES, "post", "200"): _MESSAGE | _SENT,
     (_MESSAGES, "post", "201"): _MESSAGE | {"status": "QUEUED", "attemptCount": 0},
@@ -180,6 +222,8 @@ _ANSWERS: dict[tuple[str, str, str], Any] = {
     (_MESSAGES + "/{message_id}", "get", "200"): _MESSAGE | _SENT,
     (_MESSAGES + "/{message_id}/timeline", "get", "200"): _TIMELINE,
     ("/api/v1/outbound/error-codes", "get", "200"): _ERROR_CODES,
+    ("/api/v1/outbound/audit", "get", "200"): {"content": _AUDITED},
+    ("/api/v1/outbound/activities", "get", "200"): {"content": [_ACTIVITY]},
     (_TEMPLATES, "get", "200"): {"content": [_ORDER_CONFIRMATION], "accounts": [_SYNCED]},
     (_TEMPLATES + "/sync", "post", "200"): [_SYNCED],
     (_TEMPLATES + "/{name}/preview", "post", "200"): _PREVIEW,

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import getpass
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from waypost.adapters.local.vault import AesVault
 from waypost.flow import admit, reseal
@@ -23,15 +20,18 @@ from waypost.model.ids import KeyId, NumberId, OrgId, UserId
 from waypost.model.time import minutes, to_datetime
 from waypost.ports.accounts import NumberChange
 from waypost.rules.address import web_address
+from waypost.runtime import admin_dossiers
 from waypost.runtime.cli import Failed, with_world
 from waypost.runtime.settings import load
+from waypost.runtime.shown import Json
+from waypost.runtime.shown import facts as _show
+from waypost.runtime.shown import listing as _table
 from waypost.runtime.wiring import open_vault
 
 app = typer.Typer(name="admin", help="Orgs, numbers, keys and people.", no_args_is_help=True)
 
 Body = TypeVar("Body")
 Found = TypeVar("Found")
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Org = Annotated[str, typer.Argument(metavar="ORG", help="The org's id.")]
 PhoneNumberId = Annotated[str, typer.Argument(help="Meta's id of the number.")]
 UserIdArgument = Annotated[str, typer.Argument(metavar="USER_ID", help="The person's id, as `users` lists it.")]
@@ -41,24 +41,7 @@ def register(parent: typer.Typer) -> None:
     parent.add_typer(app)
 
 
-def _show(facts: Mapping[str, str], *, as_json: bool) -> None:
-    if as_json:
-        sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
-        return
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for name, value in facts.items():
-        table.add_row(Text(name, "dim"), Text(value))
-    Console(highlight=False, soft_wrap=True).print(table)
-
-
-def _table(columns: list[str], rows: list[list[str]], *, as_json: bool) -> None:
-    if as_json:
-        sys.stdout.write(msgspec.json.encode([dict(zip(columns, row, strict=True)) for row in rows]).decode() + "\n")
-        return
-    table = Table(*columns, box=None, pad_edge=False, header_style="dim")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    Console(highlight=False).print(table if rows else "none")
+admin_dossiers.register(app)
 
 
 async def _known(org: str, world: World) -> OrgId:

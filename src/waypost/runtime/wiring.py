@@ -94,6 +94,9 @@ class _Metered:
         self.gates = ledger.gates
         self.quotas = ledger.quotas
         self.windows = ledger.windows
+        self.dossiers = ledger.dossiers
+        self.consents = ledger.consents
+        self.audit = ledger.audit
         self.ping = ledger.ping
         self.close = ledger.close
 

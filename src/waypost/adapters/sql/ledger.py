@@ -6,14 +6,18 @@ from collections.abc import Sequence
 
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.accounts import SqlAccounts
+from waypost.adapters.sql.audit import SqlAudit
 from waypost.adapters.sql.claiming import claim_due
+from waypost.adapters.sql.consents import SqlConsents
 from waypost.adapters.sql.detector import SqlDetector
+from waypost.adapters.sql.dossiers import SqlDossiers
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.gates import SqlGates, SqlQuotas, SqlWindows
 from waypost.adapters.sql.intents import Change, ExpireWaiting, GiveUpWaiting, HandBack, Settle, Submit, Take
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.reading import SqlMessages
 from waypost.adapters.sql.templates import SqlTemplates
+from waypost.model.audit import SYSTEM
 from waypost.model.ids import MessageId, OrgId, WorkerId
 from waypost.model.message import Delivery, Draft
 from waypost.model.report import Post
@@ -58,11 +62,11 @@ class SqlOutbox:
         answer: list[MessageId] = await self._engine.writer.decide(HandBack(owner, unknown, now))
         return answer
 
-    async def cancel(self, org: OrgId, message: MessageId, now: Instant) -> Changed:
-        return await self._change(Change(org, message, "cancelled", now))
+    async def cancel(self, org: OrgId, message: MessageId, now: Instant, actor: str = SYSTEM) -> Changed:
+        return await self._change(Change(org, message, "cancelled", now, actor))
 
-    async def retry(self, org: OrgId, message: MessageId, now: Instant) -> Changed:
-        return await self._change(Change(org, message, "retried", now))
+    async def retry(self, org: OrgId, message: MessageId, now: Instant, actor: str = SYSTEM) -> Changed:
+        return await self._change(Change(org, message, "retried", now, actor))
 
     async def _change(self, change: Change) -> Changed:
         answer = await self._engine.writer.decide(change)
@@ -158,6 +162,9 @@ class SqlLedger:
         self.windows = SqlWindows(engine)
         self.lookup = SqlLookup(engine)
         self.detector = SqlDetector(engine)
+        self.dossiers = SqlDossiers(engine)
+        self.consents = SqlConsents(engine)
+        self.audit = SqlAudit(engine)
 
     async def ping(self) -> None:
         await self._engine.ping()

@@ -100,16 +100,17 @@ DELETE FROM queue_line WHERE message_id = ANY($1::bigint[])
 -- name: message_insert (set-wise)
 -- Ids are given in the order of arrival, keys are inserted in key order.
 INSERT INTO message (id, org_id, sender, channel, recipient, template, subject, payload, dossier_id, idempotency_key, digest, priority,
-    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at)
+    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, created_by)
 SELECT * FROM (
     SELECT nextval(pg_get_serial_sequence('message', 'id')), u.org_id, u.sender, u.channel, u.recipient, u.template, u.subject, u.payload, u.dossier_id, u.idempotency_key,
-    u.digest, u.priority, u.scheduled_at, u.expires_at, u.ordered, u.max_attempts, u.queue_id, u.created_at
+    u.digest, u.priority, u.scheduled_at, u.expires_at, u.ordered, u.max_attempts, u.queue_id, u.created_at,
+    u.created_by
     FROM unnest(
         $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[],
     $10::bytea[], $11::smallint[], $12::bigint[], $13::bigint[], $14::boolean[], $15::smallint[], $16::bigint[],
-    $17::bigint[]
+    $17::bigint[], $18::text[]
     ) WITH ORDINALITY AS u (org_id, sender, channel, recipient, template, subject, payload, dossier_id, idempotency_key, digest, priority,
-    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, arrival)
+    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, created_by, arrival)
     ORDER BY arrival
 ) AS arrived
 ORDER BY org_id, idempotency_key, nextval
