@@ -8,6 +8,7 @@ from waypost.ports.accounts import Accounts
 from waypost.ports.gates import Gates, Quotas, Windows
 from waypost.ports.journal import Journal
 from waypost.ports.messages import Messages
+from waypost.ports.operating import Operating
 from waypost.ports.outbox import Door, Lookup, Outbox
 from waypost.ports.templates import Templates
 
@@ -33,6 +34,8 @@ class Ledger(Protocol):
     def quotas(self) -> Quotas: ...
     @property
     def windows(self) -> Windows: ...
+    @property
+    def operating(self) -> Operating: ...
 
     async def ping(self) -> None:
         """Return when the Ledger answers and its schema is the one this code was made for; raise otherwise."""

@@ -136,6 +136,9 @@ class Outbox(Protocol):
     async def retry(self, org: OrgId, message: MessageId, now: Instant) -> Changed:
         """FAILED, CANCELLED or parked becomes QUEUED in a new generation: tries from 0, due now."""
 
+    async def replay(self, org: OrgId, messages: Sequence[MessageId], now: Instant) -> Sequence[MessageId]:
+        """As `retry`, for many, and only for what is FAILED; returns those that are QUEUED again."""
+
     async def sweep(self, patience: Patience, limit: int, now: Instant) -> Swept:
         """Give up waiting for tries that nobody settled for the whole limit, counted while the door was open.
 

@@ -130,6 +130,7 @@ class MeteredOutbox:
         self.hand_back = outbox.hand_back
         self.cancel = outbox.cancel
         self.retry = outbox.retry
+        self.replay = outbox.replay
 
     async def settle(self, settlement: Settlement, now: Instant) -> Settled:
         settled = await self._outbox.settle(settlement, now)

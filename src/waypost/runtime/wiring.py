@@ -92,6 +92,7 @@ class _Metered:
         self.gates = ledger.gates
         self.quotas = ledger.quotas
         self.windows = ledger.windows
+        self.operating = ledger.operating
         self.ping = ledger.ping
         self.close = ledger.close
 

@@ -12,6 +12,7 @@ from waypost.model.message import Attempt, AttemptStatus, Channel, Delivery, Dra
 from waypost.model.pair import Pair
 from waypost.model.report import JournalItem, ReportKind, StatusReport
 from waypost.model.time import Instant
+from waypost.ports.gates import Standing
 from waypost.ports.journal import Journaled
 from waypost.ports.messages import Heard
 from waypost.rules.pacing import Permit
@@ -308,6 +309,12 @@ def outlet(row: Row) -> Outlet:
 
 def permit(row: Row) -> Permit:
     return Permit(name=row[0], free_at=row[1], used=row[2], since=row[3], most=row[4])
+
+
+def standing(row: Row) -> Standing:
+    """From an outlet with its gate (17 columns), then its permits of quota, pace and tier."""
+    found = [permit(row[at : at + 5]) for at in (17, 22, 27) if row[at] is not None]
+    return Standing(outlet(row), {each.name: each for each in found})
 
 
 def permit_row(p: Permit) -> Row:
