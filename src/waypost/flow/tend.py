@@ -14,6 +14,7 @@ from waypost.ports.outbox import Patience, Swept
 SWEEP_AT_MOST = 500
 KEEP_UNMATCHED: Span = days(8)
 TIDY_EVERY: Span = minutes(1)
+SHOW_LIFE_EVERY: Span = seconds(10)
 
 
 async def hold_door(world: World) -> None:
@@ -36,6 +37,11 @@ async def _opened(world: World) -> bool:
 async def keep_door(world: World) -> int:
     """Say that webhooks can reach us now; the time between two such words counts as open."""
     return await world.ledger.door.tick(world.tuning.door_gap)
+
+
+async def show_life(world: World) -> None:
+    """Say that there is somebody who sends, for whoever asks why a message waits."""
+    await world.ledger.operating.worker_lives(world.clock.now())
 
 
 async def settle_unsure(world: World) -> Swept:

@@ -61,9 +61,7 @@ class Messages(Protocol):
     async def find(self, org: OrgId, query: Query, limit: int) -> Sequence[Message]:
         """This org's messages that match, newest first."""
 
-    async def dead(
-        self, org: OrgId, error_code: str | None, before: MessageId | None, limit: int
-    ) -> Sequence[Message]:
+    async def dead(self, org: OrgId, error_code: str | None, before: MessageId | None, limit: int) -> Sequence[Message]:
         """This org's FAILED messages, newest first; only those with this error code and of smaller id, where given."""
 
     async def page(self, org: OrgId, query: PageQuery) -> Page:

@@ -26,9 +26,7 @@ class Deferral(msgspec.Struct, frozen=True, kw_only=True):
     """The closed one, if it is a gate."""
 
 
-def deferral(
-    delivery: Delivery, outlet: Outlet | None, permits: Mapping[str, Permit], now: Instant
-) -> Deferral | None:
+def deferral(delivery: Delivery, outlet: Outlet | None, permits: Mapping[str, Permit], now: Instant) -> Deferral | None:
     """`outlet` is known of a message that could be claimed now; one that waits for its time says itself why."""
     if delivery.status is not Status.QUEUED:
         return None

@@ -10,7 +10,6 @@ from waypost.model.ids import MessageId, OrgId
 from waypost.model.message import Attempt, AttemptStatus, Message, Status
 from waypost.ports.messages import Life, Page, PageQuery, Query
 
-
 LARGEST = 2**63 - 1
 
 
@@ -54,9 +53,7 @@ class SqlMessages:
             found = await self._engine.read("messages_newest", org, limit)
         return [rows.message(row) for row in found]
 
-    async def dead(
-        self, org: OrgId, error_code: str | None, before: MessageId | None, limit: int
-    ) -> Sequence[Message]:
+    async def dead(self, org: OrgId, error_code: str | None, before: MessageId | None, limit: int) -> Sequence[Message]:
         below = LARGEST if before is None else before
         if error_code is None:
             found = await self._engine.read("dead_letters", org, below, limit)
