@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -13,6 +15,7 @@ from waypost.flow.world import World
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.message import Channel, Draft, Message
 from waypost.model.time import Instant, from_unix
+from waypost.ports.failure import LedgerError
 from waypost.ports.hints import OUTBOX
 from waypost.ports.outbox import Created, Different
 from waypost.rules import payload as payloads
@@ -72,6 +75,19 @@ async def submit(request: Request, org: OrgId, world: World) -> Answer:
     if message is None:
         raise LookupError(f"message {submitted.message_id} was stored and cannot be read")
     return Stored(message, created=False)
+
+
+async def submit_all(requests: Sequence[Request], org: OrgId, world: World) -> list[Answer | LedgerError]:
+    """One answer per request, in order. All are handed in at once, so that they share as few commits as can be."""
+    answers = await asyncio.gather(*(submit(request, org, world) for request in requests), return_exceptions=True)
+    return [_told(answer) for answer in answers]
+
+
+def _told(answer: Answer | BaseException) -> Answer | LedgerError:
+    """What the Ledger could not do is that request's own answer; a bug is everybody's."""
+    if isinstance(answer, BaseException) and not isinstance(answer, LedgerError):
+        raise answer
+    return answer
 
 
 async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:

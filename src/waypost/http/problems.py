@@ -53,16 +53,19 @@ _TITLES = {
     503: "Not available just now",
 }
 _CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "unsupported_type"}
-_NAMES = {"dossier_id": "dossierId", "journal_state": "state", "key": "Idempotency-Key"}
+_NAMES = {"dossier_id": "dossierId", "journal_state": "state", "key": "Idempotency-Key", "error_code": "errorCode"}
 """Parameters that a caller knows by another name than a handler."""
 
 
-def body(problem: Problem) -> bytes:
+def problem_body(problem: Problem) -> ProblemBody:
     title = _TITLES.get(problem.status, "Error")
-    content = ProblemBody(
+    return ProblemBody(
         title=title, status=problem.status, code=problem.code, detail=problem.detail, field=problem.field
     )
-    return msgspec.json.encode(content)
+
+
+def body(problem: Problem) -> bytes:
+    return msgspec.json.encode(problem_body(problem))
 
 
 def _response(problem: Problem) -> Response[bytes]:
