@@ -21,24 +21,24 @@ DELETE FROM gate WHERE name = $1 AND org_id = $2 AND kind = 'hold' AND code = 'N
 -- name: waiting_behind_org
 SELECT count(*) FROM (
     SELECT 1 FROM outlet o JOIN ready r ON r.outlet = o.id WHERE o.org_id = $1 AND o.org_id = $2 LIMIT $3
-) AS some
+) AS counted
 
 -- name: waiting_behind_number
 SELECT count(*) FROM (
     SELECT 1 FROM outlet o JOIN ready r ON r.outlet = o.id WHERE o.org_id = $1 AND o.sender = $2 LIMIT $3
-) AS some
+) AS counted
 
 -- name: waiting_behind_account
 SELECT count(*) FROM (
     SELECT 1 FROM outlet o JOIN number n ON n.id = o.sender JOIN ready r ON r.outlet = o.id
     WHERE o.org_id = $1 AND n.waba_id = $2 LIMIT $3
-) AS some
+) AS counted
 
 -- name: waiting_behind_template
 SELECT count(*) FROM (
     SELECT 1 FROM outlet o JOIN number n ON n.id = o.sender JOIN ready r ON r.outlet = o.id
     WHERE o.org_id = $1 AND n.waba_id || '/' || o.template = $2 LIMIT $3
-) AS some
+) AS counted
 
 -- name: permit_read
 SELECT name, free_at, used, since, most FROM permit WHERE name = $1
