@@ -9,9 +9,11 @@ import pytest
 
 from tests.integration.conftest import OpenStage
 from tests.integration.harness import HELLO, MESSAGES, Stage, live_clock
-from tests.integration.webhooks import PHONE, a_text, change, envelope
+from tests.integration.webhooks import PHONE
 from waypost.model.gate import Closing, Gate, GateKind, GateName, Wait
-from waypost.model.ids import OrgId
+from waypost.model.ids import NumberId, OrgId
+from waypost.model.pair import Inbound
+from waypost.model.report import Post
 from waypost.model.time import Instant, Span, hours, minutes, seconds
 from waypost.runtime.server import Role
 
@@ -156,7 +158,9 @@ async def test_quiet_hours_are_named_like_any_other_rule(quiet: Stage) -> None:
     found = await quiet.message(message["id"])
     assert found["deferredBy"] == "quiet"
     assert same_moment(found["nextRetryAt"], at(quiet, hours(3)))
-    assert (await why(quiet, message["id"])).startswith("the org keeps quiet hours where the recipient is; it goes on at")
+    assert (await why(quiet, message["id"])).startswith(
+        "the org keeps quiet hours where the recipient is; it goes on at"
+    )
 
 
 # Why it has not been sent yet, where no rule stops it
@@ -271,8 +275,8 @@ async def test_a_window_is_open_for_24_hours_after_the_customers_message(quiet: 
     path = f"{OUTBOUND}/session-windows/{PHONE.lstrip('+')}"
     nothing = await quiet.get(path)
     assert (nothing["phoneNumber"], nothing["open"], nothing["windowExpiresAt"]) == (PHONE, False, None)
-    written = envelope((quiet.acme, [change(quiet.acme, messages=[a_text("wamid.in")])]))
-    assert (await quiet.post(written)).status == 200
+    wrote = Inbound(number=NumberId("1001"), customer=PHONE, at=quiet.clock.now())
+    await quiet.world.ledger.journal.take(Post([], [], [wrote]), quiet.clock.now())
     window = await quiet.get(path)
     assert (window["open"], window["from"]) == (True, "1001")
     assert same_moment(window["lastInboundMessageAt"], "2025-10-09T08:53:20Z")
