@@ -36,14 +36,14 @@ async def lively(set_up: OpenStage) -> Stage:
     return await set_up(clock=live_clock(), outbound_window="ignore")
 
 
-async def close(stage: Stage, kind: GateKind, name: str = "number:1001", wait: Span = minutes(7)) -> Gate:
+async def close(stage: Stage, kind: GateKind, name: str = "number:1001") -> Gate:
     closing = Closing(
         org_id=OrgId("acme"),
         name=GateName(name),
         kind=kind,
         code="130429",
         reason="Rate limit hit",
-        wait=Wait(first=wait),
+        wait=Wait(first=minutes(7)),
     )
     return await stage.world.ledger.gates.close(closing, stage.clock.now())
 
