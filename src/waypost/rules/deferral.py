@@ -22,6 +22,8 @@ class Deferral(msgspec.Struct, frozen=True, kw_only=True):
     until: Instant | None
     """None: until somebody removes the cause."""
     reason: str = ""
+    code: str = ""
+    """What closed the gate, if it is one."""
     gate: GateName | None = None
     """The closed one, if it is a gate."""
 
@@ -39,7 +41,7 @@ def behind(outlet: Outlet, permits: Mapping[str, Permit], now: Instant) -> Defer
     """What stops every message of an outlet: its gate, else its org's quota, else its number's pace."""
     gate = outlet.gate
     if gate is not None and gates.is_closed(gate, now):
-        return Deferral(by=gate.kind.value, until=gate.until, reason=gate.reason, gate=gate.name)
+        return Deferral(by=gate.kind.value, until=gate.until, reason=gate.reason, code=gate.code, gate=gate.name)
     return _used_up(outlet, permits, now) or _paced(outlet, permits, now)
 
 

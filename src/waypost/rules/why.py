@@ -8,6 +8,7 @@ from waypost.model.ids import MessageId
 from waypost.model.message import Delivery, Message, Status
 from waypost.model.time import Instant, Span, as_seconds, seconds, to_datetime
 from waypost.rules.deferral import Deferral, next_retry_at
+from waypost.rules.gates import NUMBER_DISABLED
 
 SILENT_AFTER: Span = seconds(30)
 """A worker says every few seconds that it is there: by then, none is."""
@@ -91,6 +92,7 @@ _RULES = {
     "quiet": "the org keeps quiet hours where the recipient is",
     "budget": "the org's budget is used up",
 }
+_ENABLE = ": `waypost admin enable {org} {of}`"
 _HELP = {
     "quota": ", or at once when the quota is raised: `waypost admin set-quota {org} N`",
     "breaker": ", when one message finds out whether it is back",
@@ -103,10 +105,11 @@ def _deferred(deferred: Deferral, message: Message, now: Instant) -> str:
     closed = f" ({deferred.gate})" if deferred.gate else ""
     told = deferred.reason or _last_words(message.delivery)
     reason = f": {told}" if told else ""
-    until = (
-        "it goes on when somebody opens it" if deferred.until is None else f"it goes on {_moment(deferred.until, now)}"
+    until = "when somebody opens it" if deferred.until is None else _moment(deferred.until, now)
+    advice = _ENABLE if deferred.code == NUMBER_DISABLED else _HELP.get(deferred.by, "")
+    return (
+        f"{rule}{closed}{reason}; it goes on {until}{advice.format(org=message.draft.org_id, of=message.draft.sender)}"
     )
-    return f"{rule}{closed}{reason}; {until}{_HELP.get(deferred.by, '').format(org=message.draft.org_id)}"
 
 
 def _last_words(delivery: Delivery) -> str:

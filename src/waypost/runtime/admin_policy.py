@@ -78,7 +78,7 @@ def gates(org: Org, json: Json = False) -> None:
             each.gate.kind.value,
             each.gate.code,
             day(each.gate.since),
-            _when(each.gate.until, "released"),
+            _when(each.gate.until, "until released"),
             str(each.waiting),
             each.gate.reason,
         ]
