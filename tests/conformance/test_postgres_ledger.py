@@ -18,6 +18,7 @@ from waypost.testing.contracts.examples import Ledgers, PassTime
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
+from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.templates import TemplatesContract
 from waypost.testing.services import Postgres
@@ -107,3 +108,12 @@ class TestPostgresAccounts(AccountsContract): ...
 
 
 class TestPostgresTemplates(TemplatesContract): ...
+
+
+class TestPostgresStanding(StandingContract): ...
+
+
+class TestPostgresOperating(OperatingContract): ...
+
+
+class TestPostgresDeadLetter(DeadLetterContract): ...

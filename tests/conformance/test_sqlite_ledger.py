@@ -20,6 +20,7 @@ from waypost.testing.contracts.examples import Ledgers, PassTime
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
+from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.templates import TemplatesContract
 
@@ -85,3 +86,12 @@ class TestSqliteAccounts(AccountsContract): ...
 
 
 class TestSqliteTemplates(TemplatesContract): ...
+
+
+class TestSqliteStanding(StandingContract): ...
+
+
+class TestSqliteOperating(OperatingContract): ...
+
+
+class TestSqliteDeadLetter(DeadLetterContract): ...
