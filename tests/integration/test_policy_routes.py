@@ -95,7 +95,7 @@ async def test_a_message_behind_a_gate_names_it(quiet: Stage, kind: GateKind, un
 @pytest.mark.parametrize("scope", ["org:acme", "account:waba-1001", "template:waba-1001/hello_world"])
 async def test_a_gate_of_any_scope_stops_what_is_behind_it(quiet: Stage, scope: str) -> None:
     await close(quiet, GateKind.HOLD, scope)
-    template = {"templateCode": "hello_world", "payloadJson": {"language": "en_US"}}
+    template: dict[str, Any] = {"templateCode": "hello_world", "payloadJson": {"language": "en_US"}}
     assert (await quiet.send(**template))["deferredBy"] == "hold"
     freeform = await quiet.send()
     assert freeform["deferredBy"] == (None if scope.startswith("template") else "hold")

@@ -15,8 +15,8 @@ SELECT count(*) FROM (SELECT 1 FROM delivery WHERE org_id = $1 AND status = $2 L
 
 -- name: retries_recent
 SELECT a.attempt_no, count(*)
-FROM (SELECT id FROM message WHERE org_id = $1 ORDER BY id DESC LIMIT $2) m
-JOIN attempt a ON a.message_id = m.id
+FROM (SELECT id FROM message WHERE org_id = $1 ORDER BY id DESC LIMIT $2) AS recent
+JOIN attempt a ON a.message_id = recent.id
 WHERE a.attempt_no > 1 GROUP BY a.attempt_no
 
 -- name: times_recent
