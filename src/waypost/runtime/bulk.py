@@ -43,10 +43,10 @@ class Row:
 class Count:
     stored: int = 0
     there: int = 0
-    refused: list[str] = field(default_factory=list)
+    refused: list[tuple[int, str]] = field(default_factory=list)
 
     def refuse(self, row: Row, reason: str) -> None:
-        self.refused.append(f"row {row.number}: {reason}")
+        self.refused.append((row.number, reason))
 
 
 def read_rows(file: Path) -> list[Row]:
@@ -89,7 +89,7 @@ def message_of(row: Row, file_name: str) -> submit.Request | str:
     asked: dict[str, Any] = {"channel": "WHATSAPP", "idempotencyKey": key_of(file_name, row)}
     asked |= {name: value for name, value in row.cells.items() if name in _WORDS}
     try:
-        asked |= {name: int(value) for name, value in row.cells.items() if name in _NUMBERS}
+        asked |= {name: _number(name, value) for name, value in row.cells.items() if name in _NUMBERS}
         asked |= _content(row.cells)
         return asked_for(msgspec.convert(asked, CreateMessage), None)
     except msgspec.ValidationError as error:
@@ -97,6 +97,12 @@ def message_of(row: Row, file_name: str) -> submit.Request | str:
         return f"{where.rstrip('`') or 'row'}: {what}"
     except (ValueError, RecursionError) as error:
         return str(error)
+
+
+def _number(name: str, value: str) -> int:
+    if not value.isascii() or not value.isdigit():
+        raise ValueError(f"{name}: {value[:40]!r} is not a whole number")
+    return int(value)
 
 
 def _content(cells: Mapping[str, str]) -> dict[str, Any]:
@@ -175,8 +181,8 @@ def report(count: Count, *, dry_run: bool) -> int:
     """What became of the file; 1 when a row was refused."""
     done = f"{count.stored} would be stored" if dry_run else f"{count.stored} stored, {count.there} were there already"
     sys.stdout.write(f"{done}, {len(count.refused)} refused\n")
-    for line in count.refused[:SHOWN]:
-        sys.stderr.write(f"waypost: {line}\n")
+    for number, reason in sorted(count.refused)[:SHOWN]:
+        sys.stderr.write(f"waypost: row {number}: {reason}\n")
     if len(count.refused) > SHOWN:
         sys.stderr.write(f"waypost: and {len(count.refused) - SHOWN} more\n")
     return 1 if count.refused else 0
