@@ -22,7 +22,7 @@ from waypost.rules import payload as payloads
 from waypost.rules import recipient as recipients
 
 KEY_LENGTH = 255
-TOGETHER = 250
+TOGETHER = 100
 """Requests of a batch that are checked without a pause."""
 EARLIEST, LATEST = from_unix(946_684_800), from_unix(4_102_444_800)
 """The years 2000 and 2100: a moment outside is a mistake of the caller's, and some cannot even be shown again."""
@@ -64,8 +64,10 @@ Answer: TypeAlias = Stored | Refusal
 
 async def submit(request: Request, org: OrgId, world: World) -> Answer:
     draft = await check(request, org, world)
-    if isinstance(draft, Refusal):
-        return draft
+    return draft if isinstance(draft, Refusal) else await _store(draft, org, world)
+
+
+async def _store(draft: Draft, org: OrgId, world: World) -> Answer:
     submitted = await world.ledger.outbox.submit(draft, world.clock.now())
     if isinstance(submitted, Created):
         world.hints.give([OUTBOX])
@@ -80,12 +82,16 @@ async def submit(request: Request, org: OrgId, world: World) -> Answer:
 
 
 async def submit_all(requests: Sequence[Request], org: OrgId, world: World) -> list[Answer | LedgerError]:
-    """One answer per request, in order. They are handed in together, so that they share as few commits as can be."""
-    asked = []
-    for start in range(0, len(requests), TOGETHER):
-        asked += [asyncio.ensure_future(submit(each, org, world)) for each in requests[start : start + TOGETHER]]
-        await world.clock.sleep(Span(0))  # a thousand checks in a row would keep everybody else waiting
-    return [_told(answer) for answer in await asyncio.gather(*asked, return_exceptions=True)]
+    """One answer per request, in order. All that pass are handed in at once, so that they share a commit."""
+    checked: list[Draft | Refusal] = []
+    for number, request in enumerate(requests):
+        checked.append(await check(request, org, world))
+        if number % TOGETHER == TOGETHER - 1:
+            await world.clock.sleep(Span(0))  # a thousand checks in a row would keep everybody else waiting
+    drafts = [each for each in checked if not isinstance(each, Refusal)]
+    stored = await asyncio.gather(*(_store(draft, org, world) for draft in drafts), return_exceptions=True)
+    answers = iter(stored)
+    return [each if isinstance(each, Refusal) else _told(next(answers)) for each in checked]
 
 
 def _told(answer: Answer | BaseException) -> Answer | LedgerError:
