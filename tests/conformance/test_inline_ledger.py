@@ -23,6 +23,7 @@ from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
+from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.templates import TemplatesContract
@@ -121,3 +122,12 @@ class TestInlineConsents(ConsentsContract): ...
 
 
 class TestInlineAudit(AuditContract): ...
+
+
+class TestInlineStanding(StandingContract): ...
+
+
+class TestInlineOperating(OperatingContract): ...
+
+
+class TestInlineDeadLetter(DeadLetterContract): ...

@@ -68,9 +68,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     store.close()
 
 
-OWN_ROWS = re.compile("VIRTUAL TABLE|CONSTANT ROW|SCAN (b|busy|waiting)$")
+OWN_ROWS = re.compile("VIRTUAL TABLE|CONSTANT ROW|SCAN (b|busy|waiting|recent)$")
 """A batch's own rows, or what the statement itself has just found: all of them are wanted."""
-SORTED_IN_MEMORY = {"report_waiting", "reports_of", "outlet_state", "outlets_busy"}
+SORTED_IN_MEMORY = {"report_waiting", "reports_of", "outlets_standing", "outlets_busy", "retries_recent"}
 """Of one message, or of the gates in front of one outlet: a handful of rows."""
 IN_ORDER = [name for name in HOT if "ORDER BY" in SQLITE[name].text and name not in SORTED_IN_MEMORY]
 
@@ -235,7 +235,7 @@ def top(explained: str) -> dict[str, Any]:
     return found
 
 
-FEW_HERE = {"outlets_busy", "outlet_state", "waiting_behind_org"}
+FEW_HERE = {"outlets_busy", "outlets_standing", "waiting_behind_org"}
 """Of 3000 outlets and 5000 ready messages a scan is really cheaper; their plan for whatever comes goes by index."""
 
 

@@ -26,6 +26,7 @@ from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
+from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.templates import TemplatesContract
@@ -134,3 +135,12 @@ class TestSqliteConsents(ConsentsContract): ...
 
 
 class TestSqliteAudit(AuditContract): ...
+
+
+class TestSqliteStanding(StandingContract): ...
+
+
+class TestSqliteOperating(OperatingContract): ...
+
+
+class TestSqliteDeadLetter(DeadLetterContract): ...

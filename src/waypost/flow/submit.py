@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -14,7 +16,8 @@ from waypost.model.audit import SYSTEM, Action, Entity
 from waypost.model.dossier import DossierId
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.message import Channel, Draft, Message
-from waypost.model.time import Instant, from_unix
+from waypost.model.time import Instant, Span, from_unix
+from waypost.ports.failure import LedgerError
 from waypost.ports.hints import OUTBOX
 from waypost.ports.outbox import Blocked, Created, Different
 from waypost.rules import payload as payloads
@@ -23,6 +26,8 @@ from waypost.rules import window
 from waypost.rules.clearance import refused_by_consent
 
 KEY_LENGTH = 255
+TOGETHER = 100
+"""Requests of a batch that are checked without a pause."""
 EARLIEST, LATEST = from_unix(946_684_800), from_unix(4_102_444_800)
 """The years 2000 and 2100: a moment outside is a mistake of the caller's, and some cannot even be shown again."""
 
@@ -63,8 +68,10 @@ Answer: TypeAlias = Stored | Refusal
 
 async def submit(request: Request, org: OrgId, world: World, actor: str = SYSTEM) -> Answer:
     draft = await check(request, org, world, actor)
-    if isinstance(draft, Refusal):
-        return draft
+    return draft if isinstance(draft, Refusal) else await _store(draft, org, world)
+
+
+async def _store(draft: Draft, org: OrgId, world: World) -> Answer:
     submitted = await world.ledger.outbox.submit(draft, world.clock.now())
     if isinstance(submitted, Created):
         world.hints.give([OUTBOX])
@@ -78,6 +85,28 @@ async def submit(request: Request, org: OrgId, world: World, actor: str = SYSTEM
     if message is None:
         raise LookupError(f"message {submitted.message_id} was stored and cannot be read")
     return Stored(message, created=False)
+
+
+async def submit_all(
+    requests: Sequence[Request], org: OrgId, world: World, actor: str = SYSTEM
+) -> list[Answer | LedgerError]:
+    """One answer per request, in order. All that pass are handed in at once, so that they share a commit."""
+    checked: list[Draft | Refusal] = []
+    for number, request in enumerate(requests):
+        checked.append(await check(request, org, world, actor))
+        if number % TOGETHER == TOGETHER - 1:
+            await world.clock.sleep(Span(0))  # a thousand checks in a row would keep everybody else waiting
+    drafts = [each for each in checked if not isinstance(each, Refusal)]
+    stored = await asyncio.gather(*(_store(draft, org, world) for draft in drafts), return_exceptions=True)
+    answers = iter(stored)
+    return [each if isinstance(each, Refusal) else _told(next(answers)) for each in checked]
+
+
+def _told(answer: Answer | BaseException) -> Answer | LedgerError:
+    """What the Ledger could not do is that request's own answer; a bug is everybody's."""
+    if isinstance(answer, BaseException) and not isinstance(answer, LedgerError):
+        raise answer
+    return answer
 
 
 async def check(request: Request, org: OrgId, world: World, actor: str = SYSTEM) -> Draft | Refusal:

@@ -12,7 +12,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ASGIApp
 
 import waypost
-from waypost.http import accounts, dossiers, error_codes, operations, outbound, problems, templates
+from waypost.http import accounts, batch, dossiers, error_codes, operations, outbound, policy, problems, templates
 from waypost.http.context import SCOPE_KEY, Host, world_of
 from waypost.http.documented import Document
 from waypost.http.strict_body import StrictRequest
@@ -20,6 +20,15 @@ from waypost.http.webhook_door import PATH, Receive, Scope, Send, webhook_door
 from waypost.ports.failure import LedgerError
 
 ROUTES = [outbound.router, dossiers.router, error_codes.router, templates.router, accounts.router, operations.router]
+ROUTES = [
+    outbound.router,
+    batch.router,
+    policy.router,
+    error_codes.router,
+    templates.router,
+    accounts.router,
+    operations.router,
+]
 
 
 @cache

@@ -60,17 +60,21 @@ _NAMES = {
     "external_ref": "externalRef",
     "entity_type": "entityType",
     "entity_id": "entityId",
+    "error_code": "errorCode",
     "key": "Idempotency-Key",
 }
 """Parameters that a caller knows by another name than a handler."""
 
 
-def body(problem: Problem) -> bytes:
+def problem_body(problem: Problem) -> ProblemBody:
     title = _TITLES.get(problem.status, "Error")
-    content = ProblemBody(
+    return ProblemBody(
         title=title, status=problem.status, code=problem.code, detail=problem.detail, field=problem.field
     )
-    return msgspec.json.encode(content)
+
+
+def body(problem: Problem) -> bytes:
+    return msgspec.json.encode(problem_body(problem))
 
 
 def _response(problem: Problem) -> Response[bytes]:

@@ -12,6 +12,7 @@ from waypost.ports.dossiers import Dossiers
 from waypost.ports.gates import Gates, Quotas, Windows
 from waypost.ports.journal import Journal
 from waypost.ports.messages import Messages
+from waypost.ports.operating import Operating
 from waypost.ports.outbox import Door, Lookup, Outbox
 from waypost.ports.templates import Templates
 
@@ -45,6 +46,8 @@ class Ledger(Protocol):
     def consents(self) -> Consents: ...
     @property
     def audit(self) -> Audit: ...
+    @property
+    def operating(self) -> Operating: ...
 
     async def ping(self) -> None:
         """Return when the Ledger answers and its schema is the one this code was made for; raise otherwise."""

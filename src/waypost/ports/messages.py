@@ -56,6 +56,9 @@ class Messages(Protocol):
     async def get(self, org: OrgId, message: MessageId) -> Message | None:
         """The message, if it is this org's."""
 
+    async def some(self, org: OrgId, messages: Sequence[MessageId]) -> Sequence[Message]:
+        """Those of the messages that are this org's, in any order."""
+
     async def life(self, org: OrgId, message: MessageId) -> Life | None:
         """The message with its attempts (oldest first), reports and events, if it is this org's."""
 
@@ -67,6 +70,9 @@ class Messages(Protocol):
 
     async def find(self, org: OrgId, query: Query, limit: int) -> Sequence[Message]:
         """This org's messages that match, newest first."""
+
+    async def dead(self, org: OrgId, error_code: str | None, before: MessageId | None, limit: int) -> Sequence[Message]:
+        """This org's FAILED messages, newest first; only those with this error code and of smaller id, where given."""
 
     async def page(self, org: OrgId, query: PageQuery) -> Page:
         """One page of this org's messages by creation, with the total."""

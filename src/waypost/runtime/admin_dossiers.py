@@ -21,7 +21,7 @@ from waypost.ports.audit import AuditQuery
 from waypost.ports.dossiers import Amended, DossierChange, Opened, Split, Taken
 from waypost.rules.shape import Invalid
 from waypost.runtime.cli import Failed, with_world
-from waypost.runtime.shown import Json, facts, listing
+from waypost.runtime.tables import Json, show, table
 
 T = TypeVar("T")
 Body = TypeVar("Body")
@@ -80,7 +80,7 @@ def dossier(
     if isinstance(answer, Split):
         raise Failed(f"the phone is of dossier {answer.by_phone}, the reference of dossier {answer.by_ref}")
     shown = dict(zip(COLUMNS, _row(answer.dossier), strict=True))
-    facts(shown | {"opened": str(isinstance(answer, Opened)).lower()}, as_json=json)
+    show(shown | {"opened": str(isinstance(answer, Opened)).lower()}, as_json=json)
 
 
 def change_dossier(
@@ -111,7 +111,7 @@ def change_dossier(
             raise _missing(org, dossier_id)
         return answer.dossier
 
-    facts(dict(zip(COLUMNS, _row(_with_org(org, change)), strict=True)), as_json=json)
+    show(dict(zip(COLUMNS, _row(_with_org(org, change)), strict=True)), as_json=json)
 
 
 def _missing(org: str, dossier_id: int) -> Failed:
@@ -127,7 +127,7 @@ def dossiers(org: Org, phone: Phone = None, external_ref: Ref = None, limit: Lim
             raise _taken(number)
         return list(await world.ledger.dossiers.find(OrgId(org), number, external_ref, limit))
 
-    listing(COLUMNS, [_row(each) for each in _with_org(org, find)], as_json=json)
+    table(COLUMNS, [_row(each) for each in _with_org(org, find)], as_json=json)
 
 
 def consent(
@@ -151,7 +151,7 @@ def consents(org: Org, dossier_id: Id, json: Json = False) -> None:
     """Show what a person agreed to, by channel."""
     found = _with_org(org, lambda world: world.ledger.consents.of(OrgId(org), DossierId(dossier_id)))
     rows = [[each.channel.value, each.status.value, _moment(each.at)] for each in found]
-    listing(["channel", "status", "at"], rows, as_json=json)
+    table(["channel", "status", "at"], rows, as_json=json)
 
 
 def audit(
@@ -170,7 +170,7 @@ def audit(
         [_moment(e.at), e.entity_type, e.entity_id, e.action, e.actor, e.details]
         for e in (recorded.entry for recorded in found)
     ]
-    listing(["at", "entity_type", "entity_id", "action", "actor", "details"], rows, as_json=json)
+    table(["at", "entity_type", "entity_id", "action", "actor", "details"], rows, as_json=json)
 
 
 def activities(org: Org, dossier_id: Id, limit: Limit = 100, json: Json = False) -> None:
@@ -179,7 +179,7 @@ def activities(org: Org, dossier_id: Id, limit: Limit = 100, json: Json = False)
     rows = [
         [_moment(each.at), each.type.value, ", ".join(f"{k}={v}" for k, v in each.payload.items())] for each in found
     ]
-    listing(["at", "type", "payload"], rows, as_json=json)
+    table(["at", "type", "payload"], rows, as_json=json)
 
 
 def _moment(at: Instant) -> str:

@@ -97,6 +97,7 @@ class _Metered:
         self.dossiers = ledger.dossiers
         self.consents = ledger.consents
         self.audit = ledger.audit
+        self.operating = ledger.operating
         self.ping = ledger.ping
         self.close = ledger.close
 

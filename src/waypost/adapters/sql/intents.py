@@ -290,7 +290,7 @@ def apply_waiting(work: Work, key: tuple[NumberId, Wamid], message_id: MessageId
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A person's cancel or retry. Answers (before, after), or None for a message that is not this org's."""
+    """A person's cancel, retry or replay. Answers (before, after), or None for a message that is not this org's."""
 
     org: OrgId
     message: MessageId
@@ -305,7 +305,7 @@ class Change:
         before = work.deliveries.get(self.message)
         if before is None or before.org_id != self.org:
             return None
-        after = rule.cancel(before, self.now) if self.verb == "cancelled" else rule.reopen(before, self.now)
+        after = self._changed(before)
         if after is not before:
             work.change(after, self.now)
             work.note(self.message, self.now, self.verb, "by a person")
@@ -323,6 +323,13 @@ class Change:
             actor=self.actor,
             details=was,
         )
+
+    def _changed(self, before: Delivery) -> Delivery:
+        if self.verb == "cancelled":
+            return rule.cancel(before, self.now)
+        if self.verb == "replayed" and before.status is not Status.FAILED:
+            return before
+        return rule.reopen(before, self.now)
 
 
 @dataclass(frozen=True, slots=True)

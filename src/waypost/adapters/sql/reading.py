@@ -13,6 +13,8 @@ from waypost.model.ids import MessageId, OrgId
 from waypost.model.message import Attempt, AttemptStatus, Message, Status
 from waypost.ports.messages import Life, Page, PageQuery, Query
 
+LARGEST = 2**63 - 1
+
 
 class SqlMessages:
     def __init__(self, engine: Engine) -> None:
@@ -21,6 +23,10 @@ class SqlMessages:
     async def get(self, org: OrgId, message: MessageId) -> Message | None:
         found = await self._engine.read("message_get", message, org)
         return rows.message(found[0]) if found else None
+
+    async def some(self, org: OrgId, messages: Sequence[MessageId]) -> Sequence[Message]:
+        found = await self._engine.read("messages_some", org, sorted(set(messages))) if messages else []
+        return [rows.message(row) for row in found]
 
     async def life(self, org: OrgId, message: MessageId) -> Life | None:
         found = await self.get(org, message)
@@ -70,6 +76,14 @@ class SqlMessages:
             found = await self._engine.read("messages_by_status", org, limit, status)
         else:
             found = await self._engine.read("messages_newest", org, limit)
+        return [rows.message(row) for row in found]
+
+    async def dead(self, org: OrgId, error_code: str | None, before: MessageId | None, limit: int) -> Sequence[Message]:
+        below = LARGEST if before is None else before
+        if error_code is None:
+            found = await self._engine.read("dead_letters", org, below, limit)
+        else:
+            found = await self._engine.read("dead_letters_by_code", org, below, limit, error_code)
         return [rows.message(row) for row in found]
 
     async def page(self, org: OrgId, query: PageQuery) -> Page:

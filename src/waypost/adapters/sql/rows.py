@@ -14,6 +14,7 @@ from waypost.model.message import Attempt, AttemptStatus, Channel, Delivery, Dra
 from waypost.model.pair import Pair
 from waypost.model.report import JournalItem, ReportKind, StatusReport
 from waypost.model.time import Instant
+from waypost.ports.gates import Standing
 from waypost.ports.journal import Journaled
 from waypost.ports.messages import Heard
 from waypost.rules.gates import NUMBER_DISABLED
@@ -318,6 +319,12 @@ def outlet(row: Row) -> Outlet:
 
 def permit(row: Row) -> Permit:
     return Permit(name=row[0], free_at=row[1], used=row[2], since=row[3], most=row[4])
+
+
+def standing(row: Row) -> Standing:
+    """From an outlet with its gate (17 columns), then its permits of quota, pace and tier."""
+    found = [permit(row[at : at + 5]) for at in (17, 22, 27) if row[at] is not None]
+    return Standing(outlet(row), {each.name: each for each in found})
 
 
 def permit_row(p: Permit) -> Row:

@@ -318,24 +318,6 @@ UPDATE permit p SET used = greatest(0, p.used - (
 ))
 WHERE p.name = ANY($1::text[])
 
--- name: permits_read (set-wise)
-SELECT name, free_at, used, since, most FROM permit WHERE name = ANY($1::text[])
-
--- name: ready_outlets (set-wise)
-SELECT message_id, outlet FROM ready WHERE message_id = ANY($1::bigint[])
-
--- name: outlet_state (set-wise)
-SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, n.pace, n.tier, 0, {gate}
-FROM unnest($1::bigint[], $2::bigint[]) AS u (outlet, now)
-JOIN outlet o ON o.id = u.outlet
-LEFT JOIN number n ON n.id = o.sender
-LEFT JOIN gate g ON g.id = (
-    SELECT x.id FROM gate x
-    WHERE x.org_id = o.org_id AND x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
-        'template:' || n.waba_id || '/' || o.template)
-    ORDER BY (x.until IS NULL) DESC, (x.until > u.now) DESC, (x.kind = 'breaker') DESC LIMIT 1
-)
-
 -- name: pair_draw (set-wise)
 INSERT INTO pair (sender, recipient, free_at, counted_at)
 SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS u (sender, recipient, free_at, counted_at)

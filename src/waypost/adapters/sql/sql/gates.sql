@@ -40,25 +40,7 @@ SELECT count(*) FROM (
     WHERE o.org_id = $1 AND n.waba_id || '/' || o.template = $2 LIMIT $3
 ) AS waiting
 
--- name: ready_outlets
-SELECT message_id, outlet FROM ready WHERE message_id = $1
-
--- name: outlet_state
-SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, n.pace, n.tier, 0, {gate}
-FROM outlet o
-LEFT JOIN number n ON n.id = o.sender
-LEFT JOIN gate g ON g.id = (
-    SELECT x.id FROM gate x
-    WHERE x.org_id = o.org_id AND x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
-        'template:' || n.waba_id || '/' || o.template)
-    ORDER BY (x.until IS NULL) DESC, (x.until > $2) DESC, (x.kind = 'breaker') DESC LIMIT 1
-)
-WHERE o.id = $1
-
 -- name: permit_read
-SELECT name, free_at, used, since, most FROM permit WHERE name = $1
-
--- name: permits_read
 SELECT name, free_at, used, since, most FROM permit WHERE name = $1
 
 -- name: permit_ensure

@@ -135,3 +135,12 @@ CREATE TABLE audit (
 CREATE INDEX audit_by_org ON audit (org_id, id);
 CREATE INDEX audit_by_type ON audit (org_id, entity_type, id);
 CREATE INDEX audit_by_entity ON audit (org_id, entity_type, entity_id, id);
+
+-- Messages that nobody will send unless somebody replays them, by the error that ended them.
+CREATE INDEX delivery_dead ON delivery (org_id, error_code, message_id) WHERE status = 'FAILED';
+
+-- When somebody of that role last said that they are there.
+CREATE TABLE sign (
+    name TEXT PRIMARY KEY,
+    at INTEGER NOT NULL
+) STRICT;
