@@ -19,11 +19,11 @@ from waypost.http.strict_body import StrictRequest
 from waypost.http.webhook_door import PATH, Receive, Scope, Send, webhook_door
 from waypost.ports.failure import LedgerError
 
-ROUTES = [outbound.router, dossiers.router, error_codes.router, templates.router, accounts.router, operations.router]
 ROUTES = [
     outbound.router,
     batch.router,
     policy.router,
+    dossiers.router,
     error_codes.router,
     templates.router,
     accounts.router,
