@@ -17,6 +17,7 @@ from waypost.testing.contracts.door import DoorContract, LookupContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
+from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.templates import TemplatesContract
@@ -107,3 +108,6 @@ class TestPostgresAccounts(AccountsContract): ...
 
 
 class TestPostgresTemplates(TemplatesContract): ...
+
+
+class TestPostgresMailboxes(MailboxesContract): ...

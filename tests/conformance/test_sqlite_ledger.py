@@ -19,6 +19,7 @@ from waypost.testing.contracts.door import DoorContract, LookupContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
+from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.templates import TemplatesContract
@@ -85,3 +86,6 @@ class TestSqliteAccounts(AccountsContract): ...
 
 
 class TestSqliteTemplates(TemplatesContract): ...
+
+
+class TestSqliteMailboxes(MailboxesContract): ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
 import msgspec
@@ -15,8 +16,10 @@ from waypost.model.message import Channel, Draft, Message
 from waypost.model.time import Instant, from_unix
 from waypost.ports.hints import OUTBOX
 from waypost.ports.outbox import Created, Different
+from waypost.rules import email as emails
 from waypost.rules import payload as payloads
 from waypost.rules import recipient as recipients
+from waypost.rules.shape import Invalid
 
 KEY_LENGTH = 255
 EARLIEST, LATEST = from_unix(946_684_800), from_unix(4_102_444_800)
@@ -76,24 +79,31 @@ async def submit(request: Request, org: OrgId, world: World) -> Answer:
 
 async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:
     """The draft to store, or the first thing that is wrong."""
-    recipient = recipients.read(request.to, world.tuning.default_region)
-    refusal = _check_address(request, recipient) or _check_content(request) or _check_moments(request, world)
-    if refusal or isinstance(recipient, recipients.Unreadable):
-        return refusal or Refusal("invalid_recipient", "to", "is not a phone number")
-    sender = await _sender(request.sender, org, world)
+    channel = _channel(request.channel)
+    if isinstance(channel, Refusal):
+        return channel
+    recipient = _recipient(request.to, channel, world)
+    if isinstance(recipient, Refusal):
+        return recipient
+    if refusal := _check_dossier(request) or _check_content(request, channel) or _check_moments(request, world):
+        return refusal
+    sender = await _SENDERS[channel](request.sender, org, world)
     if isinstance(sender, Refusal):
         return sender
     if refusal := await _check_template(request, sender, org, world):
         return refusal
-    payload = msgspec.json.encode(request.payload, order="deterministic").decode()
+    return _draft(request, org, channel, recipient, sender, world)
+
+
+def _draft(request: Request, org: OrgId, channel: Channel, recipient: str, sender: NumberId, world: World) -> Draft:
     draft = Draft(
         org_id=org,
         sender=sender,
-        channel=Channel(request.channel),
+        channel=channel,
         recipient=recipient,
         template=request.template,
         subject=request.subject,
-        payload=payload,
+        payload=msgspec.json.encode(request.payload, order="deterministic").decode(),
         dossier_id=request.dossier_id,
         idempotency_key=request.idempotency_key or world.ids.token(16),
         digest=b"",
@@ -106,25 +116,40 @@ async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:
     return msgspec.structs.replace(draft, digest=content_digest(draft, request.sender))
 
 
-def _check_address(request: Request, recipient: str | recipients.Unreadable) -> Refusal | None:
-    if request.channel not in Channel.__members__:
-        return Refusal("unsupported_channel", "channel", f"{request.channel[:40]!r} cannot be sent: use WHATSAPP")
-    if request.channel != Channel.WHATSAPP:
-        return Refusal("unsupported_channel", "channel", f"{request.channel} cannot be sent: use WHATSAPP")
-    if isinstance(recipient, recipients.Unreadable):
-        return Refusal("invalid_recipient", "to", recipient.reason)
+def _channel(name: str) -> Channel | Refusal:
+    if name in Channel.__members__ and (channel := Channel(name)) in _SENDERS:
+        return channel
+    return Refusal("unsupported_channel", "channel", f"{name[:40]!r} cannot be sent: use {' or '.join(_SENDERS)}")
+
+
+def _recipient(to: str, channel: Channel, world: World) -> str | Refusal:
+    if channel is Channel.EMAIL:
+        return emails.address(to) or Refusal(
+            "invalid_recipient", "to", "must be an email address, e.g. ann@example.com"
+        )
+    found = recipients.read(to, world.tuning.default_region)
+    return Refusal("invalid_recipient", "to", found.reason) if isinstance(found, recipients.Unreadable) else found
+
+
+def _check_dossier(request: Request) -> Refusal | None:
     if request.dossier_id is not None:
         return Refusal("unknown_dossier", "dossierId", f"there is no dossier {request.dossier_id}")
     return None
 
 
-def _check_content(request: Request) -> Refusal | None:
-    invalid = payloads.check(request.payload, request.template)
+def _check_content(request: Request, channel: Channel) -> Refusal | None:
+    invalid = _check_email(request) if channel is Channel.EMAIL else payloads.check(request.payload, request.template)
     if invalid:
         return Refusal("invalid_payload", invalid.field, invalid.reason)
     if request.idempotency_key is not None and not 0 < len(request.idempotency_key) <= KEY_LENGTH:
         return Refusal("invalid_payload", "idempotencyKey", f"must have 1 to {KEY_LENGTH} characters")
     return None
+
+
+def _check_email(request: Request) -> Invalid | None:
+    if request.template is not None:
+        return Invalid("templateCode", "is for WHATSAPP: an email has a subject and payloadJson")
+    return emails.check(request.payload, request.subject)
 
 
 def _check_moments(request: Request, world: World) -> Refusal | None:
@@ -139,7 +164,7 @@ def _check_moments(request: Request, world: World) -> Refusal | None:
     return None
 
 
-async def _sender(wanted: str | None, org: OrgId, world: World) -> NumberId | Refusal:
+async def _number(wanted: str | None, org: OrgId, world: World) -> NumberId | Refusal:
     numbers = await world.numbers.of_org(org)
     if not numbers or (wanted is not None and all(connected.number.id != wanted for connected in numbers)):
         numbers = await world.numbers.of_org(org, LOOK_AGAIN)
@@ -150,6 +175,29 @@ async def _sender(wanted: str | None, org: OrgId, world: World) -> NumberId | Re
     if not numbers:
         return Refusal("unknown_number", "from", "this org has no connected number: POST /api/v1/numbers first")
     return numbers[0].number.id
+
+
+async def _mailbox(wanted: str | None, org: OrgId, world: World) -> NumberId | Refusal:
+    """By its id; a mailbox that was connected by another process a moment ago is looked for."""
+    if wanted is not None:
+        await world.mailboxes.find(wanted)
+    mailboxes = await world.mailboxes.of_org(org)
+    if not mailboxes:
+        world.mailboxes.forget()
+        mailboxes = await world.mailboxes.of_org(org)
+    found = next((each.account for each in mailboxes if wanted in (None, each.account.id)), None)
+    if found is not None:
+        return NumberId(found.id)
+    if not mailboxes:
+        return Refusal("unknown_mailbox", "from", "this org has no connected mailbox: POST /api/v1/mailboxes first")
+    return Refusal("unknown_mailbox", "from", "is not the id of a mailbox that this org has connected")
+
+
+_SENDERS: Mapping[Channel, Callable[[str | None, OrgId, World], Awaitable[NumberId | Refusal]]] = {
+    Channel.WHATSAPP: _number,
+    Channel.EMAIL: _mailbox,
+}
+"""The channels that can be sent, and who sends on each."""
 
 
 async def _check_template(request: Request, sender: NumberId, org: OrgId, world: World) -> Refusal | None:

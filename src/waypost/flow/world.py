@@ -6,14 +6,16 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from waypost.flow.mailboxes import MailBook
 from waypost.flow.numbers import NumberBook
 from waypost.flow.template_book import TemplateBook
 from waypost.model.gate import GateName
-from waypost.model.ids import OrgId, WorkerId
+from waypost.model.ids import WorkerId
 from waypost.model.time import Instant, Span, minutes, seconds
 from waypost.ports.clock import Clock, Dice, Ids
 from waypost.ports.hints import Hints
 from waypost.ports.ledger import Ledger
+from waypost.ports.mailer import Mailer
 from waypost.ports.meters import Meters
 from waypost.ports.provider import Provider
 from waypost.ports.vault import Vault
@@ -68,13 +70,15 @@ class World:
     provider: Provider
     numbers: NumberBook
     templates: TemplateBook
+    mailer: Mailer
+    mailboxes: MailBook
     vault: Vault
     catalogues: Mapping[str, Catalogue]
     meters: Meters
     tuning: Tuning
     worker: WorkerId
-    breakers: dict[OrgId, Record] = field(default_factory=dict)
-    """How the latest tries of each org went, as far as this process saw."""
+    breakers: dict[GateName, Record] = field(default_factory=dict)
+    """How the latest tries with each provider went, as far as this process saw."""
     just_closed: dict[GateName, Instant] = field(default_factory=dict)
     """Gates that this process closed a moment ago, for what it had claimed before."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)

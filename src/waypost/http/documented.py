@@ -50,9 +50,16 @@ _TEMPLATE = {
     },
     "idempotencyKey": "order-7-confirmed",
 }
+_EMAIL = {
+    "channel": "EMAIL",
+    "to": "ann@example.com",
+    "subject": "Your order is on its way",
+    "payloadJson": {"text": "It arrives on Monday.", "html": "<p>It arrives on <b>Monday</b>.</p>"},
+}
 MESSAGE_EXAMPLES = [
     Example(id="text", summary="A text", value=_TEXT),
     Example(id="template", summary="A template, sent once however often it is posted", value=_TEMPLATE),
+    Example(id="email", summary="An email", value=_EMAIL),
 ]
 
 NUMBER_EXAMPLES = [
@@ -65,6 +72,20 @@ NUMBER_EXAMPLES = [
             "token": "EAAGm0PX4ZCpsBA",
             "app_secret": "0123456789abcdef",
             "verify_token": "chosen by you",
+        },
+    )
+]
+
+MAILBOX_EXAMPLES = [
+    Example(
+        id="mailbox",
+        summary="A mailbox at a mail provider",
+        value={
+            "address": "shop@example.com",
+            "name": "The shop",
+            "host": "smtp.example.com",
+            "username": "shop@example.com",
+            "password": "an app password",
         },
     )
 ]

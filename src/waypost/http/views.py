@@ -37,10 +37,13 @@ def taken(moment: datetime | None) -> Instant | None:
 
 
 class CreateMessage(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """A message to send. Without a templateCode, payloadJson is a Cloud API message or {"text": "…"}."""
+    """A message to send. Without a templateCode, payloadJson is a Cloud API message or {"text": "…"}.
+
+    On the channel EMAIL `to` is an address, `from` a mailbox's id, and payloadJson has text, html, replyTo, headers.
+    """
 
     channel: Annotated[str, Meta(max_length=40, examples=["WHATSAPP"])]
-    to: Annotated[str, Meta(max_length=64, examples=["+15550001111"])]
+    to: Annotated[str, Meta(max_length=254, examples=["+15550001111"])]
     sender: Annotated[str, Meta(max_length=64)] | None = msgspec.field(default=None, name="from")
     template_code: Annotated[str, Meta(min_length=1, max_length=512, pattern=NO_NUL)] | None = None
     subject: Annotated[str, Meta(max_length=1000, pattern=NO_NUL)] | None = None

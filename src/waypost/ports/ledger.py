@@ -7,6 +7,7 @@ from typing import Protocol
 from waypost.ports.accounts import Accounts
 from waypost.ports.gates import Gates, Quotas, Windows
 from waypost.ports.journal import Journal
+from waypost.ports.mailboxes import Mailboxes
 from waypost.ports.messages import Messages
 from waypost.ports.outbox import Door, Lookup, Outbox
 from waypost.ports.templates import Templates
@@ -19,6 +20,8 @@ class Ledger(Protocol):
     def messages(self) -> Messages: ...
     @property
     def accounts(self) -> Accounts: ...
+    @property
+    def mailboxes(self) -> Mailboxes: ...
     @property
     def templates(self) -> Templates: ...
     @property

@@ -70,6 +70,7 @@ class Server:
             while True:
                 if await ear.wait(seconds(60)):
                     self.world.numbers.forget()
+                    self.world.mailboxes.forget()
 
     async def wind_down(self, grace: Span = GRACE) -> None:
         """Take nothing new and finish what is under way, while statuses can still come in.
@@ -89,6 +90,7 @@ class Server:
         for task in self._tasks:
             task.cancel()
         self.world.hints.close()
+        await self.world.mailer.close()
         try:
             async with asyncio.timeout(CLOSING):
                 await asyncio.gather(*self._tasks, return_exceptions=True)

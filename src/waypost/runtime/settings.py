@@ -40,6 +40,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     database_url: Annotated[str, _about("`sqlite:///file.db` or `postgresql://…`")] = "sqlite:///data/waypost.db"
     secret_key: Annotated[str, _about("Seals tokens and app secrets at rest; required in production")] = ""
     graph_url: Annotated[str, _about("Where the Cloud API is")] = "https://graph.facebook.com/v25.0"
+    smtp_timeout_sec: Annotated[float, _about("How long handing a letter to a mail server may take", gt=0, le=3600)] = (
+        30.0
+    )
     graph_timeout_sec: Annotated[float, _about("How long a send may take before it is unsure", gt=0, le=3600)] = 30.0
     message_status_sync_timeout_sec: Annotated[
         str,

@@ -100,6 +100,7 @@ def _connect(number: Number) -> Plan[bool]:
             number.updated_at,
             number.pace,
             number.tier,
+            number.failover,
         ),
     )
     if not stored:
@@ -127,6 +128,8 @@ def _change(org: OrgId, number: NumberId, change: NumberChange, now: Instant) ->
             now,
             change.pace,
             change.tier,
+            change.failover,
+            change.no_failover,
         ),
     )
     if not found:

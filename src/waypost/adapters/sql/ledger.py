@@ -10,6 +10,7 @@ from waypost.adapters.sql.claiming import claim_due
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.gates import SqlGates, SqlQuotas, SqlWindows
 from waypost.adapters.sql.intents import Change, GiveUpWaiting, HandBack, Settle, Submit, Take
+from waypost.adapters.sql.mailboxes import SqlMailboxes
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.reading import SqlMessages
 from waypost.adapters.sql.templates import SqlTemplates
@@ -142,6 +143,7 @@ class SqlLedger:
         self.messages = SqlMessages(engine)
         self.outbox = SqlOutbox(engine, self.messages)
         self.accounts = SqlAccounts(engine)
+        self.mailboxes = SqlMailboxes(engine)
         self.templates = SqlTemplates(engine)
         self.journal = SqlJournal(engine)
         self.door = SqlDoor(engine)

@@ -44,13 +44,15 @@ SELECT count(*) FROM (
 SELECT message_id, outlet FROM ready WHERE message_id = $1
 
 -- name: outlet_state
-SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, n.pace, n.tier, 0, {gate}
+SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, coalesce(n.pace, mb.pace), n.tier, 0, {gate}
 FROM outlet o
 LEFT JOIN number n ON n.id = o.sender
+LEFT JOIN mailbox mb ON mb.id = o.sender
 LEFT JOIN gate g ON g.id = (
     SELECT x.id FROM gate x
     WHERE x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
         'template:' || n.waba_id || '/' || o.template)
+        AND (mb.id IS NULL OR x.kind = 'hold' OR x.name = 'number:' || o.sender)
     ORDER BY (x.until IS NULL) DESC, (x.until > $2) DESC, (x.kind = 'breaker') DESC LIMIT 1
 )
 WHERE o.id = $1

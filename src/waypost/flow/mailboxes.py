@@ -1,0 +1,202 @@
+"""The connected mailboxes: with their passwords opened for the sender, and how they are connected and changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from waypost.model.email import MailAccount, Mailbox, Security
+from waypost.model.ids import MailboxId, OrgId
+from waypost.model.time import Instant, Span, seconds
+from waypost.ports.clock import Clock
+from waypost.ports.hints import ACCOUNTS, OUTBOX
+from waypost.ports.mailboxes import MailboxChange, Mailboxes
+from waypost.ports.vault import CannotOpen, Vault
+from waypost.rules import email
+from waypost.rules.shape import Invalid
+
+if TYPE_CHECKING:
+    from waypost.flow.world import World
+
+STALE_AFTER: Span = seconds(2)
+"""How long another process's change to a mailbox may go unnoticed here."""
+
+PORTS = {Security.TLS: 465, Security.STARTTLS: 587, Security.NONE: 25}
+
+
+def purpose(org: OrgId, mailbox: MailboxId) -> str:
+    return f"{org}/{mailbox}/password"
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectedMailbox:
+    account: MailAccount
+    mailbox: Mailbox | None
+    """None when its password was sealed under another key."""
+
+
+class MailBook:
+    """Read when an email is to be sent and not before: who sends none pays nothing."""
+
+    def __init__(self, mailboxes: Mailboxes, vault: Vault, clock: Clock) -> None:
+        self._mailboxes = mailboxes
+        self._vault = vault
+        self._clock = clock
+        self._by_id: dict[str, ConnectedMailbox] = {}
+        self._read_at: Instant | None = None
+        self._reading = asyncio.Lock()
+
+    def forget(self) -> None:
+        """Read again before the next answer: something was changed."""
+        self._read_at = None
+
+    async def find(self, sender: str) -> ConnectedMailbox | None:
+        """Looks again for one that is not known: it may have been connected a moment ago, by another process."""
+        await self._fresh()
+        if sender not in self._by_id:
+            self.forget()
+            await self._fresh()
+        return self._by_id.get(sender)
+
+    async def of_org(self, org: OrgId) -> Sequence[ConnectedMailbox]:
+        """The one connected first in front."""
+        await self._fresh()
+        return [each for each in self._by_id.values() if each.account.org_id == org]
+
+    async def _fresh(self) -> None:
+        async with self._reading:
+            now = self._clock.now()
+            if self._read_at is None or not 0 <= now - self._read_at <= STALE_AFTER:
+                found = await self._mailboxes.of()
+                self._by_id = {account.id: self._connected(account) for account in found}
+                self._read_at = now
+
+    def _connected(self, account: MailAccount) -> ConnectedMailbox:
+        known = self._by_id.get(account.id)
+        if known is not None and known.account == account:
+            return known
+        try:
+            return ConnectedMailbox(account, opened(account, self._vault))
+        except CannotOpen:
+            return ConnectedMailbox(account, None)
+
+
+def opened(account: MailAccount, vault: Vault) -> Mailbox:
+    sealed = account.sealed_password
+    return Mailbox(
+        address=account.address,
+        name=account.name,
+        domain=account.domain,
+        host=account.host,
+        port=account.port,
+        security=account.security,
+        username=account.username,
+        password=None if sealed is None else vault.open(sealed, purpose(account.org_id, account.id)),
+    )
+
+
+class NewMailbox(msgspec.Struct, frozen=True, kw_only=True):
+    address: str
+    host: str
+    name: str = ""
+    domain: str | None = None
+    """None takes the address's own."""
+    port: int | None = None
+    """None takes the usual one of `security`."""
+    security: Security = Security.STARTTLS
+    username: str | None = None
+    password: str | None = None
+    enabled: bool = True
+    pace: int = 10
+
+
+async def connect(org: OrgId, new: NewMailbox, world: World) -> MailAccount | Invalid | None:
+    """None when the org has a mailbox with this address; the mail server need not be reachable."""
+    mailbox = _mailbox(new)
+    if wrong := email.check_mailbox(mailbox) or _check_login(mailbox):
+        return wrong
+    mailbox_id, now = MailboxId("mail_" + world.ids.token(9)), world.clock.now()
+    sealed = None if new.password is None else world.vault.seal(new.password, purpose(org, mailbox_id))
+    account = MailAccount(
+        id=mailbox_id,
+        org_id=org,
+        address=mailbox.address,
+        name=mailbox.name,
+        domain=mailbox.domain,
+        host=mailbox.host,
+        port=mailbox.port,
+        security=mailbox.security,
+        username=mailbox.username,
+        sealed_password=sealed,
+        enabled=new.enabled,
+        created_at=now,
+        updated_at=now,
+        pace=new.pace,
+    )
+    connected = await world.ledger.mailboxes.connect(account)
+    _tell(world)
+    return account if connected else None
+
+
+def _mailbox(new: NewMailbox) -> Mailbox:
+    address = email.address(new.address) or new.address
+    return Mailbox(
+        address=address,
+        name=new.name,
+        domain=new.domain or address.rpartition("@")[2],
+        host=new.host,
+        port=new.port or PORTS[new.security],
+        security=new.security,
+        username=new.username,
+        password=new.password,
+    )
+
+
+def _check_login(mailbox: Mailbox) -> Invalid | None:
+    if mailbox.username is not None and mailbox.password is None:
+        return Invalid("password", "is required with a username")
+    if mailbox.password is not None and mailbox.username is None:
+        return Invalid("username", "is required with a password")
+    return None
+
+
+async def change(
+    org: OrgId, mailbox: MailboxId, wanted: MailboxChange, password: str | None, world: World
+) -> MailAccount | Invalid | None:
+    """None when the org has no such mailbox; a new password releases what waited for it."""
+    known = next((each for each in await world.ledger.mailboxes.of(org) if each.id == mailbox), None)
+    if known is None:
+        return None
+    if wrong := _check_change(known, wanted, password):
+        return wrong
+    sealed = None if password is None else world.vault.seal(password, purpose(org, mailbox))
+    whole = msgspec.structs.replace(wanted, sealed_password=sealed)
+    changed = await world.ledger.mailboxes.change(org, mailbox, whole, world.clock.now())
+    _tell(world)
+    return changed
+
+
+def _check_change(known: MailAccount, wanted: MailboxChange, password: str | None) -> Invalid | None:
+    """The mailbox as it would be; of a password that stays, only that there is one is known here."""
+    kept = {name: getattr(wanted, name) for name in ("name", "domain", "host", "port", "security", "username")}
+    after = Mailbox(
+        address=known.address,
+        password=password or ("kept" if known.sealed_password else None),
+        **{name: getattr(known, name) if value is None else value for name, value in kept.items()},
+    )
+    return email.check_mailbox(after) or _check_login(after)
+
+
+async def disconnect(org: OrgId, mailbox: MailboxId, world: World) -> bool:
+    found = await world.ledger.mailboxes.disconnect(org, mailbox)
+    _tell(world)
+    return found
+
+
+def _tell(world: World) -> None:
+    world.mailboxes.forget()
+    world.hints.give([ACCOUNTS, OUTBOX])
