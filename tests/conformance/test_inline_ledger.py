@@ -15,6 +15,7 @@ from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.accounts import AccountsContract
 from waypost.testing.contracts.door import DoorContract, LookupContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
+from waypost.testing.contracts.failover import FailoverContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.mailboxes import MailboxesContract
@@ -83,3 +84,6 @@ class TestInlineTemplates(TemplatesContract): ...
 
 
 class TestInlineMailboxes(MailboxesContract): ...
+
+
+class TestInlineFailover(FailoverContract): ...

@@ -15,6 +15,7 @@ from waypost.model.time import Span
 from waypost.testing.contracts.accounts import AccountsContract
 from waypost.testing.contracts.door import DoorContract, LookupContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
+from waypost.testing.contracts.failover import FailoverContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.mailboxes import MailboxesContract
@@ -25,7 +26,7 @@ from waypost.testing.services import Postgres
 
 TABLES = (
     "ready later queue_line queue attempt wamid report event journal delivery message outlet permit gate pair consent "
-    "dossier policy audit template template_sync number person api_key org"
+    "dossier policy audit template template_sync mailbox number person api_key org"
 )
 EMPTY = (
     "; ".join(f"DELETE FROM {table}" for table in TABLES.split()) + "; UPDATE door SET open_total = 0, ticked_at = 0"
@@ -111,3 +112,6 @@ class TestPostgresTemplates(TemplatesContract): ...
 
 
 class TestPostgresMailboxes(MailboxesContract): ...
+
+
+class TestPostgresFailover(FailoverContract): ...

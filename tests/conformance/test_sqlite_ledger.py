@@ -17,6 +17,7 @@ from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.accounts import AccountsContract
 from waypost.testing.contracts.door import DoorContract, LookupContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
+from waypost.testing.contracts.failover import FailoverContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.mailboxes import MailboxesContract
@@ -89,3 +90,6 @@ class TestSqliteTemplates(TemplatesContract): ...
 
 
 class TestSqliteMailboxes(MailboxesContract): ...
+
+
+class TestSqliteFailover(FailoverContract): ...

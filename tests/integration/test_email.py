@@ -13,7 +13,7 @@ from tests.integration.harness import MESSAGES, ON_SQLITE, Stage
 from tests.integration.mail_server import CODES, HANG_UP, PASSWORD, USER, MailServer, mail_server, make_certificate
 from waypost.adapters.smtp.mailer import SmtpMailer
 from waypost.model.email import Security
-from waypost.model.time import minutes
+from waypost.model.time import minutes, seconds
 
 MAILBOXES = "/api/v1/mailboxes"
 LETTER: dict[str, Any] = {
@@ -117,6 +117,7 @@ async def test_letters_wait_for_the_right_password_and_cost_no_try(
         assert answer.status == 200
         assert PASSWORD.encode() not in answer.body
         for message in posted:
+            await stage.pass_time(seconds(2))  # each at the mailbox's pace
             sent = await stage.becomes(message["id"], "SENT")
             assert sent["attemptCount"] == 1
         assert server.logged_in == [True] * 3
@@ -129,6 +130,7 @@ async def test_a_dead_mail_server_does_not_stop_whatsapp(set_up: OpenStage) -> N
         mailbox = await connect(stage, server)
     for _ in range(12):
         await stage.send(**LETTER)
+        await stage.pass_time(seconds(0.2))
     whatsapp = await stage.send()
     await stage.becomes(whatsapp["id"], "DELIVERED")
 

@@ -209,6 +209,8 @@ class ChangeNumber(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     graph_url: WebAddress | UnsetType = UNSET
     error_catalogue: Catalogue | UnsetType = UNSET
     enabled: bool | UnsetType = UNSET
+    failover: PhoneNumberId | UnsetType | None = UNSET
+    """Another number of the org, which takes over when this one cannot send for long; null takes it away."""
 
 
 class NumberView(msgspec.Struct, kw_only=True):
@@ -218,6 +220,7 @@ class NumberView(msgspec.Struct, kw_only=True):
     graph_url: str | None
     error_catalogue: str
     enabled: bool
+    failover: str | None
     created_at: datetime
     updated_at: datetime
 
@@ -230,6 +233,7 @@ def number_view(number: Number) -> NumberView:
         graph_url=number.graph_url,
         error_catalogue=number.error_catalogue,
         enabled=number.enabled,
+        failover=number.failover,
         created_at=to_datetime(number.created_at),
         updated_at=to_datetime(number.updated_at),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from waypost.ports.accounts import Accounts
+from waypost.ports.failover import Failover
 from waypost.ports.gates import Gates, Quotas, Windows
 from waypost.ports.journal import Journal
 from waypost.ports.mailboxes import Mailboxes
@@ -22,6 +23,8 @@ class Ledger(Protocol):
     def accounts(self) -> Accounts: ...
     @property
     def mailboxes(self) -> Mailboxes: ...
+    @property
+    def failover(self) -> Failover: ...
     @property
     def templates(self) -> Templates: ...
     @property

@@ -9,6 +9,8 @@ import structlog
 
 from waypost.flow import templates, tend
 from waypost.flow.deliver import Courier
+from waypost.flow.failover import EVERY as FAIL_OVER_EVERY
+from waypost.flow.failover import FailOver
 from waypost.flow.world import World
 from waypost.http.app import Edge
 from waypost.model.time import Span, seconds
@@ -49,6 +51,7 @@ class Server:
             self._keep(self._courier.run)
             self._keep(lambda: tend.every(world.tuning.door_tick, tend.settle_unsure, world))
             self._keep(lambda: tend.every(tend.TIDY_EVERY, tend.tidy, world))
+            self._keep(lambda: tend.every(FAIL_OVER_EVERY, FailOver().round, world))
             self._keep(lambda: tend.every(templates.LOOK_EVERY, templates.refresh, world))
 
     def _keep(self, work: Callable[[], Awaitable[None]]) -> None:

@@ -105,6 +105,7 @@ class _Metered:
         self.messages = ledger.messages
         self.accounts = ledger.accounts
         self.mailboxes = ledger.mailboxes
+        self.failover = ledger.failover
         self.templates = ledger.templates
         self.door = ledger.door
         self.lookup = ledger.lookup

@@ -73,7 +73,14 @@ class SqlAccounts:
         return await self._engine.transact(_change(org, number, change, now))
 
     async def disconnect(self, org: OrgId, number: NumberId) -> bool:
-        return bool(await self._write("number_delete", org, number))
+        return await self._engine.transact(_disconnect(org, number))
+
+
+def _disconnect(org: OrgId, number: NumberId) -> Plan[bool]:
+    found = yield Once("number_delete", (org, number))
+    if found:
+        yield Once("failover_ended", (number,))
+    return bool(found)
 
 
 def _create_org(org: Org, quota: int | None) -> Plan[bool]:

@@ -8,6 +8,7 @@ from waypost.adapters.sql import rows
 from waypost.adapters.sql.accounts import SqlAccounts
 from waypost.adapters.sql.claiming import claim_due
 from waypost.adapters.sql.engine import Engine
+from waypost.adapters.sql.failover import SqlFailover
 from waypost.adapters.sql.gates import SqlGates, SqlQuotas, SqlWindows
 from waypost.adapters.sql.intents import Change, GiveUpWaiting, HandBack, Settle, Submit, Take
 from waypost.adapters.sql.mailboxes import SqlMailboxes
@@ -143,6 +144,7 @@ class SqlLedger:
         self.messages = SqlMessages(engine)
         self.outbox = SqlOutbox(engine, self.messages)
         self.accounts = SqlAccounts(engine)
+        self.failover = SqlFailover(engine)
         self.mailboxes = SqlMailboxes(engine)
         self.templates = SqlTemplates(engine)
         self.journal = SqlJournal(engine)

@@ -61,3 +61,6 @@ RETURNING id, org_id, waba_id, sealed_token, sealed_app_secret, sealed_verify_to
 
 -- name: number_delete
 DELETE FROM number WHERE org_id = $1 AND id = $2 RETURNING id
+
+-- name: failover_ended
+UPDATE number SET failover = NULL WHERE failover = $1
