@@ -55,9 +55,11 @@ async def test_an_unsure_message_waits_for_its_own_number(two: Stage) -> None:
     unsure = await two.unsure(from_="1001")
     await two.fault(error_code=190, times=1)
     other = await two.send(from_="1001", to="+16505550000")
+    await rounds(two)
     await two.becomes(other["id"], "QUEUED", errorCode="190")
-    await two.grow_stale()
+    await rounds(two)
     await two.becomes(other["id"], "DELIVERED", **{"from": SECOND})
+    await two.grow_stale()
     for _ in range(3):
         await rounds(two)
     waiting = await two.becomes(unsure, "QUEUED")
