@@ -13,6 +13,7 @@ from waypost.model.gate import GateName
 from waypost.model.ids import WorkerId
 from waypost.model.time import Instant, Span, minutes, seconds
 from waypost.ports.clock import Clock, Dice, Ids
+from waypost.ports.extras import Extras
 from waypost.ports.hints import Hints
 from waypost.ports.ledger import Ledger
 from waypost.ports.mailer import Mailer
@@ -27,6 +28,8 @@ from waypost.rules.retry import Backoff
 TEN_MINUTES = minutes(10)
 TWENTY_SECONDS = seconds(20)
 FIVE_SECONDS = seconds(5)
+UPLOADS_AT_ONCE = 2
+"""Each is held in memory whole, up to 100 MB; further callers wait before their files are read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +73,7 @@ class World:
     provider: Provider
     numbers: NumberBook
     templates: TemplateBook
+    extras: Extras
     mailer: Mailer
     mailboxes: MailBook
     vault: Vault
@@ -81,5 +85,7 @@ class World:
     """How the latest tries with each provider went, as far as this process saw."""
     just_closed: dict[GateName, Instant] = field(default_factory=dict)
     """Gates that this process closed a moment ago, for what it had claimed before."""
+    uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(UPLOADS_AT_ONCE))
+    """Places for files on their way to the provider."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server stops, so that nobody is kept waiting."""

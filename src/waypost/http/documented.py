@@ -18,9 +18,12 @@ _WHAT = {
     401: "No key, or one that is unknown or revoked",
     403: "The key's role does not allow this, or X-Org-Id is another org",
     404: "This org has no such thing",
+    408: "The body did not arrive in time",
     409: "It does not fit what is there already",
     413: "The body is too large",
+    415: "The body is no multipart form",
     422: "The content cannot be taken as it is; `code` and `field` say why",
+    502: "The provider refused it or did not answer",
     503: "The database is busy or away: come back after Retry-After",
 }
 _ALWAYS = (401, 403, 503)
@@ -76,6 +79,13 @@ NUMBER_EXAMPLES = [
     )
 ]
 
+RECEIPT_EXAMPLES = [
+    Example(
+        id="typing",
+        summary="Read, and being answered",
+        value={"messageId": "wamid.HBgLMTU1NTAwMDExMTEVAgARGBI", "typing": True},
+    )
+]
 MAILBOX_EXAMPLES = [
     Example(
         id="mailbox",
@@ -207,6 +217,21 @@ _ANSWERS: dict[tuple[str, str, str], Any] = {
 }
 
 
+_MEDIA = "/api/v1/outbound/media"
+_UPLOAD = {
+    "required": True,
+    "content": {
+        "multipart/form-data": {
+            "schema": {
+                "type": "object",
+                "required": ["file"],
+                "properties": {"file": {"type": "string", "format": "binary"}, "from": {"type": "string"}},
+            }
+        }
+    },
+}
+
+
 class Document(JsonRenderPlugin):
     """The document as it is served."""
 
@@ -219,6 +244,7 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
     paths = {path: {method: _honest(told) for method, told in item.items()} for path, item in document["paths"].items()}
     for (path, method, status), example in _ANSWERS.items():
         paths[path][method]["responses"][status]["content"]["application/json"]["example"] = example
+    paths[_MEDIA]["post"]["requestBody"] = _UPLOAD
     return document | {"paths": paths | {PATH: _DOOR}}
 
 

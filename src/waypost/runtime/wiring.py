@@ -21,6 +21,7 @@ from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.adapters.sqlite.engine import ThreadedEngine
 from waypost.adapters.sqlite.store import Store
+from waypost.adapters.whatsapp.extras import CloudExtras
 from waypost.adapters.whatsapp.provider import CloudApi
 from waypost.adapters.whatsapp.templates import CloudTemplates
 from waypost.flow.mailboxes import MailBook
@@ -86,6 +87,7 @@ def build_world(
         provider=CloudApi(ports.wire, graph_timeout),
         numbers=NumberBook(ports.ledger.accounts, ports.vault, ports.clock, graph_url),
         templates=TemplateBook(ports.ledger.templates, CloudTemplates(ports.wire), ports.clock),
+        extras=CloudExtras(ports.wire, graph_timeout),
         mailer=ports.mailer or SmtpMailer(catalogues()["smtp"], timeout=smtp_timeout),
         mailboxes=MailBook(ports.ledger.mailboxes, ports.vault, ports.clock),
         vault=ports.vault,

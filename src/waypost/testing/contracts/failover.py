@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from typing import Any
 
 import pytest
@@ -245,8 +246,15 @@ class FailoverContract:
         async def take(ledger: Ledger) -> list[Claimed]:
             return await claim(ledger, now=later(minutes(1)))
 
-        jobs = [page(first), take(second), page(second), take(first), page(first), take(second)]
-        done: list[list[Any]] = list(await asyncio.gather(*jobs))
+        jobs: list[Awaitable[list[Any]]] = [
+            page(first),
+            take(second),
+            page(second),
+            take(first),
+            page(first),
+            take(second),
+        ]
+        done = await asyncio.gather(*jobs)
         moved = [each for found in done for each in found if isinstance(each, int)]
         claimed = [each for found in done for each in found if isinstance(each, Claimed)]
         claimed += [*await claim(first, now=later(minutes(2))), *await claim(first, now=later(minutes(3)))]
