@@ -34,44 +34,46 @@ UserIdArgument = Annotated[str, typer.Argument(metavar="USER_ID", help="The pers
 
 
 def register(parent: typer.Typer) -> None:
+    from waypost.runtime import admin_mailboxes  # noqa: F401, PLC0415  # adds its commands to the same app
+
     parent.add_typer(app)
 
 
-def _show(facts: Mapping[str, str], *, as_json: bool) -> None:
+def show(facts: Mapping[str, str], *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
         return
-    table = Table(box=None, show_header=False, pad_edge=False)
+    facts_table = Table(box=None, show_header=False, pad_edge=False)
     for name, value in facts.items():
-        table.add_row(Text(name, "dim"), Text(value))
-    Console(highlight=False, soft_wrap=True).print(table)
+        facts_table.add_row(Text(name, "dim"), Text(value))
+    Console(highlight=False, soft_wrap=True).print(facts_table)
 
 
-def _table(columns: list[str], rows: list[list[str]], *, as_json: bool) -> None:
+def table(columns: list[str], rows: list[list[str]], *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(msgspec.json.encode([dict(zip(columns, row, strict=True)) for row in rows]).decode() + "\n")
         return
-    table = Table(*columns, box=None, pad_edge=False, header_style="dim")
+    listed = Table(*columns, box=None, pad_edge=False, header_style="dim")
     for row in rows:
-        table.add_row(*map(Text, row))
-    Console(highlight=False).print(table if rows else "none")
+        listed.add_row(*map(Text, row))
+    Console(highlight=False).print(listed if rows else "none")
 
 
-async def _known(org: str, world: World) -> OrgId:
+async def known_org(org: str, world: World) -> OrgId:
     if await world.ledger.accounts.org(OrgId(org)) is None:
         raise Failed(f"there is no org {org}: make it with `waypost admin create-org {org}`")
     return OrgId(org)
 
 
-def _of_known(org: str, read: Callable[[World], Awaitable[Found]]) -> Found:
+def of_known(org: str, read: Callable[[World], Awaitable[Found]]) -> Found:
     async def of_known(world: World) -> Found:
-        await _known(org, world)
+        await known_org(org, world)
         return await read(world)
 
     return with_world(of_known, existing=True)
 
 
-def _checked(kind: type[Body], **given: object) -> Body:
+def checked(kind: type[Body], **given: object) -> Body:
     """What the API would take; its bounds hold here, too."""
     try:
         return msgspec.convert(given, kind)
@@ -92,14 +94,14 @@ def create_org(org: Org, json: Json = False) -> None:
         raise Failed(
             f"there is an org {org} already: choose another id, or make it a key with `waypost admin create-key`"
         )
-    _show({"org_id": org, "api_key": issued.secret}, as_json=json)
+    show({"org_id": org, "api_key": issued.secret}, as_json=json)
 
 
 @app.command()
 def orgs(json: Json = False) -> None:
     """List the orgs."""
     found = with_world(lambda world: world.ledger.accounts.orgs(), existing=True)
-    _table(["org_id", "created"], [[o.id, _day(o.created_at)] for o in found], as_json=json)
+    table(["org_id", "created"], [[o.id, _day(o.created_at)] for o in found], as_json=json)
 
 
 def _day(moment: Any) -> str:
@@ -123,7 +125,7 @@ def connect_whatsapp(  # each is an option that the contract names
     if error_catalogue not in ("meta", "seed"):
         raise Failed("--error-catalogue is meta or seed")
     secrets = {"token": token, "app_secret": app_secret, "verify_token": verify_token}
-    _checked(ConnectNumber, phone_number_id=phone_number_id, waba_id=waba_id, **secrets)
+    checked(ConnectNumber, phone_number_id=phone_number_id, waba_id=waba_id, **secrets)
     new = admit.NewNumber(
         number=NumberId(phone_number_id),
         waba_id=waba_id,
@@ -133,7 +135,7 @@ def connect_whatsapp(  # each is an option that the contract names
     )
 
     async def connect(world: World) -> None:
-        if await admit.connect_number(await _known(org, world), new, world) is None:
+        if await admit.connect_number(await known_org(org, world), new, world) is None:
             raise Failed(
                 f"number {phone_number_id} is connected already: `waypost admin disconnect ORG NUMBER` frees it"
             )
@@ -145,9 +147,9 @@ def connect_whatsapp(  # each is an option that the contract names
 @app.command()
 def numbers(org: Org, json: Json = False) -> None:
     """List an org's numbers."""
-    found = _of_known(org, lambda world: world.ledger.accounts.numbers(OrgId(org)))
+    found = of_known(org, lambda world: world.ledger.accounts.numbers(OrgId(org)))
     columns = ["phone_number_id", "waba_id", "catalogue", "enabled"]
-    _table(columns, [[n.id, n.waba_id, n.error_catalogue, str(n.enabled).lower()] for n in found], as_json=json)
+    table(columns, [[n.id, n.waba_id, n.error_catalogue, str(n.enabled).lower()] for n in found], as_json=json)
 
 
 @app.command()
@@ -184,20 +186,20 @@ def create_key(
     """Make an API key, which is shown this once."""
     if role not in ("admin", "sender", "readonly"):
         raise Failed("--role is admin, sender or readonly")
-    _checked(CreateKey, role=role, label=label)
+    checked(CreateKey, role=role, label=label)
 
     async def create(world: World) -> admit.Issued:
-        return await admit.create_key(await _known(org, world), Role(role), label, world)
+        return await admit.create_key(await known_org(org, world), Role(role), label, world)
 
     issued = with_world(create)
-    _show({"key_id": issued.id, "role": role, "api_key": issued.secret}, as_json=json)
+    show({"key_id": issued.id, "role": role, "api_key": issued.secret}, as_json=json)
 
 
 @app.command()
 def keys(org: Org, json: Json = False) -> None:
     """List an org's live keys."""
-    found = _of_known(org, lambda world: world.ledger.accounts.keys(OrgId(org)))
-    _table(
+    found = of_known(org, lambda world: world.ledger.accounts.keys(OrgId(org)))
+    table(
         ["key_id", "role", "label", "created"],
         [[k.id, k.role.value, k.label, _day(k.created_at)] for k in found],
         as_json=json,
@@ -222,20 +224,20 @@ def create_user(
     """Add a person; their token is shown this once."""
     if role not in ("agent", "admin"):
         raise Failed("--role is agent or admin")
-    _checked(CreateUser, name=name)
+    checked(CreateUser, name=name)
 
     async def create(world: World) -> admit.Issued:
-        return await admit.create_user(await _known(org, world), name, Role(role), world)
+        return await admit.create_user(await known_org(org, world), name, Role(role), world)
 
     issued = with_world(create)
-    _show({"user_id": issued.id, "token": issued.secret}, as_json=json)
+    show({"user_id": issued.id, "token": issued.secret}, as_json=json)
 
 
 @app.command()
 def users(org: Org, json: Json = False) -> None:
     """List an org's people."""
-    found = _of_known(org, lambda world: world.ledger.accounts.users(OrgId(org)))
-    _table(["user_id", "name", "role"], [[u.id, u.name, u.role.value] for u in found], as_json=json)
+    found = of_known(org, lambda world: world.ledger.accounts.users(OrgId(org)))
+    table(["user_id", "name", "role"], [[u.id, u.name, u.role.value] for u in found], as_json=json)
 
 
 @app.command()
@@ -244,7 +246,7 @@ def renew_token(org: Org, user_id: UserIdArgument, json: Json = False) -> None:
     issued = with_world(lambda world: admit.renew_token(OrgId(org), UserId(user_id), world))
     if issued is None:
         raise Failed(f"org {org} has no user {user_id}")
-    _show({"user_id": user_id, "token": issued.secret}, as_json=json)
+    show({"user_id": user_id, "token": issued.secret}, as_json=json)
 
 
 @app.command()
@@ -263,7 +265,7 @@ def templates(
 ) -> None:
     """List the templates of an org's accounts."""
     read = template_lists.sync_all if sync else template_lists.listed
-    found = _of_known(org, lambda world: read(OrgId(org), world))
+    found = of_known(org, lambda world: read(OrgId(org), world))
     failures = [f"account {each.waba_id} could not be fetched: {each.failure}" for each in found if each.failure]
     if sync and failures:
         raise Failed(f"{'; '.join(failures)} (what was known before stays)")
@@ -274,7 +276,7 @@ def templates(
         if each.known
         for one in each.known.templates
     ]
-    _table(["waba_id", "name", "language", "status", "category"], rows, as_json=json)
+    table(["waba_id", "name", "language", "status", "category"], rows, as_json=json)
 
 
 @app.command()
@@ -284,8 +286,8 @@ def journal(
     """List what webhooks brought and nothing has taken yet, newest first."""
     if state not in (None, "pending", "failed", "done"):
         raise Failed("--state is pending, failed or done")
-    found = _of_known(org, lambda world: world.ledger.journal.items(OrgId(org), state, 100))
+    found = of_known(org, lambda world: world.ledger.journal.items(OrgId(org), state, 100))
     rows = [
         [str(e.id), e.item.kind, e.item.key[:40], e.item.state, _day(e.received_at), e.item.error or ""] for e in found
     ]
-    _table(["id", "kind", "key", "state", "received", "error"], rows, as_json=json)
+    table(["id", "kind", "key", "state", "received", "error"], rows, as_json=json)
