@@ -7,6 +7,7 @@
 - `await_status`  a caller who asked to wait sees the status, or the timeout
 - `tend`     unsure sends, statuses without a message, the count of how long the door was open
 
-`numbers` keeps the connected numbers at hand for all of them, `template_book` and `templates` what their accounts may
+`channels` says which way a message goes, `failover` gives what waits to a second number, `extras` are read receipts and
+uploads, `mailboxes` how mailboxes are connected. `numbers` and `mail_book` keep who sends at hand for all of them, `template_book` and `templates` what their accounts may
 send at any time; `world` is everything they stand on.
 """

@@ -25,8 +25,7 @@ class FailOver:
 
     async def round(self, world: World) -> int:
         """Returns how many messages were moved."""
-        numbers = await world.numbers.all()
-        if not any(connected.number.failover for connected in numbers):
+        if not any(connected.number.failover for connected in world.numbers.at_hand()):
             return 0
         routes = await world.ledger.failover.routes(world.clock.now())
         self._places = {route.outlet: self._places.get(route.outlet, START) for route in routes}

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from waypost.flow.mailboxes import MailBook
+from waypost.flow.mail_book import MailBook
 from waypost.flow.numbers import NumberBook
 from waypost.flow.template_book import TemplateBook
 from waypost.model.gate import GateName

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from rich.console import Console
 
 from waypost.adapters.smtp.mailer import SmtpMailer
-from waypost.flow.mailboxes import MailBook
+from waypost.flow.mail_book import MailBook
 from waypost.flow.numbers import NumberBook
 from waypost.ports.failure import LedgerError
 from waypost.ports.ledger import Ledger

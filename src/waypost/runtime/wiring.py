@@ -24,7 +24,7 @@ from waypost.adapters.sqlite.store import Store
 from waypost.adapters.whatsapp.extras import CloudExtras
 from waypost.adapters.whatsapp.provider import CloudApi
 from waypost.adapters.whatsapp.templates import CloudTemplates
-from waypost.flow.mailboxes import MailBook
+from waypost.flow.mail_book import MailBook
 from waypost.flow.numbers import NumberBook
 from waypost.flow.template_book import TemplateBook
 from waypost.flow.world import Tuning, World
