@@ -8,6 +8,6 @@
 - `tend`     unsure sends, statuses without a message, the count of how long the door was open
 
 `channels` says which way a message goes, `failover` gives what waits to a second number, `extras` are read receipts and
-uploads, `mailboxes` how mailboxes are connected. `numbers` and `mail_book` keep who sends at hand for all of them, `template_book` and `templates` what their accounts may
-send at any time; `world` is everything they stand on.
+uploads, `mailboxes` how mailboxes are connected. `numbers` and `mail_book` keep who sends at hand for all of them,
+`template_book` and `templates` what their accounts may send at any time; `world` is everything they stand on.
 """
