@@ -10,7 +10,7 @@ from waypost.model.email import MailAccount, Mailbox, Security
 from waypost.model.ids import MailboxId, OrgId
 from waypost.ports.hints import ACCOUNTS, OUTBOX
 from waypost.ports.mailboxes import MailboxChange
-from waypost.rules import email
+from waypost.rules import email, gates
 from waypost.rules.shape import Invalid
 
 PORTS = {Security.TLS: 465, Security.STARTTLS: 587, Security.NONE: 25}
@@ -93,6 +93,7 @@ async def change(
     sealed = None if password is None else world.vault.seal(password, purpose(org, mailbox))
     whole = msgspec.structs.replace(wanted, sealed_password=sealed)
     changed = await world.ledger.mailboxes.change(org, mailbox, whole, world.clock.now())
+    world.just_closed.pop(gates.of_number(mailbox), None)  # what it opened is open here, too
     _tell(world)
     return changed
 
