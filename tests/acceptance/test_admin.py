@@ -185,3 +185,24 @@ def test_a_database_that_is_old_or_away_is_said_by_every_command(place: Place) -
     assert here.run("migrate").out.startswith("applied ")
     assert here.run("migrate").out == "the schema is up to date\n"
     assert here.run("admin", "orgs").out == "none\n"
+
+
+def test_a_mailbox_is_connected_changed_and_let_go_and_its_password_never_shown(org: Site) -> None:
+    server = ("--address", "shop@example.com", "--host", "mail.example.com")
+    login = ("--username", "shop", "--password", "hush-password")
+    made = org.run("admin", "connect-mailbox", ORG, *server, *login, "--json").fields
+    assert made["address"] == "shop@example.com"
+    listed = org.run("admin", "mailboxes", ORG)
+    assert "mail.example.com:587" in listed.out
+    assert "hush" not in listed.out
+    refused(org.run("admin", "connect-mailbox", ORG, *server), "connected already")
+    refused(org.run("admin", "connect-mailbox", ORG, "--address", "shop", "--host", "x"), "address must be an email")
+    assert org.run("admin", "change-mailbox", ORG, made["mailbox_id"], "--password", "hush-2").code == 0
+    refused(org.run("admin", "change-mailbox", ORG, "mail_nobody", "--password", "x"), "has no mailbox")
+    assert org.run("admin", "disconnect-mailbox", ORG, made["mailbox_id"]).code == 0
+    refused(org.run("admin", "disconnect-mailbox", ORG, made["mailbox_id"]), "has no mailbox")
+
+
+def test_a_failover_that_cannot_be_is_refused(org: Site) -> None:
+    refused(org.run("admin", "failover", ORG, "1", "--to", "2"), "not a number that this org has connected")
+    refused(org.run("admin", "failover", ORG, "1"), "has no number 1")

@@ -18,10 +18,12 @@ from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
 from waypost.testing.contracts.dossiers import AuditContract, ConsentsContract, DossiersContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
+from waypost.testing.contracts.failover import FailoverContract
 from waypost.testing.contracts.gates import GatesContract
 from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
+from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
@@ -33,6 +35,8 @@ from waypost.testing.services import Postgres
 TABLES = (
     "ready later queue_line queue attempt wamid report event journal delivery message expiring outlet permit gate pair "
     "consent dossier policy audit template template_sync number person api_key org"
+    "ready later queue_line queue attempt wamid report event journal delivery message outlet permit gate pair consent "
+    "dossier policy audit template template_sync mailbox number person api_key org"
 )
 EMPTY = (
     "; ".join(f"DELETE FROM {table}" for table in TABLES.split()) + "; UPDATE door SET open_total = 0, ticked_at = 0"
@@ -159,3 +163,9 @@ class TestPostgresOperating(OperatingContract): ...
 
 
 class TestPostgresDeadLetter(DeadLetterContract): ...
+
+
+class TestPostgresMailboxes(MailboxesContract): ...
+
+
+class TestPostgresFailover(FailoverContract): ...

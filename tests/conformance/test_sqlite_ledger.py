@@ -21,10 +21,12 @@ from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
 from waypost.testing.contracts.dossiers import AuditContract, ConsentsContract, DossiersContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
+from waypost.testing.contracts.failover import FailoverContract
 from waypost.testing.contracts.gates import GatesContract
 from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
+from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
@@ -144,3 +146,9 @@ class TestSqliteOperating(OperatingContract): ...
 
 
 class TestSqliteDeadLetter(DeadLetterContract): ...
+
+
+class TestSqliteMailboxes(MailboxesContract): ...
+
+
+class TestSqliteFailover(FailoverContract): ...

@@ -25,6 +25,7 @@ from waypost.model.ids import OrgId
 from waypost.model.time import Instant, Span, seconds, to_datetime
 from waypost.ports.clock import Clock
 from waypost.ports.hints import OUTBOX, about_message
+from waypost.ports.mailer import Mailer
 from waypost.ports.wire import Reply, Wire
 from waypost.runtime.serve import build_server
 from waypost.runtime.server import ALL_ROLES, Role, Server
@@ -77,6 +78,7 @@ class Stage:
     acme: Account
     globex: Account
     provider_wire: Wire
+    mailer: Mailer | None = None
     servers: list[Server] = field(default_factory=list)
     bugs: list[dict[str, Any]] = field(default_factory=list)
     """What only the log would tell. A test that expects some takes them out."""
@@ -106,6 +108,7 @@ class Stage:
             hints=hints or self.hints,
             wire=self.provider_wire,
             vault=AesVault(self.settings.secret_key),
+            mailer=self.mailer,
         )
         server = build_server(ports, replace(self.settings, **changed), roles)
         self.servers.append(server)
@@ -343,6 +346,7 @@ async def build_stage(
     clock: Clock | None = None,
     timing: Timing = SWIFT,
     wire: Wire | None = None,
+    mailer: Mailer | None = None,
     roles: frozenset[Role] = ALL_ROLES,
     **settings: Any,
 ) -> Stage:
@@ -372,6 +376,7 @@ async def build_stage(
         acme=Account("acme", "", numbers[0]),
         globex=Account("globex", "", numbers[1]),
         provider_wire=wire or network,
+        mailer=mailer,
     )
     asyncio.get_running_loop().set_exception_handler(lambda _, context: stage.bugs.append(context))
     server = await stage.add_server(roles)

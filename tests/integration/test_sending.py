@@ -156,7 +156,7 @@ async def test_one_slot_is_enough(set_up: OpenStage) -> None:
     ("changed", "status_code", "code", "field"),
     [
         ({"channel": "PIGEON"}, 422, "unsupported_channel", "channel"),
-        ({"channel": "EMAIL"}, 422, "unsupported_channel", "channel"),
+        ({"channel": "SMS"}, 422, "unsupported_channel", "channel"),
         ({"to": "nobody"}, 422, "invalid_recipient", "to"),
         ({"to": "123456"}, 422, "invalid_recipient", "to"),
         ({"dossierId": 7}, 422, "unknown_dossier", "dossierId"),

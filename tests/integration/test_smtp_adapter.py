@@ -110,7 +110,7 @@ async def test_a_wrong_password_is_refused_and_not_shown(
         mailbox = mailbox_at(server, security, username=USER, password="wr0ng")
         outcome = await make_mailer().send(mailbox, a_letter(mailbox))
     assert isinstance(outcome, Rejected)
-    assert (outcome.code, outcome.subcode, CODES.action(outcome.code)) == ("5.7.8", 535, Action.FAIL)
+    assert (outcome.code, outcome.subcode, CODES.action(outcome.code)) == ("5.7.8", 535, Action.HOLD)
     assert "wr0ng" not in repr(outcome)
     assert server.taken == []
 
@@ -151,7 +151,7 @@ async def test_a_password_is_never_sent_in_the_clear(server: MailServer, make_ma
     insecure = mailbox_at(server, username=USER, password=PASSWORD)
     outcome = await make_mailer().send(insecure, a_letter(mailbox))
     assert isinstance(outcome, Rejected)
-    assert (outcome.code, CODES.action(outcome.code)) == ("BAD_MAILBOX", Action.FAIL)
+    assert (outcome.code, CODES.action(outcome.code)) == ("BAD_MAILBOX", Action.HOLD)
     assert server.sessions == []
 
 

@@ -12,6 +12,7 @@ from waypost.model.outcome import Accepted, Outcome, Rejected, Unreached, Unsure
 from waypost.model.time import Instant, Span
 from waypost.rules import breaker
 from waypost.rules.breaker import FEWEST, RATE, WATCHED, Record
+from waypost.rules.gates import of_org
 from waypost.testing.contracts.examples import ORG, T0
 
 
@@ -78,7 +79,7 @@ def test_a_cleared_record_begins_anew() -> None:
 
 
 def test_it_closes_the_org_s_gate_and_says_why() -> None:
-    closing = breaker.closing(ORG)
+    closing = breaker.closing(ORG, of_org(ORG))
     assert (closing.name, closing.kind, closing.org_id) == (f"org:{ORG}", GateKind.BREAKER, ORG)
     assert closing.code == "PROVIDER_FAILING"
     assert "50%" in closing.reason

@@ -17,7 +17,7 @@ from waypost.model.ids import Fence, MessageId
 from waypost.model.report import Echo
 from waypost.model.time import Instant
 from waypost.rules import email
-from waypost.rules.catalogue import Action, parse
+from waypost.rules.catalogue import Action, Scope, parse
 from waypost.rules.shape import Invalid
 
 CODES = parse("smtp", files("waypost.rules").joinpath("data", "smtp_error_codes.csv").read_text())
@@ -300,7 +300,7 @@ def test_a_message_id_tells_whose_letter_it_was(text: str | None, whose: Echo | 
         (550, "5.1.1", "5.1.1", Action.FAIL),
         (550, "05.01.001 odd", "550", Action.FAIL),
         (554, "5.7.1 Spam", "5.7.1", Action.FAIL),
-        (535, "5.7.8 Bad credentials", "5.7.8", Action.FAIL),
+        (535, "5.7.8 Bad credentials", "5.7.8", Action.HOLD),
         (550, "5.7.999 new policy", "5.7.0", Action.FAIL),
         (450, "4.99.1 new subject", "4.0.0", Action.RETRY),
         (550, "No such user", "550", Action.FAIL),
@@ -320,13 +320,36 @@ def test_a_reply_is_retried_or_fails(reply: int, text: str, code: str, action: A
 
 @given(st.integers(400, 599), st.from_regex(r"\A[245]\.[0-9]{1,3}\.[0-9]{1,3} .*\Z") | st.text())
 def test_the_first_digit_decides_whatever_the_server_adds(reply: int, text: str) -> None:
-    wanted = Action.RETRY if reply < 500 else Action.FAIL
-    assert CODES.action(email.reply_code(reply, text, CODES)) is wanted
+    action = CODES.action(email.reply_code(reply, text, CODES))
+    assert action is Action.RETRY if reply < 500 else action in (Action.FAIL, Action.HOLD)
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "code"),
+    [
+        (535, "5.7.8 wrong password", "5.7.8"),
+        (535, "5.7.3 Authentication unsuccessful", "535"),
+        (530, "5.7.0 Authentication Required", "530"),
+        (534, "5.7.9 Application-specific password required", "5.7.9"),
+        (535, "no status at all", "535"),
+        (538, "5.7.11 encryption", "538"),
+    ],
+)
+def test_a_refused_log_in_holds_the_mailbox_whatever_status_the_server_adds(reply: int, text: str, code: str) -> None:
+    assert email.reply_code(reply, text, CODES) == code
+    known = CODES.find(code)
+    assert known is not None
+    assert (known.action, known.scope) == (Action.HOLD, Scope.NUMBER)
+
+
+def test_these_codes_hold_a_mailbox() -> None:
+    held = {row.code for row in CODES.rows() if row.action is Action.HOLD}
+    assert held == {*["530", "534", "535", "538", "5.7.8", "5.7.9", "5.7.10", "5.7.12", "5.7.13"], "BAD_MAILBOX"}
 
 
 def test_every_code_says_what_it_means_and_each_status_has_both_classes() -> None:
     rows = [*CODES.codes.values(), *(row for _, _, row in CODES.ranges)]
-    assert len(rows) == 150
+    assert len(rows) == 151
     assert all(row.title.strip() and row.meaning.strip() for row in rows)
     for_now, for_good = ({code[1:] for code in CODES.codes if code.startswith(level)} for level in ("4.", "5."))
     assert for_now == for_good

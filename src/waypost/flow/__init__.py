@@ -9,7 +9,8 @@
 - `tend`     unsure sends, statuses without a message, the count of how long the door was open
 - `detect`   a look at live data for what must never be
 
-`numbers` keeps the connected numbers at hand for all of them, `template_book` and `templates` what their accounts may
-send at any time; `read_back` tells why a message waits and `policy` what the rules are, for whoever asks; `world` is
-everything they stand on.
+`channels` says which way a message goes, `failover` gives what waits to a second number, `extras` are read receipts and
+uploads, `mailboxes` how mailboxes are connected. `numbers` and `mail_book` keep who sends at hand for all of them,
+`template_book` and `templates` what their accounts may send at any time; `read_back` tells why a message waits and
+`policy` what the rules are, for whoever asks; `world` is everything they stand on.
 """

@@ -6,25 +6,23 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Sequence
 
-from waypost.flow.numbers import Connected
+from waypost.flow.channels import LINES, Line
 from waypost.flow.world import World
 from waypost.model.gate import GateName
 from waypost.model.ids import Fence, MessageId
 from waypost.model.message import Claimed
 from waypost.model.outcome import Outcome
-from waypost.model.time import Instant, Span, as_seconds, minutes, seconds
+from waypost.model.time import Instant, Span, as_seconds, seconds
 from waypost.ports.failure import Busy, LedgerError, Rejected
 from waypost.ports.hints import OUTBOX, Ear, about_message
 from waypost.ports.outbox import Demand, Settled, Settlement
 from waypost.rules import breaker, gates
 from waypost.rules.clearance import clear
-from waypost.rules.delivery import Accept, Defer, GiveUp, StandBack, Verdict
+from waypost.rules.delivery import Accept, Defer, StandBack, Verdict
 from waypost.rules.pacing import HORIZON
-from waypost.rules.payload import cloud_api_body
 from waypost.rules.retry import judge
 
 PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
-HOLD: Span = minutes(1)
 JUST: Span = seconds(1)
 REJECTIONS = 5
 LONGEST_PAUSE: Span = seconds(30)
@@ -33,17 +31,21 @@ LONGEST_PAUSE: Span = seconds(30)
 async def deliver(message: Claimed, world: World) -> Settled:
     """One message from its claim to its settle."""
     await wait_for_its_turn(message, world)
-    connected = await sender_of(message, world)
-    verdict = (
-        refuse_without_number(message, connected, world)
-        or clear(message, world.clock.now(), enforce_window=world.tuning.enforce_window)
-        or stay_behind(message, connected, world)
-        or await call_provider(message, connected, world)
-    )
+    line = await LINES[message.channel](message, world)
+    verdict = await try_to_send(message, line, world) if isinstance(line, Line) else line
     settled = await settle(Settlement(message=message, verdict=verdict), world)
     topics = [about_message(message.id)]
     world.hints.give([*topics, OUTBOX] if settled.promoted else topics)
     return settled
+
+
+async def try_to_send(message: Claimed, line: Line, world: World) -> Verdict:
+    """Unless a rule says no at the last moment."""
+    return (
+        clear(message, world.clock.now(), enforce_window=world.tuning.enforce_window)
+        or stay_behind(message, line, world)
+        or await call_provider(message, line, world)
+    )
 
 
 async def wait_for_its_turn(message: Claimed, world: World) -> None:
@@ -53,32 +55,16 @@ async def wait_for_its_turn(message: Claimed, world: World) -> None:
         await world.clock.sleep(Span(ahead))
 
 
-async def sender_of(message: Claimed, world: World) -> Connected | None:
-    if world.numbers.known(message.sender) is None:
-        await world.numbers.look_again()  # connected a moment ago, by another process
-    return world.numbers.known(message.sender)
-
-
-def refuse_without_number(message: Claimed, connected: Connected | None, world: World) -> Verdict | None:
-    if connected is not None:
-        return None
-    if world.numbers.is_sealed(message.sender):
-        why = "the number's secrets were sealed under another WAYPOST_SECRET_KEY"
-        return Defer(Instant(world.clock.now() + HOLD), "hold", why)
-    return GiveUp("NUMBER_DISCONNECTED", "the number it was to be sent from is no longer connected", None)
-
-
-def stay_behind(message: Claimed, connected: Connected | None, world: World) -> Verdict | None:
+def stay_behind(message: Claimed, line: Line, world: World) -> Verdict | None:
     """A gate that this process closed after the message was claimed stops it all the same."""
-    if not world.just_closed or connected is None:
+    if not world.just_closed:
         return None
     now = world.clock.now()
-    waba_id = connected.number.waba_id
     names = [
-        gates.of_org(message.org_id),
+        line.breaker,
         gates.of_number(message.sender),
-        gates.of_account(waba_id),
-        gates.of_template(waba_id, message.template or ""),
+        gates.of_account(line.account),
+        gates.of_template(line.account, message.template or ""),
     ]
     for name in names:
         if now < world.just_closed.get(name, now):
@@ -86,14 +72,12 @@ def stay_behind(message: Claimed, connected: Connected | None, world: World) -> 
     return None
 
 
-async def call_provider(message: Claimed, connected: Connected | None, world: World) -> Verdict:
-    if connected is None:
-        raise LookupError(f"number {message.sender} vanished between check and send")
-    outcome = await world.provider.send(connected.sender, cloud_api_body(message))
-    await watch_the_breaker(message, outcome, world)
-    catalogue = world.catalogues[connected.number.error_catalogue]
+async def call_provider(message: Claimed, line: Line, world: World) -> Verdict:
+    outcome = await line.send()
+    await watch_the_breaker(message, line, outcome, world)
+    catalogue = world.catalogues[line.catalogue]
     now, dice = world.clock.now(), world.dice.unit()
-    verdict = judge(outcome, message, connected.number.waba_id, catalogue, world.tuning.backoff, now, dice)
+    verdict = judge(outcome, message, line.account, catalogue, world.tuning.backoff, now, dice)
     if isinstance(verdict, StandBack) and verdict.closing.pair is None:
         remember_closed(verdict.closing.name, world)
     return verdict
@@ -107,18 +91,18 @@ def remember_closed(name: GateName, world: World) -> None:
     world.just_closed[name] = Instant(now + JUST)
 
 
-async def watch_the_breaker(message: Claimed, outcome: Outcome, world: World) -> None:
-    """Too many failures of the provider itself close the org's gate to it; a probe that succeeds opens it."""
+async def watch_the_breaker(message: Claimed, line: Line, outcome: Outcome, world: World) -> None:
+    """Too many failures of the provider itself close the gate to it; a probe that succeeds opens it."""
     failed = breaker.is_failure(outcome)
     if failed is None:
         return
-    record = world.breakers.setdefault(message.org_id, breaker.Record())
+    record = world.breakers.setdefault(line.breaker, breaker.Record())
     if message.probe is not None and not failed:
         record.clear()
         await _whatever_comes(world.ledger.gates.open(message.probe))
         world.hints.give([OUTBOX])
     elif record.add(failed, world.clock.now()):
-        closing = breaker.closing(message.org_id)
+        closing = breaker.closing(message.org_id, line.breaker)
         await _whatever_comes(world.ledger.gates.close(closing, world.clock.now()))
         remember_closed(closing.name, world)
         record.clear()

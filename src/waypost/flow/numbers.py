@@ -74,6 +74,10 @@ class NumberBook:
         """Without reading anything."""
         return self._by_id.get(number)
 
+    def at_hand(self) -> Iterable[Connected]:
+        """Those known by now, without reading anything."""
+        return self._by_id.values()
+
     async def of_org(self, org: OrgId, age: Span = STALE_AFTER) -> Sequence[Connected]:
         """The org's numbers as they were at most `age` ago, the one connected first in front."""
         await self._fresh(age)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -20,10 +20,12 @@ from waypost.model.time import Instant, Span, from_unix
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import OUTBOX
 from waypost.ports.outbox import Blocked, Created, Different
+from waypost.rules import email as emails
 from waypost.rules import payload as payloads
 from waypost.rules import recipient as recipients
 from waypost.rules import window
 from waypost.rules.clearance import refused_by_consent
+from waypost.rules.shape import Invalid
 
 KEY_LENGTH = 255
 TOGETHER = 100
@@ -111,26 +113,32 @@ def _told(answer: Answer | BaseException) -> Answer | LedgerError:
 
 async def check(request: Request, org: OrgId, world: World, actor: str = SYSTEM) -> Draft | Refusal:
     """The draft to store, or the first thing that is wrong; what consent forbids is audited as the actor's wish."""
-    recipient = recipients.read(request.to, world.tuning.default_region)
-    refusal = _check_address(request, recipient) or _check_content(request) or _check_moments(request, world)
-    if refusal or isinstance(recipient, recipients.Unreadable):
-        return refusal or Refusal("invalid_recipient", "to", "is not a phone number")
-    sender = await _sender(request.sender, recipient, org, world)
+    channel = _channel(request.channel)
+    if isinstance(channel, Refusal):
+        return channel
+    recipient = _recipient(request.to, channel, world)
+    if isinstance(recipient, Refusal):
+        return recipient
+    if refusal := _check_content(request, channel) or _check_moments(request, world):
+        return refusal
+    sender = await _SENDERS[channel](request.sender, recipient, org, world)
     if isinstance(sender, Refusal):
         return sender
-    if refusal := await _check_template(request, sender, org, world):
-        return refusal
-    if refusal := await _check_dossier(request, recipient, org, world, actor):
-        return refusal
-    payload = msgspec.json.encode(request.payload, order="deterministic").decode()
+    refusal = await _check_template(request, sender, org, world)
+    refusal = refusal or await _check_dossier(request, recipient, org, world, actor)
+    draft = _draft(request, org, channel, recipient, sender, world)
+    return refusal or msgspec.structs.replace(draft, created_by=actor)
+
+
+def _draft(request: Request, org: OrgId, channel: Channel, recipient: str, sender: NumberId, world: World) -> Draft:
     draft = Draft(
         org_id=org,
         sender=sender,
-        channel=Channel(request.channel),
+        channel=channel,
         recipient=recipient,
         template=request.template,
         subject=request.subject,
-        payload=payload,
+        payload=msgspec.json.encode(request.payload, order="deterministic").decode(),
         dossier_id=request.dossier_id,
         idempotency_key=request.idempotency_key or world.ids.token(16),
         digest=b"",
@@ -139,28 +147,38 @@ async def check(request: Request, org: OrgId, world: World, actor: str = SYSTEM)
         expires_at=request.expires_at,
         ordered=request.ordered,
         max_attempts=request.max_attempts,
-        created_by=actor,
     )
     return msgspec.structs.replace(draft, digest=content_digest(draft, request.sender))
 
 
-def _check_address(request: Request, recipient: str | recipients.Unreadable) -> Refusal | None:
-    if request.channel not in Channel.__members__:
-        return Refusal("unsupported_channel", "channel", f"{request.channel[:40]!r} cannot be sent: use WHATSAPP")
-    if request.channel != Channel.WHATSAPP:
-        return Refusal("unsupported_channel", "channel", f"{request.channel} cannot be sent: use WHATSAPP")
-    if isinstance(recipient, recipients.Unreadable):
-        return Refusal("invalid_recipient", "to", recipient.reason)
-    return None
+def _channel(name: str) -> Channel | Refusal:
+    if name in Channel.__members__ and (channel := Channel(name)) in _SENDERS:
+        return channel
+    return Refusal("unsupported_channel", "channel", f"{name[:40]!r} cannot be sent: use {' or '.join(_SENDERS)}")
 
 
-def _check_content(request: Request) -> Refusal | None:
-    invalid = payloads.check(request.payload, request.template)
+def _recipient(to: str, channel: Channel, world: World) -> str | Refusal:
+    if channel is Channel.EMAIL:
+        return emails.address(to) or Refusal(
+            "invalid_recipient", "to", "must be an email address, e.g. ann@example.com"
+        )
+    found = recipients.read(to, world.tuning.default_region)
+    return Refusal("invalid_recipient", "to", found.reason) if isinstance(found, recipients.Unreadable) else found
+
+
+def _check_content(request: Request, channel: Channel) -> Refusal | None:
+    invalid = _check_email(request) if channel is Channel.EMAIL else payloads.check(request.payload, request.template)
     if invalid:
         return Refusal("invalid_payload", invalid.field, invalid.reason)
     if request.idempotency_key is not None and not 0 < len(request.idempotency_key) <= KEY_LENGTH:
         return Refusal("invalid_payload", "idempotencyKey", f"must have 1 to {KEY_LENGTH} characters")
     return None
+
+
+def _check_email(request: Request) -> Invalid | None:
+    if request.template is not None:
+        return Invalid("templateCode", "is for WHATSAPP: an email has a subject and payloadJson")
+    return emails.check(request.payload, request.subject)
 
 
 def _check_moments(request: Request, world: World) -> Refusal | None:
@@ -175,7 +193,7 @@ def _check_moments(request: Request, world: World) -> Refusal | None:
     return None
 
 
-async def _sender(wanted: str | None, recipient: str, org: OrgId, world: World) -> NumberId | Refusal:
+async def _number(wanted: str | None, recipient: str, org: OrgId, world: World) -> NumberId | Refusal:
     numbers = await world.numbers.of_org(org)
     if not numbers or (wanted is not None and all(connected.number.id != wanted for connected in numbers)):
         numbers = await world.numbers.of_org(org, LOOK_AGAIN)
@@ -195,6 +213,29 @@ async def _open_to(recipient: str, numbers: list[NumberId], world: World) -> Num
     now = world.clock.now()
     pairs = [p for p in await world.ledger.windows.of(numbers, recipient) if window.is_open(p.expires_at, now)]
     return max(pairs, key=lambda pair: pair.last_inbound_at or 0).sender if pairs else None
+
+
+async def _mailbox(wanted: str | None, _recipient: str, org: OrgId, world: World) -> NumberId | Refusal:
+    """By its id; a mailbox that was connected by another process a moment ago is looked for."""
+    if wanted is not None:
+        await world.mailboxes.find(wanted)
+    mailboxes = await world.mailboxes.of_org(org)
+    if not mailboxes:
+        world.mailboxes.forget()
+        mailboxes = await world.mailboxes.of_org(org)
+    found = next((each.account for each in mailboxes if wanted in (None, each.account.id)), None)
+    if found is not None:
+        return NumberId(found.id)
+    if not mailboxes:
+        return Refusal("unknown_mailbox", "from", "this org has no connected mailbox: POST /api/v1/mailboxes first")
+    return Refusal("unknown_mailbox", "from", "is not the id of a mailbox that this org has connected")
+
+
+_SENDERS: Mapping[Channel, Callable[[str | None, str, OrgId, World], Awaitable[NumberId | Refusal]]] = {
+    Channel.WHATSAPP: _number,
+    Channel.EMAIL: _mailbox,
+}
+"""The channels that can be sent, and who sends on each."""
 
 
 async def _check_template(request: Request, sender: NumberId, org: OrgId, world: World) -> Refusal | None:

@@ -6,14 +6,17 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from waypost.flow.mail_book import MailBook
 from waypost.flow.numbers import NumberBook
 from waypost.flow.template_book import TemplateBook
 from waypost.model.gate import GateName
-from waypost.model.ids import OrgId, WorkerId
+from waypost.model.ids import WorkerId
 from waypost.model.time import Instant, Span, minutes, seconds
 from waypost.ports.clock import Clock, Dice, Ids
+from waypost.ports.extras import Extras
 from waypost.ports.hints import Hints
 from waypost.ports.ledger import Ledger
+from waypost.ports.mailer import Mailer
 from waypost.ports.meters import Meters
 from waypost.ports.provider import Provider
 from waypost.ports.vault import Vault
@@ -25,6 +28,8 @@ from waypost.rules.retry import Backoff
 TEN_MINUTES = minutes(10)
 TWENTY_SECONDS = seconds(20)
 FIVE_SECONDS = seconds(5)
+UPLOADS_AT_ONCE = 2
+"""Each is held in memory whole, up to 100 MB; further callers wait before their files are read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,14 +73,19 @@ class World:
     provider: Provider
     numbers: NumberBook
     templates: TemplateBook
+    extras: Extras
+    mailer: Mailer
+    mailboxes: MailBook
     vault: Vault
     catalogues: Mapping[str, Catalogue]
     meters: Meters
     tuning: Tuning
     worker: WorkerId
-    breakers: dict[OrgId, Record] = field(default_factory=dict)
-    """How the latest tries of each org went, as far as this process saw."""
+    breakers: dict[GateName, Record] = field(default_factory=dict)
+    """How the latest tries with each provider went, as far as this process saw."""
     just_closed: dict[GateName, Instant] = field(default_factory=dict)
     """Gates that this process closed a moment ago, for what it had claimed before."""
+    uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(UPLOADS_AT_ONCE))
+    """Places for files on their way to the provider."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server stops, so that nobody is kept waiting."""

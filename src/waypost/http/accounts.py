@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from litestar import Router, delete, get, patch, post
 from litestar.di import Provide
 from litestar.params import Body, FromPath, JSONBody, QueryParameter
 
-from waypost.flow import admit
+from waypost.flow import admit, failover
 from waypost.http.context import Asking, Here, admin
 from waypost.http.documented import NUMBER_EXAMPLES, problems
 from waypost.http.problems import Problem
@@ -78,10 +78,20 @@ async def change_number(
     if "graph_url" in given:
         given["graph_url"] = _graph_url(given["graph_url"])
     number_id = NumberId(_possible("number", phone_number_id))
+    if "failover" in given:
+        given |= await _failover(number_id, given.pop("failover"), caller, world)
     number = await admit.change_number(caller.org_id, number_id, NumberChange(**given), secrets, world)
     if number is None:
         raise _missing("number", phone_number_id)
     return number_view(number)
+
+
+async def _failover(number: NumberId, other: str | None, caller: Asking, world: Here) -> dict[str, Any]:
+    if other is None:
+        return {"no_failover": True}
+    if wrong := await failover.check(caller.org_id, number, NumberId(other), world):
+        raise Problem(422, "invalid_payload", f"failover: {wrong.reason}", field="failover")
+    return {"failover": NumberId(other)}
 
 
 @delete("/numbers/{phone_number_id:str}", summary="Disconnect a number", responses=problems(404))

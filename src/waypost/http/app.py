@@ -12,7 +12,19 @@ from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ASGIApp
 
 import waypost
-from waypost.http import accounts, batch, dossiers, error_codes, operations, outbound, policy, problems, templates
+from waypost.http import (
+    accounts,
+    batch,
+    dossiers,
+    error_codes,
+    extras,
+    mailboxes,
+    operations,
+    outbound,
+    policy,
+    problems,
+    templates,
+)
 from waypost.http.context import SCOPE_KEY, Host, world_of
 from waypost.http.documented import Document
 from waypost.http.strict_body import StrictRequest
@@ -25,8 +37,10 @@ ROUTES = [
     policy.router,
     dossiers.router,
     error_codes.router,
+    extras.router,
     templates.router,
     accounts.router,
+    mailboxes.router,
     operations.router,
 ]
 

@@ -18,9 +18,12 @@ _WHAT = {
     401: "No key, or one that is unknown or revoked",
     403: "The key's role does not allow this, or X-Org-Id is another org",
     404: "This org has no such thing",
+    408: "The body did not arrive in time",
     409: "It does not fit what is there already",
     413: "The body is too large",
+    415: "The body is no multipart form",
     422: "The content cannot be taken as it is; `code` and `field` say why",
+    502: "The provider refused it or did not answer",
     503: "The database is busy or away: come back after Retry-After",
 }
 _ALWAYS = (401, 403, 503)
@@ -50,9 +53,16 @@ _TEMPLATE = {
     },
     "idempotencyKey": "order-7-confirmed",
 }
+_EMAIL = {
+    "channel": "EMAIL",
+    "to": "ann@example.com",
+    "subject": "Your order is on its way",
+    "payloadJson": {"text": "It arrives on Monday.", "html": "<p>It arrives on <b>Monday</b>.</p>"},
+}
 MESSAGE_EXAMPLES = [
     Example(id="text", summary="A text", value=_TEXT),
     Example(id="template", summary="A template, sent once however often it is posted", value=_TEMPLATE),
+    Example(id="email", summary="An email", value=_EMAIL),
 ]
 
 NUMBER_EXAMPLES = [
@@ -82,6 +92,27 @@ CONSENT_EXAMPLES = [
 BATCH_EXAMPLES = [Example(id="batch", summary="Two messages", value={"messages": [_TEXT, _TEMPLATE]})]
 QUOTA_EXAMPLES = [Example(id="quota", summary="5000 in 24 hours", value={"quotaLimit": 5000})]
 REPLAY_EXAMPLES = [Example(id="code", summary="All that ended with one error", value={"errorCode": "131016"})]
+
+RECEIPT_EXAMPLES = [
+    Example(
+        id="typing",
+        summary="Read, and being answered",
+        value={"messageId": "wamid.HBgLMTU1NTAwMDExMTEVAgARGBI", "typing": True},
+    )
+]
+MAILBOX_EXAMPLES = [
+    Example(
+        id="mailbox",
+        summary="A mailbox at a mail provider",
+        value={
+            "address": "shop@example.com",
+            "name": "The shop",
+            "host": "smtp.example.com",
+            "username": "shop@example.com",
+            "password": "an app password",
+        },
+    )
+]
 
 _MESSAGE = {
     "id": 456,
@@ -295,6 +326,20 @@ _ANSWERS: dict[tuple[str, str, str], Any] = {
 _ONE_OF_MANY = "#/components/schemas/CreateMessage"
 """Taken as it comes, since each is read on its own; this is what it should be."""
 
+_MEDIA = "/api/v1/outbound/media"
+_UPLOAD = {
+    "required": True,
+    "content": {
+        "multipart/form-data": {
+            "schema": {
+                "type": "object",
+                "required": ["file"],
+                "properties": {"file": {"type": "string", "format": "binary"}, "from": {"type": "string"}},
+            }
+        }
+    },
+}
+
 
 class Document(JsonRenderPlugin):
     """The document as it is served."""
@@ -311,6 +356,8 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
     schemas = document["components"]["schemas"]
     one_by_one = schemas["CreateMessages"]["properties"]["messages"] | {"items": {"$ref": _ONE_OF_MANY}}
     schemas["CreateMessages"]["properties"]["messages"] = one_by_one
+
+    paths[_MEDIA]["post"]["requestBody"] = _UPLOAD
     return document | {"paths": paths | {PATH: _DOOR}}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from litestar import Router, get
@@ -12,9 +12,11 @@ from litestar.params import QueryParameter
 from waypost.flow.world import World
 from waypost.http.context import Asking, Here, reader
 from waypost.http.documented import problems
-from waypost.http.views import Catalogue
 from waypost.model.ids import OrgId
 from waypost.rules.catalogue import Action, ErrorCode, Scope
+
+Catalogue: TypeAlias = Literal["meta", "seed", "smtp"]
+"""A number has one of the first two; every mailbox has the last."""
 
 
 class ErrorCodeView(msgspec.Struct, rename="camel", kw_only=True):

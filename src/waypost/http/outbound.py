@@ -32,7 +32,7 @@ from waypost.model.message import Message, Status
 from waypost.ports.hints import OUTBOX
 from waypost.ports.messages import Life, PageQuery, Query
 from waypost.ports.outbox import Changed, Done, NotAllowed
-from waypost.rules import recipient
+from waypost.rules import email, recipient
 from waypost.rules.timeline import timeline
 from waypost.rules.webhook import said
 from waypost.rules.why import next_at, why
@@ -101,7 +101,7 @@ def asked_for(data: CreateMessage, header_key: str | None) -> submit.Request:
     )
 
 
-_STATUSES = {"idempotency_conflict": 409, "unknown_number": 404}
+_STATUSES = {"idempotency_conflict": 409, "unknown_number": 404, "unknown_mailbox": 404}
 
 
 def refused(refusal: submit.Refusal) -> Problem:
@@ -158,7 +158,7 @@ async def list_messages(
     world: Here,
     dossier_id: Dossier = None,
     status: Annotated[Status | None, QueryParameter(required=False)] = None,
-    to: Annotated[str | None, QueryParameter(max_length=64, required=False)] = None,
+    to: Annotated[str | None, QueryParameter(max_length=254, required=False)] = None,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
 ) -> list[MessageView]:
     query = Query(dossier_id=dossier_id, status=status, recipient=_recipient(to, world))
@@ -168,9 +168,16 @@ async def list_messages(
 def _recipient(to: str | None, world: Here) -> str | None:
     if to is None:
         return None
+    if "@" in to and (address := email.address(to)) is not None:
+        return address
     number = recipient.phone(to if to.lstrip().startswith("+") else to.strip(), world.tuning.default_region)
     if number is None:
-        raise Problem(400, "invalid_parameter", "to must be a phone number, with + written as %2B in a URL", field="to")
+        raise Problem(
+            400,
+            "invalid_parameter",
+            "to must be a phone number, with + written as %2B in a URL, or an email address",
+            field="to",
+        )
     return number
 
 

@@ -47,10 +47,13 @@ _TITLES = {
     403: "Forbidden",
     404: "Not found",
     405: "Method not allowed",
+    408: "Too slow",
     409: "Conflict",
     413: "Too large",
+    415: "Type not taken",
     422: "Not acceptable as it is",
     429: "Too many requests",
+    502: "The provider did not do it",
     503: "Not available just now",
 }
 _CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "unsupported_type"}

@@ -42,10 +42,13 @@ def taken(moment: datetime | None) -> Instant | None:
 
 
 class CreateMessage(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """A message to send. Without a templateCode, payloadJson is a Cloud API message or {"text": "…"}."""
+    """A message to send. Without a templateCode, payloadJson is a Cloud API message or {"text": "…"}.
+
+    On the channel EMAIL `to` is an address, `from` a mailbox's id, and payloadJson has text, html, replyTo, headers.
+    """
 
     channel: Annotated[str, Meta(max_length=40, examples=["WHATSAPP"])]
-    to: Annotated[str, Meta(max_length=64, examples=["+15550001111"])]
+    to: Annotated[str, Meta(max_length=254, examples=["+15550001111"])]
     sender: Annotated[str, Meta(max_length=64)] | None = msgspec.field(default=None, name="from")
     template_code: Annotated[str, Meta(min_length=1, max_length=512, pattern=NO_NUL)] | None = None
     subject: Annotated[str, Meta(max_length=1000, pattern=NO_NUL)] | None = None
@@ -220,6 +223,8 @@ class ChangeNumber(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     enabled: bool | UnsetType = UNSET
     pace: Pace | UnsetType = UNSET
     tier: Tier | UnsetType = UNSET
+    failover: PhoneNumberId | UnsetType | None = UNSET
+    """Another number of the org, which takes over when this one cannot send for long; null takes it away."""
 
 
 class NumberView(msgspec.Struct, kw_only=True):
@@ -231,6 +236,7 @@ class NumberView(msgspec.Struct, kw_only=True):
     enabled: bool
     pace: int
     tier: int | None
+    failover: str | None
     created_at: datetime
     updated_at: datetime
 
@@ -245,6 +251,7 @@ def number_view(number: Number) -> NumberView:
         enabled=number.enabled,
         pace=number.pace,
         tier=number.tier,
+        failover=number.failover,
         created_at=to_datetime(number.created_at),
         updated_at=to_datetime(number.updated_at),
     )

@@ -59,6 +59,8 @@ class Number(msgspec.Struct, frozen=True, kw_only=True):
     """Messages per second."""
     tier: int | None = None
     """New customers a day that templates may reach; None until the account says."""
+    failover: NumberId | None = None
+    """Another number of the org, which takes over when this one cannot send for long."""
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
-from waypost.model.ids import Wamid
+from waypost.model.ids import MailboxId, OrgId, Wamid
+from waypost.model.time import Instant
 
 
 class Security(StrEnum):
@@ -37,6 +38,26 @@ class Mailbox(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"Mailbox({self.address})"
+
+
+class MailAccount(msgspec.Struct, frozen=True, kw_only=True):
+    """A mailbox as it is stored; its password is sealed and only `Vault` opens it."""
+
+    id: MailboxId
+    org_id: OrgId
+    address: str
+    name: str
+    domain: str
+    host: str
+    port: int
+    security: Security
+    username: str | None
+    sealed_password: bytes | None
+    enabled: bool
+    created_at: Instant
+    updated_at: Instant
+    pace: int = 10
+    """Letters per second."""
 
 
 class Letter(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,6 +10,9 @@ UserId = NewType("UserId", str)
 NumberId = NewType("NumberId", str)
 """Meta's `phone_number_id` of a connected business number."""
 
+MailboxId = NewType("MailboxId", str)
+"""Ours of a connected mailbox (`mail_…`); as the sender of a message it stands where a number's id does."""
+
 MessageId = NewType("MessageId", int)
 Fence = NewType("Fence", int)
 """The count of claims of a message over its whole life; whoever holds an old one has lost the message."""

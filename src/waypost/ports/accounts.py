@@ -24,6 +24,9 @@ class NumberChange(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool | None = None
     pace: int | None = None
     tier: int | None = None
+    failover: NumberId | None = None
+    no_failover: bool = False
+    """Takes the number's failover away."""
 
 
 class Accounts(Protocol):

@@ -9,8 +9,10 @@ from waypost.ports.audit import Audit
 from waypost.ports.consents import Consents
 from waypost.ports.detector import Detector
 from waypost.ports.dossiers import Dossiers
+from waypost.ports.failover import Failover
 from waypost.ports.gates import Gates, Quotas, Windows
 from waypost.ports.journal import Journal
+from waypost.ports.mailboxes import Mailboxes
 from waypost.ports.messages import Messages
 from waypost.ports.operating import Operating
 from waypost.ports.outbox import Door, Lookup, Outbox
@@ -24,6 +26,10 @@ class Ledger(Protocol):
     def messages(self) -> Messages: ...
     @property
     def accounts(self) -> Accounts: ...
+    @property
+    def mailboxes(self) -> Mailboxes: ...
+    @property
+    def failover(self) -> Failover: ...
     @property
     def templates(self) -> Templates: ...
     @property

@@ -15,3 +15,9 @@ class Mailer(Protocol):
         Accepted with the letter's own id; Rejected with a code of the `smtp` catalogue; Unreached as long as the
         letter's end was not sent, since the server cannot have taken it; Unsure from then on until the server answers.
         """
+
+    async def greet(self, mailbox: Mailbox) -> str | None:
+        """Connect and log in without sending anything; None when that works, else what is wrong."""
+
+    async def close(self) -> None:
+        """Let go of every connection."""

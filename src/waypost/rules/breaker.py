@@ -1,15 +1,14 @@
-"""When an org's provider fails so often that trying on would only hurt."""
+"""When a provider fails so often that trying on would only hurt."""
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
 
-from waypost.model.gate import Closing, GateKind
+from waypost.model.gate import Closing, GateKind, GateName
 from waypost.model.ids import OrgId
 from waypost.model.outcome import Accepted, Outcome, Rejected, Unreached, Unsure
 from waypost.model.time import Instant, Span, as_seconds, seconds
-from waypost.rules.gates import of_org
 
 WATCHED: Span = seconds(30)
 FEWEST = 10
@@ -29,10 +28,10 @@ def is_failure(outcome: Outcome) -> bool | None:
             return True if outcome.code in _INFRASTRUCTURE else None
 
 
-def closing(org: OrgId) -> Closing:
+def closing(org: OrgId, name: GateName) -> Closing:
     return Closing(
         org_id=org,
-        name=of_org(org),
+        name=name,
         kind=GateKind.BREAKER,
         code="PROVIDER_FAILING",
         reason=f"at least {RATE:.0%} of the tries of the last {as_seconds(WATCHED):.0f} s failed at the provider",
@@ -41,7 +40,7 @@ def closing(org: OrgId) -> Closing:
 
 @dataclass(slots=True)
 class Record:
-    """The latest tries of one org with one provider."""
+    """The latest tries with one provider."""
 
     tries: deque[tuple[Instant, bool]] = field(default_factory=deque)
     failures: int = 0

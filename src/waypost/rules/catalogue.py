@@ -92,9 +92,9 @@ class Catalogue(msgspec.Struct, frozen=True):
         return known.action if known else Action.RETRY
 
     def rows(self) -> list[ErrorCode]:
-        """Every row, by number; a range after the code that it begins with."""
+        """Every row, by number; a range after the code that it begins with, words at the end."""
         rows = [*self.codes.values(), *(row for _, _, row in self.ranges)]
-        return sorted(rows, key=lambda row: int(row.code.partition("-")[0]))
+        return sorted(rows, key=lambda row: _order(row.code))
 
 
 def wait_for(wait: Wait | None, times_in_a_row: int, retry_after: float | None) -> Span:
@@ -105,6 +105,12 @@ def wait_for(wait: Wait | None, times_in_a_row: int, retry_after: float | None) 
     if retry_after is not None and retry_after >= SHORTEST_WISH:
         return Span(min(LONGEST_WISH, seconds(min(retry_after, 1e9))))
     return (wait or USUAL_WAIT).after(times_in_a_row)
+
+
+def _order(code: str) -> tuple[bool, list[int]]:
+    parts = code.partition("-")[0].split(".")
+    numbers = [int(part) for part in parts if _is_number(part)]
+    return len(numbers) < len(parts), numbers
 
 
 def _is_number(code: str) -> bool:

@@ -20,7 +20,7 @@ from waypost.model.email import Letter, Mailbox, Security
 from waypost.model.ids import Fence, MessageId, Wamid
 from waypost.model.report import Echo
 from waypost.model.time import Instant, to_datetime
-from waypost.rules.catalogue import Catalogue
+from waypost.rules.catalogue import Action, Catalogue
 from waypost.rules.shape import Invalid
 from waypost.rules.stamp import read, stamp
 
@@ -31,6 +31,9 @@ LONGEST_HEADER = 900
 MOST_HEADERS = 20
 LARGEST_CONTENT = 1024 * 1024
 """Characters of text and html together; mailboxes take more, but nobody reads more."""
+
+LOGIN = frozenset((530, 534, 535, 538))
+"""Replies that are only given to a log-in. Servers add all kinds of statuses; it is the mailbox that must be mended."""
 
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _DOMAIN = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\.(?![0-9]+\Z){_LABEL}", re.ASCII)
@@ -225,5 +228,7 @@ def reply_code(reply: int, text: str, known: Catalogue) -> str:
     if found is None or int(found[1]) != reply // 100:
         return str(reply)
     level, subject, detail = found.groups()
-    candidates = (f"{level}.{int(subject)}.{int(detail)}", f"{level}.{int(subject)}.0", f"{level}.0.0")
+    candidates = [f"{level}.{int(subject)}.{int(detail)}", f"{level}.{int(subject)}.0", f"{level}.0.0"]
+    if reply in LOGIN:
+        candidates = [code for code in candidates if known.action(code) is Action.HOLD]
     return next((code for code in candidates if known.find(code)), str(reply))

@@ -22,13 +22,7 @@ from waypost.rules.address import web_address
 from waypost.runtime import admin_dossiers
 from waypost.runtime.cli import Failed, with_world
 from waypost.runtime.settings import load
-from waypost.runtime.tables import Json
-from waypost.runtime.tables import checked as _checked
-from waypost.runtime.tables import day as _day
-from waypost.runtime.tables import known as _known
-from waypost.runtime.tables import of_known as _of_known
-from waypost.runtime.tables import show as _show
-from waypost.runtime.tables import table as _table
+from waypost.runtime.tables import Json, checked, day, known_org, of_known, show, table
 from waypost.runtime.wiring import open_vault
 
 app = typer.Typer(name="admin", help="Orgs, numbers, keys, people; quotas, gates, dead letters.", no_args_is_help=True)
@@ -40,6 +34,7 @@ UserIdArgument = Annotated[str, typer.Argument(metavar="USER_ID", help="The pers
 
 def register(parent: typer.Typer) -> None:
     importlib.import_module("waypost.runtime.admin_policy")  # adds its commands to this group
+    importlib.import_module("waypost.runtime.admin_mailboxes")  # and these theirs
     parent.add_typer(app)
 
 
@@ -58,14 +53,14 @@ def create_org(org: Org, json: Json = False) -> None:
         raise Failed(
             f"there is an org {org} already: choose another id, or make it a key with `waypost admin create-key`"
         )
-    _show({"org_id": org, "api_key": issued.secret}, as_json=json)
+    show({"org_id": org, "api_key": issued.secret}, as_json=json)
 
 
 @app.command()
 def orgs(json: Json = False) -> None:
     """List the orgs."""
     found = with_world(lambda world: world.ledger.accounts.orgs(), existing=True)
-    _table(["org_id", "created"], [[o.id, _day(o.created_at)] for o in found], as_json=json)
+    table(["org_id", "created"], [[o.id, day(o.created_at)] for o in found], as_json=json)
 
 
 @app.command()
@@ -85,7 +80,7 @@ def connect_whatsapp(  # each is an option that the contract names
     if error_catalogue not in ("meta", "seed"):
         raise Failed("--error-catalogue is meta or seed")
     secrets = {"token": token, "app_secret": app_secret, "verify_token": verify_token}
-    _checked(ConnectNumber, phone_number_id=phone_number_id, waba_id=waba_id, **secrets)
+    checked(ConnectNumber, phone_number_id=phone_number_id, waba_id=waba_id, **secrets)
     new = admit.NewNumber(
         number=NumberId(phone_number_id),
         waba_id=waba_id,
@@ -95,7 +90,7 @@ def connect_whatsapp(  # each is an option that the contract names
     )
 
     async def connect(world: World) -> None:
-        if await admit.connect_number(await _known(org, world), new, world) is None:
+        if await admit.connect_number(await known_org(org, world), new, world) is None:
             raise Failed(
                 f"number {phone_number_id} is connected already: `waypost admin disconnect ORG NUMBER` frees it"
             )
@@ -107,7 +102,7 @@ def connect_whatsapp(  # each is an option that the contract names
 @app.command()
 def numbers(org: Org, json: Json = False) -> None:
     """List an org's numbers."""
-    found = _of_known(org, lambda world: world.ledger.accounts.numbers(OrgId(org)))
+    found = of_known(org, lambda world: world.ledger.accounts.numbers(OrgId(org)))
     columns = ["phone_number_id", "waba_id", "catalogue", "enabled", "pace", "tier"]
     rows = [
         [
@@ -120,7 +115,7 @@ def numbers(org: Org, json: Json = False) -> None:
         ]
         for n in found
     ]
-    _table(columns, rows, as_json=json)
+    table(columns, rows, as_json=json)
 
 
 @app.command()
@@ -157,22 +152,22 @@ def create_key(
     """Make an API key, which is shown this once."""
     if role not in ("admin", "sender", "readonly"):
         raise Failed("--role is admin, sender or readonly")
-    _checked(CreateKey, role=role, label=label)
+    checked(CreateKey, role=role, label=label)
 
     async def create(world: World) -> admit.Issued:
-        return await admit.create_key(await _known(org, world), Role(role), label, world)
+        return await admit.create_key(await known_org(org, world), Role(role), label, world)
 
     issued = with_world(create)
-    _show({"key_id": issued.id, "role": role, "api_key": issued.secret}, as_json=json)
+    show({"key_id": issued.id, "role": role, "api_key": issued.secret}, as_json=json)
 
 
 @app.command()
 def keys(org: Org, json: Json = False) -> None:
     """List an org's live keys."""
-    found = _of_known(org, lambda world: world.ledger.accounts.keys(OrgId(org), world.clock.now()))
-    _table(
+    found = of_known(org, lambda world: world.ledger.accounts.keys(OrgId(org), world.clock.now()))
+    table(
         ["key_id", "role", "label", "created"],
-        [[k.id, k.role.value, k.label, _day(k.created_at)] for k in found],
+        [[k.id, k.role.value, k.label, day(k.created_at)] for k in found],
         as_json=json,
     )
 
@@ -196,7 +191,7 @@ def rotate_key(
     issued = with_world(lambda world: admit.rotate_key(OrgId(org), KeyId(key_id), minutes(grace_minutes), world))
     if issued is None:
         raise Failed(f"org {org} has no live key {key_id}")
-    _show({"key_id": issued.id, "api_key": issued.secret}, as_json=json)
+    show({"key_id": issued.id, "api_key": issued.secret}, as_json=json)
 
 
 @app.command()
@@ -233,20 +228,20 @@ def create_user(
     """Add a person; their token is shown this once."""
     if role not in ("agent", "admin"):
         raise Failed("--role is agent or admin")
-    _checked(CreateUser, name=name)
+    checked(CreateUser, name=name)
 
     async def create(world: World) -> admit.Issued:
-        return await admit.create_user(await _known(org, world), name, Role(role), world)
+        return await admit.create_user(await known_org(org, world), name, Role(role), world)
 
     issued = with_world(create)
-    _show({"user_id": issued.id, "token": issued.secret}, as_json=json)
+    show({"user_id": issued.id, "token": issued.secret}, as_json=json)
 
 
 @app.command()
 def users(org: Org, json: Json = False) -> None:
     """List an org's people."""
-    found = _of_known(org, lambda world: world.ledger.accounts.users(OrgId(org)))
-    _table(["user_id", "name", "role"], [[u.id, u.name, u.role.value] for u in found], as_json=json)
+    found = of_known(org, lambda world: world.ledger.accounts.users(OrgId(org)))
+    table(["user_id", "name", "role"], [[u.id, u.name, u.role.value] for u in found], as_json=json)
 
 
 @app.command()
@@ -255,7 +250,7 @@ def renew_token(org: Org, user_id: UserIdArgument, json: Json = False) -> None:
     issued = with_world(lambda world: admit.renew_token(OrgId(org), UserId(user_id), world))
     if issued is None:
         raise Failed(f"org {org} has no user {user_id}")
-    _show({"user_id": user_id, "token": issued.secret}, as_json=json)
+    show({"user_id": user_id, "token": issued.secret}, as_json=json)
 
 
 @app.command()
@@ -274,7 +269,7 @@ def templates(
 ) -> None:
     """List the templates of an org's accounts."""
     read = template_lists.sync_all if sync else template_lists.listed
-    found = _of_known(org, lambda world: read(OrgId(org), world))
+    found = of_known(org, lambda world: read(OrgId(org), world))
     failures = [f"account {each.waba_id} could not be fetched: {each.failure}" for each in found if each.failure]
     if sync and failures:
         raise Failed(f"{'; '.join(failures)} (what was known before stays)")
@@ -285,7 +280,7 @@ def templates(
         if each.known
         for one in each.known.templates
     ]
-    _table(["waba_id", "name", "language", "status", "category"], rows, as_json=json)
+    table(["waba_id", "name", "language", "status", "category"], rows, as_json=json)
 
 
 @app.command()
@@ -295,8 +290,8 @@ def journal(
     """List what webhooks brought and nothing has taken yet, newest first."""
     if state not in (None, "pending", "failed", "done"):
         raise Failed("--state is pending, failed or done")
-    found = _of_known(org, lambda world: world.ledger.journal.items(OrgId(org), state, 100))
+    found = of_known(org, lambda world: world.ledger.journal.items(OrgId(org), state, 100))
     rows = [
-        [str(e.id), e.item.kind, e.item.key[:40], e.item.state, _day(e.received_at), e.item.error or ""] for e in found
+        [str(e.id), e.item.kind, e.item.key[:40], e.item.state, day(e.received_at), e.item.error or ""] for e in found
     ]
-    _table(["id", "kind", "key", "state", "received", "error"], rows, as_json=json)
+    table(["id", "kind", "key", "state", "received", "error"], rows, as_json=json)

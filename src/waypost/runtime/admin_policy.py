@@ -21,7 +21,7 @@ from waypost.rules.address import web_address
 from waypost.rules.figures import Spread
 from waypost.runtime.admin import app
 from waypost.runtime.cli import Failed, with_world
-from waypost.runtime.tables import checked, day, known, of_known, show, table
+from waypost.runtime.tables import checked, day, of_known, show, table
 
 MOST = 2**31 - 1
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -174,7 +174,7 @@ def replay(
     wish = dead_letters.Replay(org_id=OrgId(org), actor="operator", ids=named, error_code=error_code)
 
     async def all_of_them(world: World) -> int:
-        await known(org, world)
+        await known_org(org, world)
         count, replayed = 0, await dead_letters.replay(wish, world)
         while replayed.more and replayed.count:
             count, replayed = count + replayed.count, await dead_letters.replay(wish, world)

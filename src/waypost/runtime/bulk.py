@@ -22,7 +22,6 @@ from waypost.http.views import CreateMessage
 from waypost.model.ids import OrgId
 from waypost.ports.failure import LedgerError
 from waypost.runtime.cli import Failed
-from waypost.runtime.tables import known
 
 BATCH = 500
 SHOWN = 20
@@ -130,7 +129,7 @@ def _template(cells: Mapping[str, str]) -> dict[str, Any]:
 
 async def send(org: str, file: Path, rows: Sequence[Row], world: World, *, dry_run: bool) -> Count:
     count = Count()
-    org_id = await known(org, world)
+    org_id = await known_org(org, world)
     with _progress() as progress:
         task = progress.add_task("checking" if dry_run else "storing", total=len(rows))
         for batch in _batches(rows):

@@ -7,13 +7,15 @@ from collections.abc import Awaitable, Callable
 
 from rich.console import Console
 
+from waypost.adapters.smtp.mailer import SmtpMailer
 from waypost.flow import detect
+from waypost.flow.mail_book import MailBook
 from waypost.flow.numbers import NumberBook
 from waypost.ports.failure import LedgerError
 from waypost.ports.ledger import Ledger
 from waypost.ports.wire import WireError
 from waypost.runtime.settings import Settings, SettingsError, load
-from waypost.runtime.wiring import Ports, open_vault, sqlite_path, system_ports
+from waypost.runtime.wiring import Ports, catalogues, open_vault, sqlite_path, system_ports
 
 
 class _Findings:
@@ -52,6 +54,7 @@ async def examine() -> int:
         await _check_ledger(ports.ledger, findings)
         await _check_invariants(settings, ports, findings)
         await _check_numbers(settings, ports, findings)
+        await _check_mailboxes(ports, findings)
     finally:
         await ports.ledger.close()
     return 1 if findings.wrong else 0
@@ -107,6 +110,25 @@ async def _check_numbers(settings: Settings, ports: Ports, findings: _Findings) 
                 f"number {connected.number.id}: the provider answers {reply.status}",
                 "check its token and phone_number_id",
             )
+
+
+async def _check_mailboxes(ports: Ports, findings: _Findings) -> None:
+    """Each is greeted and logged into; nothing is sent."""
+    mailer = ports.mailer or SmtpMailer(catalogues()["smtp"], timeout=10)
+    book = MailBook(ports.ledger.mailboxes, ports.vault, ports.clock)
+    try:
+        for account in await ports.ledger.mailboxes.of():
+            name = f"mailbox {account.address} ({account.id})"
+            connected = await book.find(account.id)
+            if connected is None or connected.mailbox is None:
+                findings.bad(f"{name}: its password cannot be opened", "set the WAYPOST_SECRET_KEY it was sealed with")
+            elif wrong := await mailer.greet(connected.mailbox):
+                remedy = f"check its server, user name and password: `waypost admin change-mailbox {account.org_id} …`"
+                findings.bad(f"{name}: {wrong}", remedy)
+            else:
+                findings.good(f"{name}: {account.host} lets us in")
+    finally:
+        await mailer.close()
 
 
 async def _timed(action: Callable[[], Awaitable[None]]) -> float:

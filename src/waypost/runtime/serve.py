@@ -25,7 +25,12 @@ log = structlog.get_logger("server")
 def build_server(ports: Ports, settings: Settings, roles: frozenset[Role]) -> Server:
     telemetry = Telemetry()
     world = build_world(
-        ports, settings.tuning(), telemetry, graph_url=settings.graph_url, graph_timeout=settings.graph_timeout_sec
+        ports,
+        settings.tuning(),
+        telemetry,
+        graph_url=settings.graph_url,
+        graph_timeout=settings.graph_timeout_sec,
+        smtp_timeout=settings.smtp_timeout_sec,
     )
     wanted = roles if settings.outbound_worker_enabled else roles - {Role.WORKER}
     return Server(world, telemetry, wanted)

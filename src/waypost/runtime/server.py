@@ -9,6 +9,8 @@ import structlog
 
 from waypost.flow import detect, templates, tend
 from waypost.flow.deliver import Courier
+from waypost.flow.failover import EVERY as FAIL_OVER_EVERY
+from waypost.flow.failover import FailOver
 from waypost.flow.world import World
 from waypost.http.app import Edge
 from waypost.model.time import Span, seconds
@@ -54,6 +56,7 @@ class Server:
             self._keep(lambda: tend.every(detect.LOOK_EVERY, self._detect, world))
             self._keep(lambda: tend.every(tend.EXPIRE_EVERY, tend.expire, world))
             self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_windows, world))
+            self._keep(lambda: tend.every(FAIL_OVER_EVERY, FailOver().round, world))
             self._keep(lambda: tend.every(templates.LOOK_EVERY, templates.refresh, world))
 
     def _keep(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -78,6 +81,7 @@ class Server:
             while True:
                 if await ear.wait(seconds(60)):
                     self.world.numbers.forget()
+                    self.world.mailboxes.forget()
 
     async def wind_down(self, grace: Span = GRACE) -> None:
         """Take nothing new and finish what is under way, while statuses can still come in.
@@ -97,6 +101,7 @@ class Server:
         for task in self._tasks:
             task.cancel()
         self.world.hints.close()
+        await self.world.mailer.close()
         try:
             async with asyncio.timeout(CLOSING):
                 await asyncio.gather(*self._tasks, return_exceptions=True)

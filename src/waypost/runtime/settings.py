@@ -43,6 +43,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str, _about("The key before it, while `waypost admin rotate-secret-key` is not done: opens, never seals")
     ] = ""
     graph_url: Annotated[str, _about("Where the Cloud API is")] = "https://graph.facebook.com/v25.0"
+    smtp_timeout_sec: Annotated[float, _about("How long handing a letter to a mail server may take", gt=0, le=3600)] = (
+        30.0
+    )
     graph_timeout_sec: Annotated[float, _about("How long a send may take before it is unsure", gt=0, le=3600)] = 30.0
     message_status_sync_timeout_sec: Annotated[
         str,

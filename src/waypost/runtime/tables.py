@@ -47,7 +47,7 @@ def day(moment: Instant) -> str:
     return f"{to_datetime(moment):%Y-%m-%d %H:%M}"
 
 
-async def known(org: str, world: World) -> OrgId:
+async def known_org(org: str, world: World) -> OrgId:
     if await world.ledger.accounts.org(OrgId(org)) is None:
         raise Failed(f"there is no org {org}: make it with `waypost admin create-org {org}`")
     return OrgId(org)
@@ -55,7 +55,7 @@ async def known(org: str, world: World) -> OrgId:
 
 def of_known(org: str, read: Callable[[World], Awaitable[Found]]) -> Found:
     async def of_known_org(world: World) -> Found:
-        await known(org, world)
+        await known_org(org, world)
         return await read(world)
 
     return with_world(of_known_org, existing=True)

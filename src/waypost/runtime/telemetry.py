@@ -71,6 +71,7 @@ class Telemetry:
         )
         self.unsure = Counter("outbound_message_unsure", "Tries nobody settled in time", ("action",), registry=registry)
         self.of_whatsapp = _Labelled(self, Channel.WHATSAPP.value.lower())
+        self._of: dict[Channel, _Labelled] = {Channel.WHATSAPP: self.of_whatsapp}
         self._waits: deque[float] = deque(maxlen=_WAITS_KEPT)
 
     def text(self) -> bytes:
@@ -96,11 +97,17 @@ class Telemetry:
     def recent_waits(self) -> list[float]:
         return list(self._waits)
 
-    def moved(self, before: Delivery, after: Delivery) -> None:
+    def of(self, channel: Channel) -> _Labelled:
+        """A channel that nobody uses has no figures."""
+        if channel not in self._of:
+            self._of[channel] = _Labelled(self, channel.value.lower())
+        return self._of[channel]
+
+    def moved(self, before: Delivery, after: Delivery, channel: Channel = Channel.WHATSAPP) -> None:
         if before.status in (Status.QUEUED, Status.SENDING) and after.status in (Status.SENT, Status.DELIVERED):
-            self.of_whatsapp.success.inc()
+            self.of(channel).success.inc()
         if before.status is not Status.FAILED and after.status is Status.FAILED:
-            self.of_whatsapp.dead_letter.inc()
+            self.of(channel).dead_letter.inc()
 
 
 def _shared() -> bool:
@@ -142,23 +149,24 @@ class MeteredOutbox:
 
     async def settle(self, settlement: Settlement, now: Instant) -> Settled:
         settled = await self._outbox.settle(settlement, now)
-        telemetry, channel = self._telemetry, Channel.WHATSAPP.value.lower()
-        telemetry.moved(settled.before, settled.delivery)
+        telemetry, way = self._telemetry, settlement.message.channel
+        channel, labelled = way.value.lower(), telemetry.of(way)
+        telemetry.moved(settled.before, settled.delivery, way)
         if settled.early:
-            telemetry.of_whatsapp.before.inc(settled.early)
+            labelled.before.inc(settled.early)
         if not settled.held:
             return settled
         match settlement.verdict:
             case TryAgain(counts=True, code=code):
                 telemetry.failure.labels(channel, code).inc()
-                telemetry.of_whatsapp.retry.inc()
+                labelled.retry.inc()
             case GiveUp(code=code):
                 telemetry.failure.labels(channel, code).inc()
             case _:
                 pass
         if settled.delivery.sent_at is not None:
             created = settlement.message.created_at
-            telemetry.of_whatsapp.latency.observe(max(0.0, as_seconds(settled.delivery.sent_at - created)))
+            labelled.latency.observe(max(0.0, as_seconds(settled.delivery.sent_at - created)))
         return settled
 
     async def sweep(self, patience: Patience, limit: int, now: Instant) -> Swept:

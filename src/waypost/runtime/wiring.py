@@ -16,12 +16,15 @@ from waypost.adapters.local.clock import SystemClock, SystemDice, SystemIds
 from waypost.adapters.local.hints import NeighbourPost, ProcessHints
 from waypost.adapters.local.vault import AesVault
 from waypost.adapters.reqwest.wire import ReqwestWire
+from waypost.adapters.smtp.mailer import SmtpMailer
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.adapters.sqlite.engine import ThreadedEngine
 from waypost.adapters.sqlite.store import Store
+from waypost.adapters.whatsapp.extras import CloudExtras
 from waypost.adapters.whatsapp.provider import CloudApi
 from waypost.adapters.whatsapp.templates import CloudTemplates
+from waypost.flow.mail_book import MailBook
 from waypost.flow.numbers import NumberBook
 from waypost.flow.template_book import TemplateBook
 from waypost.flow.world import Tuning, World
@@ -30,6 +33,7 @@ from waypost.ports.clock import Clock, Dice, Ids
 from waypost.ports.failure import Unavailable
 from waypost.ports.hints import Hints
 from waypost.ports.ledger import Ledger
+from waypost.ports.mailer import Mailer
 from waypost.ports.vault import Vault
 from waypost.ports.wire import Wire
 from waypost.rules.catalogue import Catalogue, parse
@@ -52,15 +56,28 @@ class Ports:
     hints: Hints
     wire: Wire
     vault: Vault
+    mailer: Mailer | None = None
+    """None: by SMTP, trusting whom the system trusts."""
+
+
+CATALOGUES = ("meta", "seed", "smtp")
 
 
 @cache
 def catalogues() -> Mapping[str, Catalogue]:
     folder = files("waypost.rules").joinpath("data")
-    return {name: parse(name, folder.joinpath(f"{name}_error_codes.csv").read_text()) for name in ("meta", "seed")}
+    return {name: parse(name, folder.joinpath(f"{name}_error_codes.csv").read_text()) for name in CATALOGUES}
 
 
-def build_world(ports: Ports, tuning: Tuning, telemetry: Telemetry, *, graph_url: str, graph_timeout: float) -> World:
+def build_world(
+    ports: Ports,
+    tuning: Tuning,
+    telemetry: Telemetry,
+    *,
+    graph_url: str,
+    graph_timeout: float,
+    smtp_timeout: float = 30.0,
+) -> World:
     ledger = _Metered(ports.ledger, telemetry)
     return World(
         clock=ports.clock,
@@ -71,6 +88,9 @@ def build_world(ports: Ports, tuning: Tuning, telemetry: Telemetry, *, graph_url
         provider=CloudApi(ports.wire, graph_timeout),
         numbers=NumberBook(ports.ledger.accounts, ports.vault, ports.clock, graph_url),
         templates=TemplateBook(ports.ledger.templates, CloudTemplates(ports.wire), ports.clock),
+        extras=CloudExtras(ports.wire, graph_timeout),
+        mailer=ports.mailer or SmtpMailer(catalogues()["smtp"], timeout=smtp_timeout),
+        mailboxes=MailBook(ports.ledger.mailboxes, ports.vault, ports.clock),
         vault=ports.vault,
         catalogues=catalogues(),
         meters=telemetry,
@@ -87,6 +107,8 @@ class _Metered:
         self.journal = MeteredJournal(ledger.journal, telemetry)
         self.messages = ledger.messages
         self.accounts = ledger.accounts
+        self.mailboxes = ledger.mailboxes
+        self.failover = ledger.failover
         self.templates = ledger.templates
         self.door = ledger.door
         self.lookup = ledger.lookup

@@ -30,7 +30,7 @@ class SmtpMailer:
     ) -> None:
         self._codes = codes
         self._timeout = timeout
-        self._tls = tls or ssl.create_default_context()
+        self._tls = tls
         self._limits = limits or PoolLimits()
         self._pools: dict[Mailbox, Pool] = {}
 
@@ -54,9 +54,27 @@ class SmtpMailer:
         """By everything that makes the mailbox: a new password never meets a connection of the old one."""
         found = self._pools.get(mailbox)
         if found is None:
-            found = Pool(lambda: Connection.open(mailbox, self._tls), self._limits, lambda: self._forget(mailbox))
+            found = Pool(lambda: self._connect(mailbox), self._limits, lambda: self._forget(mailbox))
             self._pools[mailbox] = found
         return found
+
+    async def _connect(self, mailbox: Mailbox) -> Connection:
+        if self._tls is None:  # reads the system's certificates: not before there is an email to send
+            self._tls = await asyncio.to_thread(ssl.create_default_context)
+        return await Connection.open(mailbox, self._tls)
+
+    async def greet(self, mailbox: Mailbox) -> str | None:
+        if wrong := check_mailbox(mailbox):
+            return f"its {wrong.field} {wrong.reason}"
+        try:
+            async with asyncio.timeout(self._timeout), self._pool(mailbox).lend():
+                return None
+        except SMTPResponseException as error:
+            return _cleaned(f"{error.code} {error.message}", mailbox)
+        except TimeoutError:
+            return f"no answer within {self._timeout:g} s"
+        except (SMTPException, OSError, ValueError) as error:
+            return _cleaned(_reason(error), mailbox)
 
     def _forget(self, mailbox: Mailbox) -> None:
         self._pools.pop(mailbox, None)

@@ -77,7 +77,14 @@ class SqlAccounts:
         return bool(await self._write("number_reseal", before.org_id, before.id, *sealed[0], *sealed[1]))
 
     async def disconnect(self, org: OrgId, number: NumberId) -> bool:
-        return bool(await self._write("number_delete", org, number))
+        return await self._engine.transact(_disconnect(org, number))
+
+
+def _disconnect(org: OrgId, number: NumberId) -> Plan[bool]:
+    found = yield Once("number_delete", (org, number))
+    if found:
+        yield Once("failover_ended", (number,))
+    return bool(found)
 
 
 def _create_org(org: Org, quota: int | None) -> Plan[bool]:
@@ -104,6 +111,7 @@ def _connect(number: Number) -> Plan[bool]:
             number.updated_at,
             number.pace,
             number.tier,
+            number.failover,
         ),
     )
     if not stored:
@@ -131,6 +139,8 @@ def _change(org: OrgId, number: NumberId, change: NumberChange, now: Instant) ->
             now,
             change.pace,
             change.tier,
+            change.failover,
+            change.no_failover,
         ),
     )
     if not found:

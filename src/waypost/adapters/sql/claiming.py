@@ -137,8 +137,9 @@ class _Hand:
             blocked_until=blocked_until or NEVER,
             counted_at=counted_at or NEVER,
         )
-        put_off = pairs.put_off(pair, self.now)
-        if put_off is None:
+        way = Channel(channel)
+        put_off = pairs.put_off(pair, self.now) if way is Channel.WHATSAPP else None
+        if put_off is None and way is Channel.WHATSAPP:  # other channels know no pace between two
             self.pairs[known.sender, recipient] = self._drawn(pair, outlet, window_until)
         return Claimed(
             id=known.message_id,
@@ -158,7 +159,7 @@ class _Hand:
             ready_at=ready_at,
             rank=rank,
             start_at=self._draw(outlet),
-            channel=Channel(channel),
+            channel=way,
             subject=subject,
             dossier_id=dossier_id,
             window_until=window_until,

@@ -13,8 +13,10 @@ from waypost.adapters.sql.consents import SqlConsents
 from waypost.adapters.sql.detector import SqlDetector
 from waypost.adapters.sql.dossiers import SqlDossiers
 from waypost.adapters.sql.engine import Engine
+from waypost.adapters.sql.failover import SqlFailover
 from waypost.adapters.sql.gates import SqlGates, SqlQuotas, SqlWindows
 from waypost.adapters.sql.intents import Change, ExpireWaiting, GiveUpWaiting, HandBack, Settle, Submit, Take
+from waypost.adapters.sql.mailboxes import SqlMailboxes
 from waypost.adapters.sql.operating import SqlOperating
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.reading import SqlMessages
@@ -162,6 +164,8 @@ class SqlLedger:
         self.messages = SqlMessages(engine)
         self.outbox = SqlOutbox(engine, self.messages)
         self.accounts = SqlAccounts(engine)
+        self.failover = SqlFailover(engine)
+        self.mailboxes = SqlMailboxes(engine)
         self.templates = SqlTemplates(engine)
         self.journal = SqlJournal(engine)
         self.door = SqlDoor(engine)

@@ -8,8 +8,9 @@ from waypost.adapters.sql.plan import Row
 from waypost.model.account import ApiKey, Caller, Number, Org, Role, User
 from waypost.model.audit import Entry, Recorded
 from waypost.model.dossier import Consent, ConsentStatus, Dossier, DossierId, Person
+from waypost.model.email import MailAccount, Security
 from waypost.model.gate import Gate, GateId, GateKind, GateName, Outlet
-from waypost.model.ids import Fence, KeyId, MessageId, NumberId, OrgId, QueueId, UserId
+from waypost.model.ids import Fence, KeyId, MailboxId, MessageId, NumberId, OrgId, QueueId, UserId
 from waypost.model.message import Attempt, AttemptStatus, Channel, Delivery, Draft, Event, Message, Status
 from waypost.model.pair import Pair
 from waypost.model.report import JournalItem, ReportKind, StatusReport
@@ -273,6 +274,26 @@ def number(row: Row) -> Number:
         updated_at=row[10],
         pace=row[11],
         tier=row[12],
+        failover=row[13],
+    )
+
+
+def mailbox(row: Row) -> MailAccount:
+    return MailAccount(
+        id=MailboxId(row[0]),
+        org_id=row[1],
+        address=row[2],
+        name=row[3],
+        domain=row[4],
+        host=row[5],
+        port=row[6],
+        security=Security(row[7]),
+        username=row[8],
+        sealed_password=None if row[9] is None else bytes(row[9]),
+        enabled=bool(row[10]),
+        created_at=row[11],
+        updated_at=row[12],
+        pace=row[13],
     )
 
 

@@ -21,6 +21,8 @@ COLUMNS = {
     "{message}": ", ".join(f"m.{name}" for name in _MESSAGE.split()),
     "{delivery}": ", ".join(f"d.{name}" for name in _DELIVERY.split()),
     "{gate}": "g.id, g.org_id, g.name, g.kind, g.code, g.reason, g.since, g.until, g.times",
+    "{mailbox}": "id, org_id, address, name, domain, host, port, security, username, sealed_password, enabled, "
+    "created_at, updated_at, pace",
     "{delivery of p}": ", ".join(f"p.{name}" for name in _DELIVERY.split()),
 }
 """The column lists that rows.py reads by position, so that a statement cannot get their order wrong."""

@@ -37,27 +37,28 @@ SELECT org_id, role, NULL, id FROM person WHERE digest = $1
 
 -- name: number_insert
 INSERT INTO number (id, org_id, waba_id, sealed_token, sealed_app_secret, sealed_verify_token, graph_url,
-    error_catalogue, enabled, created_at, updated_at, pace, tier)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (id) DO NOTHING RETURNING id
+    error_catalogue, enabled, created_at, updated_at, pace, tier, failover)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (id) DO NOTHING RETURNING id
 
 -- name: numbers_all
 SELECT id, org_id, waba_id, sealed_token, sealed_app_secret, sealed_verify_token, graph_url, error_catalogue, enabled,
-    created_at, updated_at, pace, tier
+    created_at, updated_at, pace, tier, failover
 FROM number ORDER BY created_at, id
 
 -- name: numbers_of
 SELECT id, org_id, waba_id, sealed_token, sealed_app_secret, sealed_verify_token, graph_url, error_catalogue, enabled,
-    created_at, updated_at, pace, tier
+    created_at, updated_at, pace, tier, failover
 FROM number WHERE org_id = $1 ORDER BY created_at, id
 
 -- name: number_change
 UPDATE number SET waba_id = coalesce($3, waba_id), sealed_token = coalesce($4, sealed_token),
     sealed_app_secret = coalesce($5, sealed_app_secret), sealed_verify_token = coalesce($6, sealed_verify_token),
     graph_url = coalesce($7, graph_url), error_catalogue = coalesce($8, error_catalogue),
-    enabled = coalesce($9, enabled), updated_at = $10, pace = coalesce($11, pace), tier = coalesce($12, tier)
+    enabled = coalesce($9, enabled), updated_at = $10, pace = coalesce($11, pace), tier = coalesce($12, tier),
+    failover = CASE WHEN $14 THEN NULL ELSE coalesce($13, failover) END
 WHERE org_id = $1 AND id = $2
 RETURNING id, org_id, waba_id, sealed_token, sealed_app_secret, sealed_verify_token, graph_url, error_catalogue, enabled,
-    created_at, updated_at, pace, tier
+    created_at, updated_at, pace, tier, failover
 
 -- name: number_reseal
 -- Only while it is still sealed as it was read: whoever changes a secret meanwhile seals it under the new key anyway.
@@ -66,3 +67,6 @@ WHERE org_id = $1 AND id = $2 AND sealed_token = $6 AND sealed_app_secret = $7 A
 
 -- name: number_delete
 DELETE FROM number WHERE org_id = $1 AND id = $2 RETURNING id
+
+-- name: failover_ended
+UPDATE number SET failover = NULL WHERE failover = $1

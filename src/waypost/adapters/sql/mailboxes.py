@@ -1,0 +1,78 @@
+"""Mailboxes in SQL: rare writes, each a transaction of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from waypost.adapters.sql import rows
+from waypost.adapters.sql.engine import Engine
+from waypost.adapters.sql.plan import Once, Plan, each
+from waypost.model.email import MailAccount
+from waypost.model.gate import Closing, GateKind
+from waypost.model.ids import MailboxId, OrgId
+from waypost.model.time import Instant
+from waypost.ports.mailboxes import MailboxChange
+from waypost.rules.gates import NUMBER_DISABLED, closed, of_number
+
+
+class SqlMailboxes:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def connect(self, mailbox: MailAccount) -> bool:
+        return await self._engine.transact(_connect(mailbox))
+
+    async def of(self, org: OrgId | None = None) -> Sequence[MailAccount]:
+        found = await (self._engine.read("mailboxes_all") if org is None else self._engine.read("mailboxes_of", org))
+        return [rows.mailbox(row) for row in found]
+
+    async def change(self, org: OrgId, mailbox: MailboxId, change: MailboxChange, now: Instant) -> MailAccount | None:
+        return await self._engine.transact(_change(org, mailbox, change, now))
+
+    async def disconnect(self, org: OrgId, mailbox: MailboxId) -> bool:
+        return await self._engine.transact(_disconnect(org, mailbox))
+
+
+def _connect(m: MailAccount) -> Plan[bool]:
+    place = (m.id, m.org_id, m.address, m.name, m.domain, m.host, m.port, m.security.value)
+    rest = (m.username, m.sealed_password, m.enabled, m.created_at, m.updated_at, m.pace)
+    stored = yield Once("mailbox_insert", (*place, *rest))
+    if not stored:
+        return False
+    yield Once("permit_ensure", (f"pace:{m.id}", None))
+    if not m.enabled:
+        yield from _switch(m, enabled=False, now=m.created_at)
+    return True
+
+
+def _change(org: OrgId, mailbox: MailboxId, change: MailboxChange, now: Instant) -> Plan[MailAccount | None]:
+    security = change.security.value if change.security else None
+    server = (change.name, change.domain, change.host, change.port, security)
+    rest = (change.username, change.sealed_password, change.enabled, change.pace)
+    found = yield Once("mailbox_change", (org, mailbox, *server, *rest, now))
+    if not found:
+        return None
+    changed = rows.mailbox(found[0])
+    if change.mends:
+        yield Once("mailbox_opened", (of_number(mailbox), org))
+    if change.enabled is not None:
+        yield from _switch(changed, enabled=change.enabled, now=now)
+    return changed
+
+
+def _switch(mailbox: MailAccount, *, enabled: bool, now: Instant) -> Plan[None]:
+    """A disabled mailbox is a closed gate like a disabled number."""
+    name = of_number(mailbox.id)
+    if enabled:
+        yield Once("number_enabled", (name, mailbox.org_id))
+        return
+    why = "the mailbox is disabled"
+    closing = Closing(org_id=mailbox.org_id, name=name, kind=GateKind.HOLD, code=NUMBER_DISABLED, reason=why)
+    yield from each("gate_put", [rows.gate_row(closed(None, closing, now))])
+
+
+def _disconnect(org: OrgId, mailbox: MailboxId) -> Plan[bool]:
+    found = yield Once("mailbox_delete", (org, mailbox))
+    if found:  # what waited is to end, not to wait for ever
+        yield Once("sender_forgotten", (of_number(mailbox), org))
+    return bool(found)

@@ -1,0 +1,49 @@
+"""Connected mailboxes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from waypost.model.email import MailAccount, Security
+from waypost.model.ids import MailboxId, OrgId
+from waypost.model.time import Instant
+
+
+class MailboxChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What to change of a mailbox; None leaves it."""
+
+    name: str | None = None
+    domain: str | None = None
+    host: str | None = None
+    port: int | None = None
+    security: Security | None = None
+    username: str | None = None
+    sealed_password: bytes | None = None
+    enabled: bool | None = None
+    pace: int | None = None
+
+    @property
+    def mends(self) -> bool:
+        """What the mail server refused may work with this."""
+        given = (self.domain, self.host, self.port, self.security, self.username, self.sealed_password)
+        return any(value is not None for value in given)
+
+
+class Mailboxes(Protocol):
+    async def connect(self, mailbox: MailAccount) -> bool:
+        """Store a mailbox; False when the org has one with this address, and nothing changes."""
+
+    async def of(self, org: OrgId | None = None) -> Sequence[MailAccount]:
+        """The connected mailboxes, oldest first; of one org, or of all."""
+
+    async def change(self, org: OrgId, mailbox: MailboxId, change: MailboxChange, now: Instant) -> MailAccount | None:
+        """Change what `change` names; None when the org has no such mailbox.
+
+        A change that may mend it opens what its server's refusals had closed; disabling holds its messages.
+        """
+
+    async def disconnect(self, org: OrgId, mailbox: MailboxId) -> bool:
+        """Remove a mailbox, and whatever is closed in front of it; False when the org has no such mailbox."""

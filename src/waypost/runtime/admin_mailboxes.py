@@ -1,0 +1,135 @@
+"""`waypost admin …` for mailboxes, and for the number that takes over for another."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from waypost.flow import admit, failover
+from waypost.flow import mailboxes as boxes
+from waypost.flow.world import World
+from waypost.http.mailboxes import ChangeMailbox, ConnectMailbox
+from waypost.model.email import MailAccount
+from waypost.model.ids import MailboxId, NumberId, OrgId
+from waypost.ports.accounts import NumberChange
+from waypost.ports.mailboxes import MailboxChange
+from waypost.rules.shape import Invalid
+from waypost.runtime.admin import Org, PhoneNumberId, app
+from waypost.runtime.cli import Failed, with_world
+from waypost.runtime.tables import Json, checked, known_org, of_known, show, table
+
+Box = Annotated[str, typer.Argument(metavar="MAILBOX_ID", help="The mailbox's id, as `mailboxes` lists it.")]
+Host = Annotated[str | None, typer.Option(help="The mail server.")]
+Port = Annotated[int | None, typer.Option(help="By default 465 for tls, 587 for starttls, 25 for none.")]
+Username = Annotated[str | None, typer.Option(help="What the mail server knows you by.")]
+Password = Annotated[
+    str | None,
+    typer.Option(
+        envvar="WAYPOST_MAILBOX_PASSWORD", help="Better in WAYPOST_MAILBOX_PASSWORD than on the command line."
+    ),
+]
+Security = Annotated[str, typer.Option(help="starttls, tls or none.")]
+
+
+def _worked(answer: MailAccount | Invalid | None, otherwise: str) -> MailAccount:
+    if isinstance(answer, Invalid):
+        raise Failed(f"--{answer.field} {answer.reason}")
+    if answer is None:
+        raise Failed(otherwise)
+    return answer
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+@app.command()
+def connect_mailbox(  # noqa: PLR0913, PLR0917  # each is an option of its own
+    org: Org,
+    address: Annotated[str, typer.Option(help="What letters come from, e.g. shop@example.com.")],
+    host: Annotated[str, typer.Option(help="The mail server.")],
+    port: Port = None,
+    security: Security = "starttls",
+    username: Username = None,
+    password: Password = None,
+    name: Annotated[str, typer.Option(help="Shown beside the address.")] = "",
+    domain: Annotated[str | None, typer.Option(help="Of our Message-IDs; by default the address's own.")] = None,
+    pace: Annotated[int, typer.Option(help="Letters per second.")] = 10,
+    json: Json = False,
+) -> None:
+    """Connect a mailbox, to send emails from."""
+    login = _given(port=port, username=username, password=password, domain=domain)
+    data = checked(ConnectMailbox, address=address, host=host, security=security, name=name, pace=pace, **login)
+    new = boxes.NewMailbox(**msgspec.structs.asdict(data))
+
+    async def connect(world: World) -> MailAccount:
+        answer = await boxes.connect(await known_org(org, world), new, world)
+        return _worked(answer, f"mailbox {address} is connected already: `waypost admin mailboxes {org}` lists it")
+
+    account = with_world(connect)
+    show({"mailbox_id": account.id, "address": account.address}, as_json=json)
+
+
+@app.command()
+def mailboxes(org: Org, json: Json = False) -> None:
+    """List an org's mailboxes."""
+    found = of_known(org, lambda world: world.ledger.mailboxes.of(OrgId(org)))
+    columns = ["mailbox_id", "address", "server", "security", "enabled"]
+    rows = [[m.id, m.address, f"{m.host}:{m.port}", m.security.value, str(m.enabled).lower()] for m in found]
+    table(columns, rows, as_json=json)
+
+
+@app.command()
+def change_mailbox(
+    org: Org,
+    mailbox_id: Box,
+    host: Host = None,
+    port: Port = None,
+    security: Annotated[str | None, typer.Option(help="starttls, tls or none.")] = None,
+    username: Username = None,
+    password: Password = None,
+    enable: Annotated[bool | None, typer.Option("--enable/--disable", help="Disabled, its letters wait.")] = None,
+) -> None:
+    """Change a mailbox; a new password releases the letters that wait for it."""
+    given = _given(host=host, port=port, security=security, username=username, password=password, enabled=enable)
+    data = checked(ChangeMailbox, **given)
+    wanted = {field: getattr(data, field) for field in given if field != "password"}
+
+    async def change(world: World) -> None:
+        answer = await boxes.change(OrgId(org), MailboxId(mailbox_id), MailboxChange(**wanted), password, world)
+        _worked(answer, f"org {org} has no mailbox {mailbox_id}")
+
+    with_world(change)
+    sys.stdout.write(f"changed {mailbox_id}\n")
+
+
+@app.command()
+def disconnect_mailbox(org: Org, mailbox_id: Box) -> None:
+    """Disconnect a mailbox; letters that are still queued for it end FAILED."""
+    if not with_world(lambda world: boxes.disconnect(OrgId(org), MailboxId(mailbox_id), world)):
+        raise Failed(f"org {org} has no mailbox {mailbox_id}")
+    sys.stdout.write(f"disconnected {mailbox_id}\n")
+
+
+@app.command("failover")
+def set_failover(
+    org: Org,
+    phone_number_id: PhoneNumberId,
+    to: Annotated[str | None, typer.Option(help="The number that takes over; without it, none does.")] = None,
+) -> None:
+    """Name the number that takes over when another cannot send for long."""
+    number = NumberId(phone_number_id)
+
+    async def change(world: World) -> None:
+        wrong = await failover.check(OrgId(org), number, NumberId(to), world) if to else None
+        if wrong is not None:
+            raise Failed(f"--to {wrong.reason}")
+        wanted = NumberChange(failover=NumberId(to)) if to else NumberChange(no_failover=True)
+        if await admit.change_number(OrgId(org), number, wanted, {}, world) is None:
+            raise Failed(f"org {org} has no number {phone_number_id}")
+
+    with_world(change)
+    sys.stdout.write(f"{to} takes over for {number}\n" if to else f"no number takes over for {number}\n")
