@@ -15,6 +15,7 @@ from waypost.model.ids import NumberId, OrgId
 from waypost.model.pair import Inbound
 from waypost.model.report import Post
 from waypost.model.time import Instant, Span, hours, minutes, seconds
+from waypost.ports.failure import Unavailable
 from waypost.runtime.server import Role
 
 OUTBOUND = "/api/v1/outbound"
@@ -197,6 +198,19 @@ async def test_a_worker_that_went_silent_is_told_and_also_behind_a_gate(stage: S
     assert told.startswith("due, but no worker is running: none was seen for 5 min: start one with")
     await close(stage, GateKind.HOLD)
     assert (await why(stage, message["id"])).endswith("Also, no worker is running: none was seen for 5 min")
+
+
+async def test_a_message_that_is_stored_is_answered_so_even_if_nobody_can_say_what_it_waits_for(quiet: Stage) -> None:
+    async def away(*_: object) -> None:
+        raise Unavailable("gone for a moment")
+
+    known = await quiet.send()
+    quiet.world.ledger.gates.standing = away  # type: ignore[method-assign, assignment]  # no database fails just here
+    assert (await quiet.send())["deferredBy"] is None
+    batch = await quiet.call("POST", f"{MESSAGES}/batch", {"messages": [HELLO]})
+    assert [result["status"] for result in batch.json["results"]] == [201]
+    assert (await quiet.call("GET", f"{MESSAGES}/{known['id']}")).code == "unavailable"
+    assert (await quiet.call("POST", f"{MESSAGES}/{known['id']}/cancel")).json["status"] == "CANCELLED"
 
 
 # Quota

@@ -12,7 +12,7 @@ from litestar.params import Body
 from msgspec import Meta
 
 from waypost.flow import submit
-from waypost.flow.read_back import deferrals
+from waypost.flow.read_back import deferrals_if_known
 from waypost.http.context import Asking, Here, writer
 from waypost.http.documented import BATCH_EXAMPLES, problems
 from waypost.http.outbound import asked_for, refused
@@ -75,7 +75,8 @@ def _outcome(answer: submit.Answer | LedgerError) -> Outcome:
 
 
 async def _results(outcomes: Sequence[Outcome], world: Here) -> list[BatchResult]:
-    deferred = await deferrals([each.message for each in outcomes if isinstance(each, submit.Stored)], world)
+    stored = [each.message for each in outcomes if isinstance(each, submit.Stored)]
+    deferred = await deferrals_if_known(stored, world)
     results = []
     for each in outcomes:
         if isinstance(each, Problem):
