@@ -12,7 +12,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ASGIApp
 
 import waypost
-from waypost.http import accounts, batch, error_codes, operations, outbound, policy, problems, templates
+from waypost.http import accounts, batch, error_codes, operating, operations, outbound, problems, templates
 from waypost.http.context import SCOPE_KEY, Host, world_of
 from waypost.http.documented import Document
 from waypost.http.strict_body import StrictRequest
@@ -22,7 +22,7 @@ from waypost.ports.failure import LedgerError
 ROUTES = [
     outbound.router,
     batch.router,
-    policy.router,
+    operating.router,
     error_codes.router,
     templates.router,
     accounts.router,

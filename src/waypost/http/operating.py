@@ -11,8 +11,7 @@ from litestar.params import Body, FromPath, PathParameter, QueryParameter
 from waypost.flow import dead_letters, policy
 from waypost.http.context import Asking, Here, admin, reader, writer
 from waypost.http.documented import QUOTA_EXAMPLES, REPLAY_EXAMPLES, problems
-from waypost.http.outbound import LARGEST_ID, read_all_back
-from waypost.http.policy_views import (
+from waypost.http.operating_views import (
     DeadLetters,
     GateList,
     GateView,
@@ -27,6 +26,7 @@ from waypost.http.policy_views import (
     stats_view,
     window_view,
 )
+from waypost.http.outbound import LARGEST_ID, read_all_back
 from waypost.http.problems import Problem
 from waypost.model.account import Caller
 from waypost.model.gate import GateId
