@@ -17,7 +17,7 @@ from statistics import median
 
 import uvloop
 
-from bench import backlog, pace, startup, waypost_send, waypost_webhook
+from bench import backlog, fairness, pace, rules, startup, waypost_send, waypost_webhook
 from bench.peers import naive_webhook, pgqueuer_send, procrastinate_send, provider, raw_webhook
 from bench.table import Line, shown
 from waypost.testing.services import Postgres
@@ -76,6 +76,8 @@ PARTS: dict[str, Callable[[str, int, int], list[Line]]] = {
     "webhooks": webhooks,
     "pace": pace.measure,
     "backlog": backlog.measure,
+    "fairness": fairness.measure,
+    "rules": rules.measure,
     "startup": startup.measure,
 }
 

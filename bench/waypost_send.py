@@ -21,6 +21,7 @@ from waypost.flow.world import World
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.message import Channel, Draft
 from waypost.model.time import seconds
+from waypost.runtime import memory
 from waypost.runtime.settings import Settings
 from waypost.runtime.telemetry import Telemetry
 from waypost.runtime.wiring import build_world, migrate, system_ports
@@ -58,17 +59,19 @@ async def store(world: World, first: int, count: int) -> None:
 
 
 @asynccontextmanager
-async def opened(url: str, to: Provider, slots: int, batch: int) -> AsyncIterator[World]:
-    """A world on a migrated Ledger, with one number whose provider is `to`."""
+async def opened(
+    url: str, to: Provider, slots: int, batch: int, *, quota: int = 0, window: str = "ignore"
+) -> AsyncIterator[World]:
+    """A world on a migrated Ledger, with numbers whose provider is `to`."""
     settings = Settings(
         env="local",
         secret_key="bench",  # noqa: S106  # seals made-up secrets only
         database_url=url,
         outbound_worker_slots=slots,
         outbound_worker_batch_size=batch,
-        outbound_quota=0,
+        outbound_quota=quota,
         outbound_pace=1000,
-        outbound_window="ignore",
+        outbound_window=window,
     )
     await migrate(settings)
     ports = await system_ports(settings)
@@ -86,6 +89,7 @@ async def opened(url: str, to: Provider, slots: int, batch: int) -> AsyncIterato
 
 async def _timed(world: World, to: Provider, count: int, name: str, settings: str) -> SendResult:
     courier = Courier(world)
+    memory.settle()
     watch = Stopwatch(to)
     running = asyncio.create_task(courier.run())
     result = await watch.result(name, settings, count)

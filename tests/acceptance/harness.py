@@ -129,6 +129,9 @@ class Ran:
         return json.loads(self.out)
 
 
+SECRET_KEY = "a key for tests, as long as it must be"
+
+
 @dataclass
 class Site:
     """One installation of Waypost: a folder, a database, settings, and the processes on it."""
@@ -153,7 +156,7 @@ class Site:
         return f"http://127.0.0.1:{self.sandbox_port}"
 
     def _environment(self, extra: Mapping[str, str]) -> dict[str, str]:
-        base = {"WAYPOST_DATABASE_URL": self.database_url, "WAYPOST_SECRET_KEY": "a key for tests"}
+        base = {"WAYPOST_DATABASE_URL": self.database_url, "WAYPOST_SECRET_KEY": SECRET_KEY}
         return {name: value for name, value in {**base, **self.settings, **extra}.items() if value != UNSET}
 
     def run(self, *arguments: str, **settings: str) -> Ran:

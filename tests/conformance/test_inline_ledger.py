@@ -13,14 +13,21 @@ from waypost.adapters.sqlite.store import Store
 from waypost.model.time import Span
 from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.accounts import AccountsContract
+from waypost.testing.contracts.deferring import DeferContract, StandBackContract
+from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
+from waypost.testing.contracts.dossiers import AuditContract, ConsentsContract, DossiersContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
+from waypost.testing.contracts.gates import GatesContract
+from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
+from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.templates import TemplatesContract
+from waypost.testing.contracts.windows import WindowsContract
 
 
 @pytest.fixture
@@ -58,6 +65,14 @@ def pass_time(clock: ManualClock) -> PassTime:
     return jump
 
 
+@pytest.fixture
+def plant(store: Store) -> Plant:
+    async def run(sql: str) -> None:
+        store._connection.execute(sql)
+
+    return run
+
+
 class TestInlineLedger(LedgerContract): ...
 
 
@@ -79,6 +94,12 @@ class TestInlineMessages(MessagesContract): ...
 class TestInlineAccounts(AccountsContract): ...
 
 
+class TestInlineDetector(DetectorContract): ...
+
+
+class TestInlineHolds(HoldsContract): ...
+
+
 class TestInlineTemplates(TemplatesContract): ...
 
 
@@ -89,3 +110,24 @@ class TestInlineOperating(OperatingContract): ...
 
 
 class TestInlineDeadLetter(DeadLetterContract): ...
+
+
+class TestInlineGates(GatesContract): ...
+
+
+class TestInlineWaiting(StandBackContract, DeferContract): ...
+
+
+class TestInlinePermits(PermitsContract): ...
+
+
+class TestInlineWindows(WindowsContract): ...
+
+
+class TestInlineDossiers(DossiersContract): ...
+
+
+class TestInlineConsents(ConsentsContract): ...
+
+
+class TestInlineAudit(AuditContract): ...

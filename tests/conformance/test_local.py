@@ -10,6 +10,7 @@ import pytest
 from waypost.adapters.local.hints import NeighbourPost, ProcessHints
 from waypost.adapters.local.vault import AesVault
 from waypost.ports.hints import OUTBOX
+from waypost.ports.vault import CannotOpen
 from waypost.testing.contracts.hints import HintsContract, NeighbourContract, TwoHints
 from waypost.testing.contracts.vault import VaultContract
 
@@ -64,6 +65,14 @@ class TestAesVault(VaultContract):
     @pytest.fixture
     def other_vault(self) -> AesVault:
         return AesVault("correct horse battery stapler")
+
+    def test_while_keys_change_the_former_one_opens_and_never_seals(self, vault: AesVault) -> None:
+        changing = AesVault("a new key", "correct horse battery staple")
+        assert changing.open(vault.seal("secret", "purpose"), "purpose") == "secret"
+        fresh = changing.seal("secret", "purpose")
+        assert AesVault("a new key").open(fresh, "purpose") == "secret"
+        with pytest.raises(CannotOpen):
+            vault.open(fresh, "purpose")
 
     def test_the_same_key_opens_after_a_restart(self, vault: AesVault) -> None:
         sealed = vault.seal("secret", "purpose")

@@ -13,19 +13,26 @@ from waypost.adapters.postgres.schema import migrate
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.model.time import Span
 from waypost.testing.contracts.accounts import AccountsContract
+from waypost.testing.contracts.deferring import DeferContract, StandBackContract
+from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
+from waypost.testing.contracts.dossiers import AuditContract, ConsentsContract, DossiersContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
+from waypost.testing.contracts.gates import GatesContract
+from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
+from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.templates import TemplatesContract
+from waypost.testing.contracts.windows import WindowsContract
 from waypost.testing.services import Postgres
 
 TABLES = (
-    "ready later queue_line queue attempt wamid report event journal delivery message outlet permit gate pair consent "
-    "dossier policy audit template template_sync number person api_key org"
+    "ready later queue_line queue attempt wamid report event journal delivery message expiring outlet permit gate pair "
+    "consent dossier policy audit template template_sync number person api_key org"
 )
 EMPTY = (
     "; ".join(f"DELETE FROM {table}" for table in TABLES.split()) + "; UPDATE door SET open_total = 0, ticked_at = 0"
@@ -78,6 +85,14 @@ def pass_time(connection: asyncpg.Connection[asyncpg.Record]) -> PassTime:
     return put_back
 
 
+@pytest.fixture
+def plant(connection: asyncpg.Connection[asyncpg.Record]) -> Plant:
+    async def run(sql: str) -> None:
+        await connection.execute(sql)
+
+    return run
+
+
 class TestPostgresLedger(LedgerContract):
     @pytest.fixture
     async def ledgers(self, url: str, connection: asyncpg.Connection[asyncpg.Record]) -> AsyncIterator[Ledgers]:
@@ -107,6 +122,12 @@ class TestPostgresMessages(MessagesContract): ...
 class TestPostgresAccounts(AccountsContract): ...
 
 
+class TestPostgresDetector(DetectorContract): ...
+
+
+class TestPostgresHolds(HoldsContract): ...
+
+
 class TestPostgresTemplates(TemplatesContract): ...
 
 
@@ -117,3 +138,24 @@ class TestPostgresOperating(OperatingContract): ...
 
 
 class TestPostgresDeadLetter(DeadLetterContract): ...
+
+
+class TestPostgresGates(GatesContract): ...
+
+
+class TestPostgresWaiting(StandBackContract, DeferContract): ...
+
+
+class TestPostgresPermits(PermitsContract): ...
+
+
+class TestPostgresWindows(WindowsContract): ...
+
+
+class TestPostgresDossiers(DossiersContract): ...
+
+
+class TestPostgresConsents(ConsentsContract): ...
+
+
+class TestPostgresAudit(AuditContract): ...

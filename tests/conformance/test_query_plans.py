@@ -30,8 +30,16 @@ BIG = {
     "report",
     "event",
     "journal",
+    "outlet",
+    "permit",
+    "gate",
+    "pair",
+    "consent",
+    "dossier",
+    "audit",
+    "template",
 }
-"""Tables that grow with what is sent and received."""
+"""Tables that grow with what is sent and received, and with the orgs and customers that it is for."""
 
 SQLITE, POSTGRES = dialect("waypost.adapters.sqlite"), dialect("waypost.adapters.postgres")
 
@@ -41,10 +49,14 @@ def touches_a_big_table(text: str) -> bool:
 
 
 HOT = sorted(name for name, statement in SQLITE.items() if touches_a_big_table(statement.text))
+POSTGRES_HOT = sorted(name for name, statement in POSTGRES.items() if touches_a_big_table(statement.text))
+"""The same, and those that only PostgreSQL has."""
 
 
 def test_the_statements_of_the_outbox_are_looked_at() -> None:
     assert {"wamid_find", "claim_pick", "later_due", "delivery_lock", "report_waiting", "stale_claims"} <= set(HOT)
+    assert {"outlets_busy", "permit_lock", "gate_lock", "pair_draw", "templates_of"} <= set(HOT)
+    assert {"accept_at_once", "report_at_once", "delivery_read"} <= set(POSTGRES_HOT) - set(HOT)
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +68,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     store.close()
 
 
-OWN_ROWS = {"SCAN counted", "SCAN recent", "SCAN CONSTANT ROW"}
-"""What a statement has picked by an index before; like a batch's own rows, all of them are wanted."""
-SORTED_IN_MEMORY = {"report_waiting", "reports_of", "retries_recent"}
-"""Of one message: a handful of rows; or into a handful of groups."""
+OWN_ROWS = re.compile("VIRTUAL TABLE|CONSTANT ROW|SCAN (b|busy|waiting|counted|recent)$")
+"""A batch's own rows, or what the statement itself has just found: all of them are wanted."""
+SORTED_IN_MEMORY = {"report_waiting", "reports_of", "outlets_standing", "outlets_busy", "retries_recent"}
+"""Of one message, or of the gates in front of one outlet: a handful of rows; or into a handful of groups."""
 IN_ORDER = [name for name in HOT if "ORDER BY" in SQLITE[name].text and name not in SORTED_IN_MEMORY]
 
 
@@ -69,19 +81,22 @@ class TestSqlite:
         arguments = [None] * len(set(re.findall(r"\?\d+", text)))
         return [row[3] for row in store._connection.execute(f"EXPLAIN QUERY PLAN {text}", arguments)]
 
-    @pytest.mark.parametrize("name", [name for name in HOT if name != "claim_pick"])
+    @pytest.mark.parametrize("name", HOT)
     def test_no_statement_scans_a_table(self, name: str, store: Store) -> None:
         scans = [line for line in self.plan(store, name) if line.startswith("SCAN")]
-        assert [line for line in scans if "VIRTUAL TABLE" not in line and line not in OWN_ROWS] == []
+        assert [line for line in scans if not OWN_ROWS.search(line)] == []
 
     def test_a_wamid_is_found_by_one_probe(self, store: Store) -> None:
         assert self.plan(store, "wamid_find") == ["SEARCH wamid USING PRIMARY KEY (number=? AND wamid=?)"]
 
     def test_a_claim_walks_its_index_and_sorts_nothing(self, store: Store) -> None:
         assert self.plan(store, "claim_pick") == [
-            "SCAN r USING INDEX ready_by_rank",
+            "SEARCH r USING INDEX ready_by_outlet (outlet=?)",
             "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)",
             "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)",
+            "SEARCH p USING INDEX sqlite_autoindex_pair_1 (sender=? AND recipient=?) LEFT-JOIN",
+            "SEARCH cd USING INDEX sqlite_autoindex_consent_1 (org_id=? AND subject=? AND channel=?) LEFT-JOIN",
+            "SEARCH ca USING INDEX sqlite_autoindex_consent_1 (org_id=? AND subject=? AND channel=?) LEFT-JOIN",
         ]
 
     @pytest.mark.parametrize("name", IN_ORDER)
@@ -95,14 +110,34 @@ INSERT INTO message (org_id, sender, channel, recipient, payload, dossier_id, id
 SELECT 'org-' || n % 50, 'number-' || n % 50, 'WHATSAPP', '+49' || n % 2000, '{}', n % 1000, 'key-' || n, 'x', 5, FALSE,
     5, n
 FROM generate_series(1, 30000) n;
-INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, status, generation, fence, first_fence, tries,
-    open_at_claim, parked, updated_at, owner, provider_id)
-SELECT n, 'org-' || n % 50, 'number-' || n % 50, 5, 5,
+INSERT INTO outlet (id, org_id, sender, template)
+SELECT n, 'org-' || n % 50, 'number-' || n % 50, CASE WHEN n > 50 THEN 't-' || n ELSE '' END
+FROM generate_series(1, 3000) n;
+INSERT INTO permit (name, most) SELECT 'quota:org-' || n, 1000 FROM generate_series(1, 3000) n;
+INSERT INTO permit (name) SELECT 'pace:number-' || n FROM generate_series(1, 3000) n;
+INSERT INTO gate (org_id, name, kind, code, reason, since, until, times)
+SELECT 'org-' || n % 500, 'number:number-' || n, 'throttle', '80007', 'slow', n, n, 1 FROM generate_series(1, 3000) n;
+INSERT INTO pair (sender, recipient, expires_at, free_at) SELECT 'number-' || n % 50, '+49' || n, n, n
+FROM generate_series(1, 20000) n;
+INSERT INTO dossier (org_id, phone, external_ref, status, created_at, updated_at)
+SELECT 'org-' || n % 50, '+49' || n, 'ref-' || n, 'active', n, n FROM generate_series(1, 9000) n;
+INSERT INTO consent SELECT 'org-' || n % 50, 'dossier:' || n, 'WHATSAPP', 'GRANTED', n FROM generate_series(1, 9000) n;
+INSERT INTO audit (org_id, at, entity_type, entity_id, action, actor, details)
+SELECT 'org-' || n % 50, n, 'dossier', n, 'created', 'key', '{}' FROM generate_series(1, 9000) n;
+INSERT INTO template SELECT 'org-' || n % 50, 'waba-' || n % 50, 't-' || n, 'en', 'APPROVED', n, '{}'
+FROM generate_series(1, 9000) n;
+INSERT INTO org SELECT 'org-' || n, n FROM generate_series(0, 2999) n;
+INSERT INTO number (id, org_id, waba_id, sealed_token, sealed_app_secret, sealed_verify_token, error_catalogue, enabled,
+    created_at, updated_at)
+SELECT 'number-' || n, 'org-' || n, 'waba-' || n, 'x', 'x', 'x', 'meta', TRUE, n, n FROM generate_series(0, 2999) n;
+INSERT INTO delivery (message_id, org_id, sender, outlet, priority, max_attempts, status, generation, fence,
+    first_fence, tries, open_at_claim, parked, updated_at, owner, provider_id)
+SELECT n, 'org-' || n % 50, 'number-' || n % 50, n % 3000 + 1, 5, 5,
     CASE WHEN n <= 200 THEN 'SENDING' WHEN n <= 9000 THEN 'QUEUED' ELSE 'DELIVERED' END, 1, 1, 0, 1, n, FALSE, n,
     CASE WHEN n <= 200 THEN 'worker-' || n % 4 END, 'wamid-' || n
 FROM generate_series(1, 30000) n;
-INSERT INTO ready SELECT n, 'number-' || n % 50, n, n FROM generate_series(201, 5000) n;
-INSERT INTO later SELECT n, 'number-' || n % 50, n, n FROM generate_series(5001, 9000) n;
+INSERT INTO ready (message_id, outlet, rank, ready_at) SELECT n, n % 3000 + 1, n, n FROM generate_series(201, 5000) n;
+INSERT INTO later (message_id, outlet, rank, due_at) SELECT n, n % 3000 + 1, n, n FROM generate_series(5001, 9000) n;
 INSERT INTO queue (org_id, sender, recipient, head, tail)
 SELECT 'org-' || n % 50, 'number-' || n % 50, '+49' || n, n, 0 FROM generate_series(1, 3000) n;
 INSERT INTO queue_line SELECT n % 3000 + 1, n, n, n, n FROM generate_series(1, 9000) n;
@@ -116,9 +151,23 @@ FROM generate_series(1, 30000) n;
 INSERT INTO event (message_id, at, kind, detail) SELECT n, n, 'cancelled', '' FROM generate_series(1, 9000) n;
 INSERT INTO journal (org_id, number, kind, key, state, received_at, body)
 SELECT 'org-' || n % 50, 'number-' || n % 50, 'text', n, 'pending', n, '{}' FROM generate_series(1, 9000) n;
+INSERT INTO dossier (org_id, phone, external_ref, status, created_at, updated_at)
+SELECT 'org-' || n % 50, '+49' || n, 'ref-' || n, 'NEW', n, n FROM generate_series(1, 9000) n;
+INSERT INTO consent SELECT 'org-' || n % 50, 'dossier:' || n, 'WHATSAPP', 'GRANTED', n FROM generate_series(1, 9000) n;
+INSERT INTO audit (org_id, at, entity_type, entity_id, action, actor, details)
+SELECT 'org-' || n % 50, n, 'DOSSIER', n % 500, 'UPDATED', 'system', '' FROM generate_series(1, 9000) n;
 """
 
-SAMPLES: dict[str, Any] = {"text": "org-7", "int8": 70, "int4": 7, "int2": 5, "bool": True, "bytea": b"x"}
+SAMPLES: dict[str, Any] = {
+    "text": "org-7",
+    "int8": 70,
+    "int4": 7,
+    "int2": 5,
+    "bool": True,
+    "bytea": b"x",
+    "json": "[]",
+    "jsonb": "{}",
+}
 
 
 def sample(kind: str) -> Any:
@@ -186,12 +235,16 @@ def top(explained: str) -> dict[str, Any]:
     return found
 
 
+FEW_HERE = {"outlets_busy", "outlets_standing", "waiting_behind_org"}
+"""Of 3000 outlets and 5000 ready messages a scan is really cheaper; their plan for whatever comes goes by index."""
+
+
 class TestPostgres:
-    @pytest.mark.parametrize("name", HOT)
+    @pytest.mark.parametrize("name", [name for name in POSTGRES_HOT if name not in FEW_HERE])
     async def test_no_statement_scans_a_table(self, name: str, reader: asyncpg.Connection[asyncpg.Record]) -> None:
         assert set(scans(await plan(reader, name))) & BIG == set()
 
-    @pytest.mark.parametrize("name", HOT)
+    @pytest.mark.parametrize("name", POSTGRES_HOT)
     async def test_no_plan_made_for_whatever_comes_scans_a_table(
         self, name: str, writer: asyncpg.Connection[asyncpg.Record]
     ) -> None:
@@ -208,16 +261,16 @@ class TestPostgres:
     async def test_a_claim_walks_its_index_and_sorts_nothing(
         self, slots: int, reader: asyncpg.Connection[asyncpg.Record]
     ) -> None:
-        found = await plan(reader, "claim_pick", slots)
+        found = await plan(reader, "claim_pick", [7, 8], [slots, slots])
         assert "Sort" not in set(kinds(found))
-        assert "ready_by_rank" in json.dumps(found)
+        assert "ready_by_outlet" in json.dumps(found)
 
     async def test_a_claim_planned_for_whatever_comes_walks_its_index_too(
         self, writer: asyncpg.Connection[asyncpg.Record]
     ) -> None:
         found = await plan_for_anything(writer, "claim_pick")
         assert "Sort" not in set(kinds(found))
-        assert "ready_by_rank" in json.dumps(found)
+        assert "ready_by_outlet" in json.dumps(found)
 
 
 def kind_of(parameter: asyncpg.Type) -> str:

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import apsw
 import pytest
 
 from waypost.adapters.sql.ledger import SqlLedger
@@ -15,14 +16,21 @@ from waypost.adapters.sqlite.store import Store
 from waypost.model.time import Span
 from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.accounts import AccountsContract
+from waypost.testing.contracts.deferring import DeferContract, StandBackContract
+from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
+from waypost.testing.contracts.dossiers import AuditContract, ConsentsContract, DossiersContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
+from waypost.testing.contracts.gates import GatesContract
+from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
+from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.templates import TemplatesContract
+from waypost.testing.contracts.windows import WindowsContract
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +72,20 @@ def pass_time(clock: ManualClock) -> PassTime:
     return jump
 
 
+@pytest.fixture
+def plant(ledgers: Ledgers, tmp_path: Path) -> Plant:
+    def run(sql: str) -> None:
+        connection = apsw.Connection(str(tmp_path / "waypost.db"))
+        connection.set_busy_timeout(5000)
+        connection.execute(sql)
+        connection.close()
+
+    async def plant(sql: str) -> None:
+        await asyncio.to_thread(run, sql)
+
+    return plant
+
+
 class TestSqliteLedger(LedgerContract): ...
 
 
@@ -85,6 +107,12 @@ class TestSqliteMessages(MessagesContract): ...
 class TestSqliteAccounts(AccountsContract): ...
 
 
+class TestSqliteDetector(DetectorContract): ...
+
+
+class TestSqliteHolds(HoldsContract): ...
+
+
 class TestSqliteTemplates(TemplatesContract): ...
 
 
@@ -95,3 +123,24 @@ class TestSqliteOperating(OperatingContract): ...
 
 
 class TestSqliteDeadLetter(DeadLetterContract): ...
+
+
+class TestSqliteGates(GatesContract): ...
+
+
+class TestSqliteWaiting(StandBackContract, DeferContract): ...
+
+
+class TestSqlitePermits(PermitsContract): ...
+
+
+class TestSqliteWindows(WindowsContract): ...
+
+
+class TestSqliteDossiers(DossiersContract): ...
+
+
+class TestSqliteConsents(ConsentsContract): ...
+
+
+class TestSqliteAudit(AuditContract): ...

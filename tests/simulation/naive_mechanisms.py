@@ -148,10 +148,12 @@ class SendThenStore:
 
 def _body(draft: Draft) -> bytes:
     """What goes to the provider; there is no id of ours yet that could go with it."""
-    text = msgspec.json.decode(draft.payload)["text"]
-    return msgspec.json.encode(
-        {"messaging_product": "whatsapp", "to": draft.recipient, "type": "text", "text": {"body": text}}
-    )
+    payload = msgspec.json.decode(draft.payload)
+    content: dict[str, Any] = {"type": "text", "text": {"body": payload.get("text")}}
+    if draft.template:
+        template = {"name": draft.template, "language": {"code": "en"}, "components": payload["components"]}
+        content = {"type": "template", "template": template}
+    return msgspec.json.encode({"messaging_product": "whatsapp", "to": draft.recipient, **content})
 
 
 def _store_as_sent(draft: Draft, accepted: Accepted, now: Instant) -> Plan[Submitted]:

@@ -2,8 +2,17 @@
 
 import pytest
 
-from tests.simulation import mutations, naive_mechanisms
-from waypost.runtime.simulation.checkers import CLIMBS, NO_BUG, NO_DOUBLE, NO_LOSS, ORDER, TENANCY, Violation
+from tests.simulation import mutations, naive_mechanisms, naive_policies
+from waypost.runtime.simulation.checkers import (
+    CLIMBS,
+    NO_BUG,
+    NO_DOUBLE,
+    NO_LOSS,
+    ORDER,
+    POLICY,
+    TENANCY,
+    Violation,
+)
 from waypost.runtime.simulation.cluster import Dress
 from waypost.runtime.simulation.command import one
 
@@ -59,3 +68,25 @@ def test_a_bug_is_seen_by_the_checker_that_is_there_for_it(
 ) -> None:
     violation = first_violation(mutation(monkeypatch), invariant)
     assert violation is not None, f"{mutation.__name__} went unseen for {WITHIN} seeds"
+
+
+@pytest.mark.parametrize(
+    ("policy", "seen"),
+    [
+        (naive_policies.a_window_that_is_ignored, "never wrote"),
+        (naive_policies.a_window_that_is_ignored, "window had closed"),
+        (naive_policies.a_window_that_is_asked_for_too_early, "window had closed"),
+        (naive_policies.a_quota_counted_by_each_process, "whose quota is"),
+        (naive_policies.a_throttle_in_memory, "wait"),
+        (naive_policies.a_claim_that_walks_through_gates, "until somebody releases it"),
+        (naive_policies.a_claim_that_walks_through_gates, "was disabled"),
+        (naive_policies.consent_asked_for_at_submit_only, "had said STOP"),
+        (naive_policies.an_expiry_that_is_looked_at_when_queued_only, "after it had expired"),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_a_rule_that_is_kept_only_almost_is_found_out(
+    policy: mutations.Mutation, seen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    violation = first_violation(policy(monkeypatch), POLICY, seen)
+    assert violation is not None, f"{policy.__name__} went unseen for {WITHIN} seeds"

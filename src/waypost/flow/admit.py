@@ -12,6 +12,7 @@ from waypost.flow.numbers import purpose
 from waypost.flow.world import World
 from waypost.model.account import ApiKey, Caller, Number, Org, Role, User
 from waypost.model.ids import KeyId, NumberId, OrgId, UserId
+from waypost.model.time import Instant, Span
 from waypost.ports.accounts import NumberChange
 from waypost.ports.hints import ACCOUNTS, OUTBOX
 
@@ -35,7 +36,7 @@ def digest(secret: str) -> bytes:
 
 
 async def caller(secret: str, world: World) -> Caller | None:
-    return await world.ledger.accounts.caller(digest(secret))
+    return await world.ledger.accounts.caller(digest(secret), world.clock.now())
 
 
 async def create_org(org: OrgId, world: World) -> Issued | None:
@@ -50,6 +51,17 @@ async def create_key(org: OrgId, role: Role, label: str, world: World) -> Issued
     key = ApiKey(id=key_id, org_id=org, role=role, label=label, created_at=world.clock.now())
     await world.ledger.accounts.add_key(key, digest(secret))
     return Issued(key_id, secret)
+
+
+async def rotate_key(org: OrgId, key: KeyId, grace: Span, world: World) -> Issued | None:
+    """A new key of the same role and label; the old one ends after the grace. None when the org has no such key."""
+    now = world.clock.now()
+    old = next((each for each in await world.ledger.accounts.keys(org, now) if each.id == key), None)
+    if old is None:
+        return None
+    issued = await create_key(org, old.role, old.label, world)
+    await world.ledger.accounts.revoke_key(org, key, Instant(now + grace))
+    return issued
 
 
 async def create_user(org: OrgId, name: str, role: Role, world: World) -> Issued:

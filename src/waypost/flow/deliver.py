@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 
 from waypost.flow.numbers import Connected
 from waypost.flow.world import World
+from waypost.model.gate import GateName
 from waypost.model.ids import Fence, MessageId
 from waypost.model.message import Claimed
 from waypost.model.outcome import Outcome
@@ -18,6 +19,7 @@ from waypost.ports.outbox import Demand, Settled, Settlement
 from waypost.rules import breaker, gates
 from waypost.rules.clearance import clear
 from waypost.rules.delivery import Accept, Defer, GiveUp, StandBack, Verdict
+from waypost.rules.pacing import HORIZON
 from waypost.rules.payload import cloud_api_body
 from waypost.rules.retry import judge
 
@@ -46,7 +48,7 @@ async def deliver(message: Claimed, world: World) -> Settled:
 
 async def wait_for_its_turn(message: Claimed, world: World) -> None:
     """A number's pace is drawn a little ahead; each message then starts at its own moment."""
-    ahead = message.start_at - world.clock.now()
+    ahead = min(message.start_at - world.clock.now(), HORIZON)  # a clock that is set back must not hold it for hours
     if ahead > 0:
         await world.clock.sleep(Span(ahead))
 
@@ -93,8 +95,16 @@ async def call_provider(message: Claimed, connected: Connected | None, world: Wo
     now, dice = world.clock.now(), world.dice.unit()
     verdict = judge(outcome, message, connected.number.waba_id, catalogue, world.tuning.backoff, now, dice)
     if isinstance(verdict, StandBack) and verdict.closing.pair is None:
-        world.just_closed[verdict.closing.name] = Instant(now + JUST)
+        remember_closed(verdict.closing.name, world)
     return verdict
+
+
+def remember_closed(name: GateName, world: World) -> None:
+    """For what was claimed before the gate was closed; later claims see the gate itself."""
+    now = world.clock.now()
+    for passed in [known for known, until in world.just_closed.items() if until <= now]:
+        del world.just_closed[passed]
+    world.just_closed[name] = Instant(now + JUST)
 
 
 async def watch_the_breaker(message: Claimed, outcome: Outcome, world: World) -> None:
@@ -110,7 +120,7 @@ async def watch_the_breaker(message: Claimed, outcome: Outcome, world: World) ->
     elif record.add(failed, world.clock.now()):
         closing = breaker.closing(message.org_id)
         await _whatever_comes(world.ledger.gates.close(closing, world.clock.now()))
-        world.just_closed[closing.name] = Instant(world.clock.now() + JUST)
+        remember_closed(closing.name, world)
         record.clear()
 
 
@@ -152,6 +162,8 @@ class Courier:
         self._stopping = False
         self._lost_a_claim = False
         self._after = 0
+        self._opening: list[Instant | None] = []
+        """When gates open that claims met since the last pause."""
 
     async def run(self) -> None:
         self._at_rest.clear()
@@ -189,8 +201,10 @@ class Courier:
             return
         for message in batch.claimed:
             self._send(message)
+        self._opening.append(batch.opens_at)
         if not batch.more and not self._stopping:
-            await ear.wait(await self._until_next(batch.opens_at))
+            opening, self._opening = self._opening, []
+            await ear.wait(await self._until_next(opening))
 
     def _send(self, message: Claimed) -> None:
         task = asyncio.ensure_future(deliver(message, self._world))
@@ -207,10 +221,10 @@ class Courier:
             context = {"message": f"message {message.id} could not be delivered", "exception": bug}
             asyncio.get_running_loop().call_exception_handler(context)
 
-    async def _until_next(self, opens_at: Instant | None) -> Span:
+    async def _until_next(self, opening: Sequence[Instant | None]) -> Span:
         due_at = await self._world.ledger.lookup.next_due()
         poll, now = self._world.tuning.poll, self._world.clock.now()
-        return Span(min([poll, *(max(0, moment - now) for moment in (due_at, opens_at) if moment is not None)]))
+        return Span(min([poll, *(max(0, moment - now) for moment in (due_at, *opening) if moment is not None)]))
 
     async def _hand_back(self) -> None:
         world = self._world

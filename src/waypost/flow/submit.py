@@ -9,17 +9,21 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from waypost.flow import templates
+from waypost.flow import audit, templates
 from waypost.flow.numbers import LOOK_AGAIN
 from waypost.flow.world import World
+from waypost.model.audit import SYSTEM, Action, Entity
+from waypost.model.dossier import DossierId
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.message import Channel, Draft, Message
 from waypost.model.time import Instant, Span, from_unix
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import OUTBOX
-from waypost.ports.outbox import Created, Different
+from waypost.ports.outbox import Blocked, Created, Different
 from waypost.rules import payload as payloads
 from waypost.rules import recipient as recipients
+from waypost.rules import window
+from waypost.rules.clearance import refused_by_consent
 
 KEY_LENGTH = 255
 TOGETHER = 100
@@ -62,8 +66,8 @@ class Stored(msgspec.Struct, frozen=True):
 Answer: TypeAlias = Stored | Refusal
 
 
-async def submit(request: Request, org: OrgId, world: World) -> Answer:
-    draft = await check(request, org, world)
+async def submit(request: Request, org: OrgId, world: World, actor: str = SYSTEM) -> Answer:
+    draft = await check(request, org, world, actor)
     return draft if isinstance(draft, Refusal) else await _store(draft, org, world)
 
 
@@ -72,6 +76,8 @@ async def _store(draft: Draft, org: OrgId, world: World) -> Answer:
     if isinstance(submitted, Created):
         world.hints.give([OUTBOX])
         return Stored(submitted.message, created=True)
+    if isinstance(submitted, Blocked):
+        return Refusal("consent_required", "to", submitted.reason)
     if isinstance(submitted, Different):
         used = f"was used for message {submitted.message_id} with other content: take a new key for a new message"
         return Refusal("idempotency_conflict", "idempotencyKey", used)
@@ -81,11 +87,13 @@ async def _store(draft: Draft, org: OrgId, world: World) -> Answer:
     return Stored(message, created=False)
 
 
-async def submit_all(requests: Sequence[Request], org: OrgId, world: World) -> list[Answer | LedgerError]:
+async def submit_all(
+    requests: Sequence[Request], org: OrgId, world: World, actor: str = SYSTEM
+) -> list[Answer | LedgerError]:
     """One answer per request, in order. All that pass are handed in at once, so that they share a commit."""
     checked: list[Draft | Refusal] = []
     for number, request in enumerate(requests):
-        checked.append(await check(request, org, world))
+        checked.append(await check(request, org, world, actor))
         if number % TOGETHER == TOGETHER - 1:
             await world.clock.sleep(Span(0))  # a thousand checks in a row would keep everybody else waiting
     drafts = [each for each in checked if not isinstance(each, Refusal)]
@@ -101,16 +109,18 @@ def _told(answer: Answer | BaseException) -> Answer | LedgerError:
     return answer
 
 
-async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:
-    """The draft to store, or the first thing that is wrong."""
+async def check(request: Request, org: OrgId, world: World, actor: str = SYSTEM) -> Draft | Refusal:
+    """The draft to store, or the first thing that is wrong; what consent forbids is audited as the actor's wish."""
     recipient = recipients.read(request.to, world.tuning.default_region)
     refusal = _check_address(request, recipient) or _check_content(request) or _check_moments(request, world)
     if refusal or isinstance(recipient, recipients.Unreadable):
         return refusal or Refusal("invalid_recipient", "to", "is not a phone number")
-    sender = await _sender(request.sender, org, world)
+    sender = await _sender(request.sender, recipient, org, world)
     if isinstance(sender, Refusal):
         return sender
     if refusal := await _check_template(request, sender, org, world):
+        return refusal
+    if refusal := await _check_dossier(request, recipient, org, world, actor):
         return refusal
     payload = msgspec.json.encode(request.payload, order="deterministic").decode()
     draft = Draft(
@@ -129,6 +139,7 @@ async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:
         expires_at=request.expires_at,
         ordered=request.ordered,
         max_attempts=request.max_attempts,
+        created_by=actor,
     )
     return msgspec.structs.replace(draft, digest=content_digest(draft, request.sender))
 
@@ -140,8 +151,6 @@ def _check_address(request: Request, recipient: str | recipients.Unreadable) -> 
         return Refusal("unsupported_channel", "channel", f"{request.channel} cannot be sent: use WHATSAPP")
     if isinstance(recipient, recipients.Unreadable):
         return Refusal("invalid_recipient", "to", recipient.reason)
-    if request.dossier_id is not None:
-        return Refusal("unknown_dossier", "dossierId", f"there is no dossier {request.dossier_id}")
     return None
 
 
@@ -166,7 +175,7 @@ def _check_moments(request: Request, world: World) -> Refusal | None:
     return None
 
 
-async def _sender(wanted: str | None, org: OrgId, world: World) -> NumberId | Refusal:
+async def _sender(wanted: str | None, recipient: str, org: OrgId, world: World) -> NumberId | Refusal:
     numbers = await world.numbers.of_org(org)
     if not numbers or (wanted is not None and all(connected.number.id != wanted for connected in numbers)):
         numbers = await world.numbers.of_org(org, LOOK_AGAIN)
@@ -176,7 +185,16 @@ async def _sender(wanted: str | None, org: OrgId, world: World) -> NumberId | Re
         return Refusal("unknown_number", "from", "is not a number that this org has connected")
     if not numbers:
         return Refusal("unknown_number", "from", "this org has no connected number: POST /api/v1/numbers first")
-    return numbers[0].number.id
+    return await _open_to(recipient, [connected.number.id for connected in numbers], world) or numbers[0].number.id
+
+
+async def _open_to(recipient: str, numbers: list[NumberId], world: World) -> NumberId | None:
+    """Of several numbers, the one that the customer wrote to last and may still be answered from."""
+    if len(numbers) == 1:
+        return None
+    now = world.clock.now()
+    pairs = [p for p in await world.ledger.windows.of(numbers, recipient) if window.is_open(p.expires_at, now)]
+    return max(pairs, key=lambda pair: pair.last_inbound_at or 0).sender if pairs else None
 
 
 async def _check_template(request: Request, sender: NumberId, org: OrgId, world: World) -> Refusal | None:
@@ -190,6 +208,29 @@ async def _check_template(request: Request, sender: NumberId, org: OrgId, world:
         return None
     field = "templateCode" if refused.field == "name" else f"payloadJson.{refused.field}"
     return Refusal(refused.code, field, refused.reason)
+
+
+async def _check_dossier(request: Request, recipient: str, org: OrgId, world: World, actor: str) -> Refusal | None:
+    """The person must be known and have agreed. Without a dossier, the address alone is asked when it is stored."""
+    if request.dossier_id is None:
+        return None
+    dossier = DossierId(request.dossier_id)
+    word = await world.ledger.consents.word(org, dossier, recipient, Channel(request.channel))
+    if not word.dossier_known:
+        return Refusal("unknown_dossier", "dossierId", f"there is no dossier {dossier}: POST /api/v1/dossiers first")
+    reason = refused_by_consent(True, word.dossier, word.address)
+    if reason is None or await _was_stored(request, org, world):
+        return None
+    what = f"{request.channel} message refused: {reason}"
+    about = audit.About(Entity.DOSSIER, str(dossier))
+    await audit.record(org, about, Action.BLOCKED_BY_POLICY, actor, what, world)
+    return Refusal("consent_required", "dossierId", reason)
+
+
+async def _was_stored(request: Request, org: OrgId, world: World) -> bool:
+    """A call that is repeated gets the answer of the first one, whatever was revoked in between."""
+    key = request.idempotency_key
+    return key is not None and await world.ledger.messages.used_key(org, key)
 
 
 def content_digest(draft: Draft, wanted_sender: str | None) -> bytes:

@@ -1,11 +1,12 @@
-"""What nobody asks for and somebody must do: stale tries, statuses without a message, the door's count."""
+"""What nobody asks for and somebody must do: stale tries, what expired, closed windows, the door's count."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from waypost.flow.world import World
-from waypost.model.time import Instant, Span, days, minutes, seconds
+from waypost.model.ids import MessageId
+from waypost.model.time import Instant, Span, days, hours, minutes, seconds
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import OUTBOX, about_message
 from waypost.ports.journal import Orphans
@@ -15,6 +16,10 @@ SWEEP_AT_MOST = 500
 KEEP_UNMATCHED: Span = days(8)
 TIDY_EVERY: Span = minutes(1)
 SHOW_LIFE_EVERY: Span = seconds(10)
+WINDOWS_KEPT: Span = hours(2)
+"""After they closed: a clock that is ahead must not take an open one away, and the loss detector looks back at them."""
+EXPIRE_EVERY: Span = seconds(5)
+FORGET_EVERY: Span = hours(1)
 
 
 async def hold_door(world: World) -> None:
@@ -58,6 +63,20 @@ async def tidy(world: World) -> Orphans:
     now = world.clock.now()
     waiting_since = Instant(now - world.tuning.sync_timeout)
     return await world.ledger.journal.tidy(waiting_since, Instant(now - KEEP_UNMATCHED))
+
+
+async def expire(world: World) -> Sequence[MessageId]:
+    """What waits behind a gate for longer than it may is never sent."""
+    expired = await world.ledger.outbox.expire(SWEEP_AT_MOST, world.clock.now())
+    world.hints.give([*(about_message(message) for message in expired), OUTBOX] if expired else [])
+    return expired
+
+
+async def forget_windows(world: World) -> int:
+    """Windows that are closed, and throttles that are long over."""
+    now = world.clock.now()
+    gone = await world.ledger.windows.expire(Instant(now - WINDOWS_KEPT))
+    return gone + await world.ledger.gates.tidy(Instant(now - days(1)))
 
 
 async def every(span: Span, chore: Callable[[World], Awaitable[object]], world: World) -> None:

@@ -110,7 +110,7 @@ async def create_key(data: JSONBody[CreateKey], caller: Asking, world: Here) -> 
 
 @get("/keys", summary="The live API keys", responses=problems())
 async def list_keys(caller: Asking, world: Here) -> list[KeyView]:
-    return [key_view(key) for key in await world.ledger.accounts.keys(caller.org_id)]
+    return [key_view(key) for key in await world.ledger.accounts.keys(caller.org_id, world.clock.now())]
 
 
 @delete("/keys/{key_id:str}", summary="Revoke an API key", responses=problems(404))

@@ -12,7 +12,17 @@ from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ASGIApp
 
 import waypost
-from waypost.http import accounts, batch, error_codes, operating, operations, outbound, problems, templates
+from waypost.http import (
+    accounts,
+    batch,
+    dossiers,
+    error_codes,
+    operating,
+    operations,
+    outbound,
+    problems,
+    templates,
+)
 from waypost.http.context import SCOPE_KEY, Host, world_of
 from waypost.http.documented import Document
 from waypost.http.strict_body import StrictRequest
@@ -23,6 +33,7 @@ ROUTES = [
     outbound.router,
     batch.router,
     operating.router,
+    dossiers.router,
     error_codes.router,
     templates.router,
     accounts.router,

@@ -12,6 +12,7 @@ from litestar.params import Body
 from msgspec import Meta
 
 from waypost.flow import submit
+from waypost.flow.audit import actor_of
 from waypost.flow.read_back import deferrals_if_known
 from waypost.http.context import Asking, Here, writer
 from waypost.http.documented import BATCH_EXAMPLES, problems
@@ -54,7 +55,9 @@ async def create_messages(
 ) -> Response[BatchResults]:
     """One result per message, in order; an idempotency key counts for its own message, also within the batch."""
     read = [_read(raw, position) for position, raw in enumerate(data.messages)]
-    answers = iter(await submit.submit_all([r for r in read if not isinstance(r, Problem)], caller.org_id, world))
+    answers = iter(
+        await submit.submit_all([r for r in read if not isinstance(r, Problem)], caller.org_id, world, actor_of(caller))
+    )
     outcomes = [each if isinstance(each, Problem) else _outcome(next(answers)) for each in read]
     return Response(BatchResults(await _results(outcomes, world)), status_code=207)
 

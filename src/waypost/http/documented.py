@@ -72,6 +72,16 @@ NUMBER_EXAMPLES = [
 BATCH_EXAMPLES = [Example(id="batch", summary="Two messages", value={"messages": [_TEXT, _TEMPLATE]})]
 QUOTA_EXAMPLES = [Example(id="quota", summary="5000 in 24 hours", value={"quotaLimit": 5000})]
 REPLAY_EXAMPLES = [Example(id="code", summary="All that ended with one error", value={"errorCode": "131016"})]
+DOSSIER_EXAMPLES = [
+    Example(id="person", summary="A customer", value={"phone": "+15550001111", "name": "Ada", "externalRef": "crm-7"})
+]
+CONSENT_EXAMPLES = [
+    Example(
+        id="granted",
+        summary="Ada may be written to",
+        value={"dossierId": 1, "channel": "WHATSAPP", "status": "GRANTED"},
+    )
+]
 
 _MESSAGE = {
     "id": 456,
@@ -167,8 +177,12 @@ _PREVIEW: dict[str, Any] = {
 }
 
 
+def shows(view: type, description: str) -> ResponseSpec:
+    return ResponseSpec(data_container=view, description=description, generate_examples=False)
+
+
 def _message(description: str) -> ResponseSpec:
-    return ResponseSpec(data_container=MessageView, description=description, generate_examples=False)
+    return shows(MessageView, description)
 
 
 CREATED = {
@@ -226,6 +240,33 @@ _STATS = {
 _OUTBOUND = "/api/v1/outbound"
 _MESSAGES = "/api/v1/outbound/messages"
 _TEMPLATES = "/api/v1/outbound/templates"
+_AUDITED = [
+    {
+        "id": "m456-sent-1",
+        "at": "2026-11-15T09:30:00.120000Z",
+        "entityType": "OUTBOUND_MESSAGE",
+        "entityId": "456",
+        "action": "SENT",
+        "actor": "system",
+        "details": "the provider has it",
+    },
+    {
+        "id": "17",
+        "at": "2026-11-15T09:29:00Z",
+        "entityType": "DOSSIER",
+        "entityId": "1",
+        "action": "CONSENT_CHANGED",
+        "actor": "key_PZx7q2dLr0aB",
+        "details": "WHATSAPP: GRANTED (before: not recorded)",
+    },
+]
+_ACTIVITY = {
+    "id": "m456-sent-1",
+    "at": "2026-11-15T09:30:00.120000Z",
+    "dossierId": 1,
+    "type": "MESSAGE_SENT",
+    "payload": {"outboundMessageId": 456, "channel": "WHATSAPP", "to": "+15550001111", "status": "SENT"},
+}
 _ANSWERS: dict[tuple[str, str, str], Any] = {
     (_MESSAGES, "post", "200"): _MESSAGE | _SENT,
     (_MESSAGES, "post", "201"): _MESSAGE | {"status": "QUEUED", "attemptCount": 0},
@@ -243,6 +284,8 @@ _ANSWERS: dict[tuple[str, str, str], Any] = {
     (_OUTBOUND + "/stats", "get", "200"): _STATS,
     (_OUTBOUND + "/dead-letters", "get", "200"): {"content": [_MESSAGE | _DEAD]},
     (_OUTBOUND + "/dead-letters/replay", "post", "200"): {"replayed": 12, "more": False},
+    ("/api/v1/outbound/audit", "get", "200"): {"content": _AUDITED},
+    ("/api/v1/outbound/activities", "get", "200"): {"content": [_ACTIVITY]},
     (_TEMPLATES, "get", "200"): {"content": [_ORDER_CONFIRMATION], "accounts": [_SYNCED]},
     (_TEMPLATES + "/sync", "post", "200"): [_SYNCED],
     (_TEMPLATES + "/{name}/preview", "post", "200"): _PREVIEW,

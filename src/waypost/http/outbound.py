@@ -10,6 +10,7 @@ from litestar.di import Provide
 from litestar.params import Body, HeaderParameter, PathParameter, QueryParameter
 
 from waypost.flow import await_status, submit
+from waypost.flow.audit import actor_of
 from waypost.flow.await_status import Goal
 from waypost.flow.read_back import circumstances, deferrals, deferrals_if_known
 from waypost.http.context import Asking, Here, reader, writer
@@ -60,7 +61,7 @@ async def create_message(
     ] = None,
 ) -> Response[MessageView]:
     """Store a message and send it. 201 when stored, 200 when the key was used before with the same content."""
-    answer = await submit.submit(asked_for(data, key), caller.org_id, world)
+    answer = await submit.submit(asked_for(data, key), caller.org_id, world, actor_of(caller))
     if isinstance(answer, submit.Refusal):
         raise refused(answer)
     status = 201 if answer.created else 200
@@ -211,7 +212,7 @@ async def page_messages(
 async def retry_message(message_id: Id, caller: Asking, world: Here) -> MessageView:
     """A new generation: tries counted from 0, due now."""
     now = world.clock.now()
-    changed = await world.ledger.outbox.retry(caller.org_id, _possible(message_id), now)
+    changed = await world.ledger.outbox.retry(caller.org_id, _possible(message_id), now, actor_of(caller))
     return await _changed(changed, message_id, "not_retryable", world)
 
 
@@ -224,7 +225,7 @@ async def retry_message(message_id: Id, caller: Asking, world: Here) -> MessageV
 )
 async def cancel_message(message_id: Id, caller: Asking, world: Here) -> MessageView:
     now = world.clock.now()
-    changed = await world.ledger.outbox.cancel(caller.org_id, _possible(message_id), now)
+    changed = await world.ledger.outbox.cancel(caller.org_id, _possible(message_id), now, actor_of(caller))
     return await _changed(changed, message_id, "not_cancellable", world)
 
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from waypost.model.audit import SYSTEM
 from waypost.model.gate import GateId
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId
 from waypost.model.time import Instant
@@ -36,7 +37,7 @@ class AttemptStatus(StrEnum):
     UNSURE = "UNSURE"
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
+class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A message as asked for: checked, normalised, not yet stored."""
 
     org_id: OrgId
@@ -56,9 +57,11 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: Instant | None
     ordered: bool
     max_attempts: int
+    created_by: str = SYSTEM
+    """The key or person who asked for it."""
 
 
-class Delivery(msgspec.Struct, frozen=True, kw_only=True):
+class Delivery(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Where a message stands. The one mutable part of it; rules/delivery.py alone says how it may change."""
 
     message_id: MessageId
@@ -91,7 +94,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: Instant
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True):
+class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A stored message with its delivery: what the API shows."""
 
     id: MessageId
@@ -101,7 +104,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     delivery: Delivery
 
 
-class Claimed(msgspec.Struct, frozen=True, kw_only=True):
+class Claimed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A message taken by a worker for one try."""
 
     id: MessageId
@@ -142,7 +145,7 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     """As the claim left it; a settle that still finds it so needs not look again."""
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+class Attempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     message_id: MessageId
     fence: Fence
     generation: int
@@ -156,7 +159,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     finished_at: Instant | None
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Something in the life of a message that no other row records."""
 
     at: Instant

@@ -10,7 +10,7 @@ from waypost.model.time import Instant
 NEVER = Instant(0)
 
 
-class Pair(msgspec.Struct, frozen=True, kw_only=True):
+class Pair(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     sender: NumberId
     recipient: str
     opened_at: Instant | None = None
@@ -26,9 +26,11 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     """When a template last counted this customer as a new one of the day."""
 
 
-class Inbound(msgspec.Struct, frozen=True, kw_only=True):
+class Inbound(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """That a customer wrote, by the message's own time."""
 
     number: NumberId
     customer: str
     at: Instant
+    name: str | None = None
+    """As the customer calls themselves, where the provider told."""

@@ -22,14 +22,14 @@ class ReportKind(StrEnum):
     FAILED = "failed"
 
 
-class Echo(msgspec.Struct, frozen=True):
+class Echo(msgspec.Struct, frozen=True, gc=False):
     """Our own id and fence, as they came back in `biz_opaque_callback_data`."""
 
     message_id: MessageId
     fence: Fence
 
 
-class StatusReport(msgspec.Struct, frozen=True, kw_only=True):
+class StatusReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     org_id: OrgId
     number: NumberId
     wamid: Wamid
@@ -45,7 +45,7 @@ class StatusReport(msgspec.Struct, frozen=True, kw_only=True):
     """The status as it came, JSON text."""
 
 
-class JournalItem(msgspec.Struct, frozen=True, kw_only=True):
+class JournalItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An inbound message or update that is kept whole until a later step takes it."""
 
     org_id: OrgId

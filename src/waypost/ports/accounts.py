@@ -39,11 +39,11 @@ class Accounts(Protocol):
     async def add_key(self, key: ApiKey, digest: bytes) -> None:
         """Store a key by the digest of its secret."""
 
-    async def keys(self, org: OrgId) -> Sequence[ApiKey]:
-        """The org's keys that are not revoked, oldest first."""
+    async def keys(self, org: OrgId, now: Instant) -> Sequence[ApiKey]:
+        """The org's keys that are alive, oldest first; one that is to end later still is."""
 
-    async def revoke_key(self, org: OrgId, key: KeyId, now: Instant) -> bool:
-        """End a key; False when the org has no such live key."""
+    async def revoke_key(self, org: OrgId, key: KeyId, at: Instant) -> bool:
+        """End a key, now or at a later moment; False when the org has no such key that lives until then."""
 
     async def add_user(self, user: User, digest: bytes) -> None:
         """Store a person by the digest of their token."""
@@ -57,7 +57,7 @@ class Accounts(Protocol):
     async def remove_user(self, org: OrgId, user: UserId) -> bool:
         """Remove a person and their token; False when the org has no such person."""
 
-    async def caller(self, digest: bytes) -> Caller | None:
+    async def caller(self, digest: bytes, now: Instant) -> Caller | None:
         """Who holds the key or token with this digest; None for unknown and revoked ones."""
 
     async def connect(self, number: Number) -> bool:
@@ -65,6 +65,9 @@ class Accounts(Protocol):
 
     async def numbers(self, org: OrgId | None = None) -> Sequence[Number]:
         """The connected numbers, oldest first; of one org, or of all for the door that must tell owners apart."""
+
+    async def reseal(self, before: Number, after: Number) -> bool:
+        """Put the sealed secrets of `after` in place of those of `before`, all or none; False when they had changed."""
 
     async def change_number(self, org: OrgId, number: NumberId, change: NumberChange, now: Instant) -> Number | None:
         """Change what `change` names; None when the org has no such number."""

@@ -29,7 +29,10 @@ class Standing(msgspec.Struct, frozen=True):
 
 class Gates(Protocol):
     async def close(self, closing: Closing, now: Instant) -> Gate:
-        """Close a gate, or keep it closed for longer; costs one row, whatever waits behind it."""
+        """Close a gate, or keep it closed for longer; costs one row, whatever waits behind it.
+
+        It stops messages of its own org only: what another org calls by the same name is another gate.
+        """
 
     async def open(self, gate: GateId) -> bool:
         """Open a gate by its id; False when it was not there."""

@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from waypost.ports.accounts import Accounts
+from waypost.ports.audit import Audit
+from waypost.ports.consents import Consents
+from waypost.ports.detector import Detector
+from waypost.ports.dossiers import Dossiers
 from waypost.ports.gates import Gates, Quotas, Windows
 from waypost.ports.journal import Journal
 from waypost.ports.messages import Messages
@@ -29,6 +33,8 @@ class Ledger(Protocol):
     @property
     def lookup(self) -> Lookup: ...
     @property
+    def detector(self) -> Detector: ...
+    @property
     def gates(self) -> Gates: ...
     @property
     def quotas(self) -> Quotas: ...
@@ -36,6 +42,12 @@ class Ledger(Protocol):
     def windows(self) -> Windows: ...
     @property
     def operating(self) -> Operating: ...
+    @property
+    def dossiers(self) -> Dossiers: ...
+    @property
+    def consents(self) -> Consents: ...
+    @property
+    def audit(self) -> Audit: ...
 
     async def ping(self) -> None:
         """Return when the Ledger answers and its schema is the one this code was made for; raise otherwise."""

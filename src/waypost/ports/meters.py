@@ -12,5 +12,8 @@ class Meters(Protocol):
     def wait_timed_out(self, seconds: float, longest: float) -> None:
         """A caller waited this long in vain; all that is known is that it would have taken longer, up to `longest`."""
 
+    def violated(self, invariant: str, subject: str) -> None:
+        """Something was found that must never be."""
+
     def recent_waits(self) -> list[float]:
         """The latest waits, in seconds; one in vain counts as the longest it could have been."""

@@ -55,14 +55,14 @@ UNSURE = "UNSURE"
 TERMINAL = frozenset({Status.DELIVERED, Status.FAILED, Status.CANCELLED})
 
 
-class Accept(msgspec.Struct, frozen=True):
+class Accept(msgspec.Struct, frozen=True, gc=False):
     """The provider has it."""
 
     wamid: Wamid
     response: str
 
 
-class TryAgain(msgspec.Struct, frozen=True):
+class TryAgain(msgspec.Struct, frozen=True, gc=False):
     """The provider provably does not have it, and a later try may succeed."""
 
     at: Instant
@@ -73,7 +73,7 @@ class TryAgain(msgspec.Struct, frozen=True):
     """False when no request was made, so that the try is given back."""
 
 
-class GiveUp(msgspec.Struct, frozen=True):
+class GiveUp(msgspec.Struct, frozen=True, gc=False):
     """The provider provably does not have it, and never will."""
 
     code: str
@@ -81,7 +81,7 @@ class GiveUp(msgspec.Struct, frozen=True):
     response: str | None
 
 
-class StayUnsure(msgspec.Struct, frozen=True):
+class StayUnsure(msgspec.Struct, frozen=True, gc=False):
     """The provider may have it."""
 
     reason: str
@@ -273,6 +273,14 @@ def may_retry(delivery: Delivery) -> bool:
 
 def cancel(delivery: Delivery, now: Instant) -> Delivery:
     return _moved(delivery, Move.CANCEL, now) if may_cancel(delivery) else delivery
+
+
+def expire(delivery: Delivery, now: Instant) -> Delivery:
+    """Its time passed while it waited."""
+    if delivery.status is not Status.QUEUED:
+        return delivery
+    ended = Expire()
+    return _with_error(_moved(delivery, Move.CANCEL, now), ended.code, ended.message)
 
 
 def reopen(delivery: Delivery, now: Instant) -> Delivery:

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from waypost.model.gate import Closing, Gate, GateId, GateKind, GateName, Outlet
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.pair import Pair
+from waypost.model.report import ReportKind, StatusReport
 from waypost.model.time import Instant, Span, minutes
-from waypost.rules.catalogue import ErrorCode, Scope, wait_for
+from waypost.rules.catalogue import Action, Catalogue, ErrorCode, Scope, wait_for
 
 PROBE_AFTER: Span = minutes(1)
 """How long an open breaker lets nothing through, and how often it then probes."""
@@ -20,6 +21,9 @@ NUMBER_DISABLED = "NUMBER_DISABLED"
 
 FORGIVEN_AFTER: Span = minutes(10)
 """A gate that stayed open for this long begins with its shortest wait again."""
+
+NEWS_FOR: Span = minutes(10)
+"""How long a reported failure says something about the present; a status is delivered again for days."""
 
 
 def of_org(org: OrgId) -> GateName:
@@ -61,7 +65,9 @@ def wants_probe(gate: Gate, now: Instant) -> bool:
 
 def closed(before: Gate | None, closing: Closing, now: Instant) -> Gate:
     """The gate after one more reason to close it; what it was closed for longer stands."""
-    times = 1 if before is None or _is_forgiven(before, now) else before.times + 1
+    if before is not None and before.code == NUMBER_DISABLED:
+        return before  # what its owner said stands until its owner says otherwise
+    times = _times(before, now)
     until = _until(closing, times, now)
     fresh = Gate(
         id=before.id if before else GateId(0),
@@ -77,11 +83,16 @@ def closed(before: Gate | None, closing: Closing, now: Instant) -> Gate:
     if before is None or not is_closed(before, now):
         return fresh
     longer = None if until is None or before.until is None else Instant(max(until, before.until))
-    return replace(fresh, since=before.since, until=longer, times=before.times)
+    return replace(fresh, since=before.since, until=longer)
 
 
-def _is_forgiven(gate: Gate, now: Instant) -> bool:
-    return gate.until is not None and now > gate.until + FORGIVEN_AFTER
+def _times(before: Gate | None, now: Instant) -> int:
+    """Tries that were under way when it closed are no new refusal."""
+    if before is None:
+        return 1
+    if before.until is None or now < before.until:
+        return before.times
+    return 1 if now > before.until + FORGIVEN_AFTER else before.times + 1
 
 
 def _until(closing: Closing, times: int, now: Instant) -> Instant | None:
@@ -98,10 +109,15 @@ def _until(closing: Closing, times: int, now: Instant) -> Instant | None:
 
 def block(pair: Pair, closing: Closing, now: Instant) -> Pair:
     """A throttle of one customer only: it stands with the pair, and its few messages wait for their time."""
-    forgiven = now > pair.blocked_until + FORGIVEN_AFTER
-    times = 1 if forgiven else pair.blocked_times + 1
+    times = _blocked_times(pair, now)
     until = Instant(now + wait_for(closing.wait, times, closing.retry_after))
     return replace(pair, blocked_until=max(until, pair.blocked_until), blocked_times=times)
+
+
+def _blocked_times(pair: Pair, now: Instant) -> int:
+    if now > pair.blocked_until + FORGIVEN_AFTER:
+        return 1
+    return pair.blocked_times if now < pair.blocked_until else pair.blocked_times + 1
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,3 +158,17 @@ def _scope(scope: Scope | None, place: Place) -> tuple[GateName, tuple[NumberId,
             return of_template(place.waba_id, place.template), None
         case _:
             return of_number(place.number), None
+
+
+def reported(told: StatusReport, waba_id: str, catalogue: Catalogue, now: Instant) -> Closing | None:
+    """What a failure that came by webhook closes, if its code concerns more than its own message.
+
+    A status does not name its template, so the code of one closes nothing: the next direct answer will.
+    """
+    row = catalogue.find(told.error_code) if told.kind is ReportKind.FAILED and told.error_code else None
+    if row is None or row.action not in (Action.WAIT, Action.HOLD) or row.scope is Scope.TEMPLATE:
+        return None
+    if now > told.at + NEWS_FOR:
+        return None
+    place = Place(org_id=told.org_id, number=told.number, waba_id=waba_id, recipient=told.recipient, template=None)
+    return replace(closing(row, place, told.error_message or row.title, None), code=told.error_code)

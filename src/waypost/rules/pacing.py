@@ -13,6 +13,10 @@ from waypost.rules import gates
 HORIZON: Span = seconds(0.1)
 """How far ahead a claim may draw; each message then waits for its own moment, so that sends stay smooth."""
 
+TRUSTED: Span = seconds(10)
+"""How far apart the clocks of our processes may be. No claim draws as far ahead: what is further was drawn by a clock
+that was wrong, and must not keep the number waiting until then."""
+
 WINDOW: Span = days(1)
 """What a quota counts over."""
 
@@ -34,15 +38,19 @@ def interval(pace: int) -> Span:
     return Span(-(-1_000_000 // pace))
 
 
+def free_from(permit: Permit, now: Instant) -> Instant:
+    return permit.free_at if now < permit.free_at <= now + TRUSTED else now
+
+
 def paced(permit: Permit, pace: int, now: Instant) -> int:
     """How many messages may start within the horizon."""
-    ahead = max(permit.free_at, now) - now
+    ahead = free_from(permit, now) - now
     return 0 if ahead > HORIZON else 1 + (HORIZON - ahead) // interval(pace)
 
 
 def draw_pace(permit: Permit, pace: int, count: int, now: Instant) -> tuple[Permit, list[Instant]]:
     """The permit afterwards, and the moment at which each of `count` messages may go."""
-    first, step = max(permit.free_at, now), interval(pace)
+    first, step = free_from(permit, now), interval(pace)
     starts = [Instant(first + step * n) for n in range(count)]
     return msgspec.structs.replace(permit, free_at=Instant(first + step * count)), starts
 
@@ -111,30 +119,40 @@ class Shares:
         self.slots = slots
         self.emptied: set[int] = set()
         """Outlets that gave all they had."""
+        self._first_round = True
+        self.reached = 0
+        """The last outlet that had a turn, where slots ran out before all had theirs; the next claim goes on there."""
 
     def next_round(self) -> dict[int, int]:
         """How many of each outlet to take now; whoever gives fewer has no more, and leaves the round."""
         asked: dict[int, int] = {}
         outlets = self._outlets
         for position, outlet in enumerate(outlets):
+            if self.slots <= 0:
+                self.reached = outlets[position - 1].id if self._first_round else self.reached
+                break
             fair = -(-self.slots // (len(outlets) - position))
-            count = min([fair, *(self._left.get(name, fair) for name in self._names(outlet))])
+            count = min(fair, self._allowed(outlet))
             if count > 0:
                 asked[outlet.id] = count
                 self._spend(outlet, count)
+        self._first_round = False
         return asked
 
     def took(self, asked: Mapping[int, int], taken: Mapping[int, int]) -> None:
-        """Give back what was asked for and not there; only those that gave all may have more."""
+        """Give back what was asked for and not there; only those that gave all may have more, if their permits do."""
         for outlet in self._outlets:
             self._spend(outlet, taken.get(outlet.id, 0) - asked.get(outlet.id, 0))
         self.emptied |= {o.id for o in self._outlets if taken.get(o.id, 0) < asked.get(o.id, 0)}
-        self._outlets = [o for o in self._outlets if o.id in asked and o.id not in self.emptied]
+        self._outlets = [o for o in self._outlets if o.id not in self.emptied and self._allowed(o) > 0]
 
     @property
     def hungry(self) -> bool:
         """There are slots and outlets left."""
         return self.slots > 0 and bool(self._outlets)
+
+    def _allowed(self, outlet: Outlet) -> int:
+        return min([self.slots, *(self._left[name] for name in self._names(outlet) if name in self._left)])
 
     def _names(self, outlet: Outlet) -> list[str]:
         names = [quota_of(outlet.org_id), pace_of(outlet), self._probes.get(outlet.id, "")]
@@ -156,7 +174,7 @@ def _capacity(name: str, permit: Permit, outlets: Sequence[Outlet], now: Instant
 
 
 def opens_at(outlets: Sequence[Outlet], permits: Mapping[str, Permit], now: Instant) -> Instant | None:
-    """When the first of these outlets may send again; None when nobody knows."""
+    """When the first of these outlets may send again; None when nobody knows, as with a quota of 0."""
     moments = [moment for outlet in outlets if (moment := _opens_at(outlet, permits, now)) is not None]
     return min(moments, default=None)
 
@@ -167,7 +185,10 @@ def _opens_at(outlet: Outlet, permits: Mapping[str, Permit], now: Instant) -> In
     latest = now
     for name in (quota_of(outlet.org_id), tier_of(outlet) if outlet.template else ""):
         permit = permits.get(name)
-        if permit is not None and remaining(permit, now) == 0:
-            latest = max(latest, resets_at(permit))
+        if permit is None or remaining(permit, now) != 0:
+            continue
+        if permit.most == 0:
+            return None
+        latest = max(latest, resets_at(permit))
     pace = permits.get(pace_of(outlet))
-    return Instant(max(latest, pace.free_at - HORIZON)) if pace else latest
+    return Instant(max(latest, free_from(pace, now) - HORIZON)) if pace else latest

@@ -9,16 +9,23 @@ from waypost.model.time import Instant, Span, seconds
 
 STEP: Span = seconds(6)
 BURST = 45
+SKEW: Span = seconds(60)
+"""How far the clocks of two servers may reasonably differ."""
 
 
 def put_off(pair: Pair, now: Instant) -> Instant | None:
     """Until when this customer must be left alone, if so."""
     if now < pair.blocked_until:
         return pair.blocked_until
-    ahead = Instant(pair.free_at - STEP * (BURST - 1))
+    ahead = Instant(_free_at(pair, now) - STEP * (BURST - 1))
     return ahead if now < ahead else None
 
 
 def drawn(pair: Pair, now: Instant) -> Pair:
     """One more message goes."""
-    return replace(pair, free_at=Instant(max(pair.free_at, now) + STEP))
+    return replace(pair, free_at=Instant(_free_at(pair, now) + STEP))
+
+
+def _free_at(pair: Pair, now: Instant) -> Instant:
+    """Nobody draws further ahead than a burst: what is further off was written before a clock was set back."""
+    return now if pair.free_at > now + STEP * BURST + SKEW else Instant(max(pair.free_at, now))

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from waypost.model.ids import NumberId, OrgId, Wamid
+from waypost.model.pair import Inbound
 from waypost.model.report import JournalItem, ReportKind, StatusReport
 from waypost.model.time import Instant, from_unix
 from waypost.rules import recipient, stamp
@@ -20,6 +21,8 @@ MOST_UPDATES = 10_000
 LONGEST_NAME = 255
 """Of whatever becomes part of a key: ids, participants, recipients."""
 _LATEST = 4_102_444_800  # the year 2100: a later timestamp is nonsense
+_NOBODY_WROTE = "system"
+"""Meta's own notices, such as a changed phone number, come among the messages."""
 _UNREADABLE = (msgspec.MsgspecError, RecursionError)
 _ESCAPES = re.compile(
     rb"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
@@ -72,6 +75,12 @@ class _MessageId(msgspec.Struct):
     id: str
 
 
+class _Written(msgspec.Struct):
+    timestamp: str | int | float
+    from_: str | int = msgspec.field(default="", name="from")
+    type: str = ""
+
+
 class Part(msgspec.Struct, frozen=True, kw_only=True):
     """One change of a POST and whose it is."""
 
@@ -90,6 +99,7 @@ _envelope = msgspec.json.Decoder(_Envelope)
 _value = msgspec.json.Decoder(_Value)
 _status = msgspec.json.Decoder(_Status)
 _message_id = msgspec.json.Decoder(_MessageId)
+_written = msgspec.json.Decoder(_Written)
 _KINDS = {kind.value: kind for kind in ReportKind}
 
 
@@ -327,6 +337,24 @@ def _read_message(raw: msgspec.Raw, value: _Value, org: OrgId, number: NumberId)
         return _kept(org, number, "message", raw, None, "failed", "a message without an id")
     body = msgspec.json.encode({"message": raw, "contacts": value.contacts}).decode()
     return JournalItem(org_id=org, number=number, kind="message", key=wamid, body=body)
+
+
+def inbound(part: Part, number: NumberId) -> list[Inbound]:
+    """Which customers wrote to the number, and when by their own messages' time; one without a phone is left out."""
+    if part.value is None or part.at_account_level or len(part.value.messages) > MOST_UPDATES:
+        return []
+    found = (_wrote(raw, number) for raw in part.value.messages)
+    return [wrote for wrote in found if wrote is not None]
+
+
+def _wrote(raw: msgspec.Raw, number: NumberId) -> Inbound | None:
+    try:
+        written = _written.decode(raw)
+        at = _moment(written.timestamp)
+    except (*_UNREADABLE, ValueError, OverflowError):
+        return None
+    customer = recipient.phone(str(written.from_)) if written.type != _NOBODY_WROTE else None
+    return Inbound(number=number, customer=customer, at=at) if customer else None
 
 
 def _kept(

@@ -26,4 +26,4 @@ def written(pair: Pair, at: Instant) -> Pair:
 
 def _continues(at: Instant, opened_at: Instant | None) -> bool:
     """An older message, heard late, from which the present window ran on."""
-    return opened_at is not None and at < opened_at <= at + LENGTH
+    return opened_at is not None and at < opened_at < at + LENGTH

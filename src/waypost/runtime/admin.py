@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import getpass
 import importlib
 import sys
 from typing import Annotated
 
 import typer
 
-from waypost.flow import admit
+from waypost.adapters.local.vault import AesVault
+from waypost.flow import admit, reseal
 from waypost.flow import templates as template_lists
 from waypost.flow.world import World
 from waypost.http.views import ConnectNumber, CreateKey, CreateUser
 from waypost.model.account import Role
 from waypost.model.ids import KeyId, NumberId, OrgId, UserId
+from waypost.model.time import minutes
 from waypost.ports.accounts import NumberChange
 from waypost.rules.address import web_address
+from waypost.runtime import admin_dossiers
 from waypost.runtime.cli import Failed, with_world
-from waypost.runtime.tables import checked as _checked
-from waypost.runtime.tables import day as _day
-from waypost.runtime.tables import known as _known
-from waypost.runtime.tables import of_known as _of_known
-from waypost.runtime.tables import show as _show
-from waypost.runtime.tables import table as _table
+from waypost.runtime.of_org import checked as _checked
+from waypost.runtime.of_org import day as _day
+from waypost.runtime.of_org import known as _known
+from waypost.runtime.of_org import of_known as _of_known
+from waypost.runtime.settings import load
+from waypost.runtime.shown import Json
+from waypost.runtime.shown import facts as _show
+from waypost.runtime.shown import listing as _table
+from waypost.runtime.wiring import open_vault
 
 app = typer.Typer(name="admin", help="Orgs, numbers, keys, people; quotas, gates, dead letters.", no_args_is_help=True)
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Org = Annotated[str, typer.Argument(metavar="ORG", help="The org's id.")]
 PhoneNumberId = Annotated[str, typer.Argument(help="Meta's id of the number.")]
 UserIdArgument = Annotated[str, typer.Argument(metavar="USER_ID", help="The person's id, as `users` lists it.")]
@@ -35,6 +41,9 @@ UserIdArgument = Annotated[str, typer.Argument(metavar="USER_ID", help="The pers
 def register(parent: typer.Typer) -> None:
     importlib.import_module("waypost.runtime.admin_operating")  # adds its commands to this group
     parent.add_typer(app)
+
+
+admin_dossiers.register(app)
 
 
 @app.command()
@@ -160,7 +169,7 @@ def create_key(
 @app.command()
 def keys(org: Org, json: Json = False) -> None:
     """List an org's live keys."""
-    found = _of_known(org, lambda world: world.ledger.accounts.keys(OrgId(org)))
+    found = _of_known(org, lambda world: world.ledger.accounts.keys(OrgId(org), world.clock.now()))
     _table(
         ["key_id", "role", "label", "created"],
         [[k.id, k.role.value, k.label, _day(k.created_at)] for k in found],
@@ -174,6 +183,44 @@ def revoke_key(org: Org, key_id: Annotated[str, typer.Argument(help="The key's i
     if not with_world(lambda world: world.ledger.accounts.revoke_key(OrgId(org), KeyId(key_id), world.clock.now())):
         raise Failed(f"org {org} has no live key {key_id}")
     sys.stdout.write(f"revoked {key_id}\n")
+
+
+@app.command()
+def rotate_key(
+    org: Org,
+    key_id: Annotated[str, typer.Argument(help="The key's id, as `keys` lists it.")],
+    grace_minutes: Annotated[float, typer.Option(help="How long the old key still works.", min=0, max=525_600)] = 60,
+    json: Json = False,
+) -> None:
+    """Make a new API key in place of an old one, which ends after a while."""
+    issued = with_world(lambda world: admit.rotate_key(OrgId(org), KeyId(key_id), minutes(grace_minutes), world))
+    if issued is None:
+        raise Failed(f"org {org} has no live key {key_id}")
+    _show({"key_id": issued.id, "api_key": issued.secret}, as_json=json)
+
+
+@app.command()
+def rotate_secret_key() -> None:
+    """Seal every secret anew under WAYPOST_SECRET_KEY; the key before it is WAYPOST_SECRET_KEY_OLD, or asked for."""
+    settings = load()
+    if not settings.secret_key:
+        raise Failed("WAYPOST_SECRET_KEY is not set: make a new one with `openssl rand -base64 32`")
+    old = settings.secret_key_old or _asked_for("The key before it: ")
+    open_vault(settings)  # says what is wrong with the new key, if anything is
+    fresh, former = AesVault(settings.secret_key), AesVault(old)
+    found = with_world(lambda world: reseal.reseal_all(world.ledger.accounts, fresh, former), existing=True)
+    told = f"{found.resealed} sealed anew, {found.already} were already"
+    if found.closed:
+        raise Failed(f"{told}; neither key opens the secrets of {', '.join(found.closed)}")
+    sys.stdout.write(f"{told}: WAYPOST_SECRET_KEY_OLD may go once every server runs with the new key\n")
+
+
+def _asked_for(question: str) -> str:
+    """From a person, or from whatever is piped in."""
+    given = getpass.getpass(question) if sys.stdin.isatty() else sys.stdin.readline().strip()
+    if not given:
+        raise Failed("give the key before it in WAYPOST_SECRET_KEY_OLD, or on standard input")
+    return given
 
 
 @app.command()

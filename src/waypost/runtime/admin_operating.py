@@ -21,10 +21,12 @@ from waypost.rules.address import web_address
 from waypost.rules.figures import Spread
 from waypost.runtime.admin import app
 from waypost.runtime.cli import Failed, with_world
-from waypost.runtime.tables import checked, day, known, of_known, show, table
+from waypost.runtime.of_org import checked, day, known, of_known
+from waypost.runtime.shown import Json
+from waypost.runtime.shown import facts as show
+from waypost.runtime.shown import listing as table
 
 MOST = 2**31 - 1
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Org = Annotated[str, typer.Argument(metavar="ORG", help="The org's id.")]
 ErrorCode = Annotated[str | None, typer.Option(help="Only those that ended with this error.")]
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from rich.console import Console
 
+from waypost.flow import detect
 from waypost.flow.numbers import NumberBook
 from waypost.ports.failure import LedgerError
 from waypost.ports.ledger import Ledger
@@ -49,6 +50,7 @@ async def examine() -> int:
         return 1
     try:
         await _check_ledger(ports.ledger, findings)
+        await _check_invariants(settings, ports, findings)
         await _check_numbers(settings, ports, findings)
     finally:
         await ports.ledger.close()
@@ -63,6 +65,20 @@ async def _check_ledger(ledger: Ledger, findings: _Findings) -> None:
         findings.good(f"orgs: {len(orgs)}")
     else:
         findings.bad("there is no org yet", "waypost admin create-org NAME")
+
+
+async def _check_invariants(settings: Settings, ports: Ports, findings: _Findings) -> None:
+    """What the loss detector of the servers looks for every minute, looked for now among the newest messages."""
+    newest = await ports.ledger.detector.newest()
+    wanted = detect.wanted(settings.tuning(), ports.clock.now(), newest - detect.PAGE, newest)
+    found = await ports.ledger.detector.look(wanted)
+    for finding in found:
+        findings.bad(
+            f"invariant {finding.invariant.value}: {finding.subject}",
+            "see docs/explanation/proof.md, and report it with `waypost why` of the message",
+        )
+    if not found:
+        findings.good(f"invariants: none is violated among the newest {min(newest, detect.PAGE)} messages")
 
 
 async def _check_numbers(settings: Settings, ports: Ports, findings: _Findings) -> None:

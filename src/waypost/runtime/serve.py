@@ -9,6 +9,7 @@ import socket
 import structlog
 import uvloop
 
+from waypost.runtime import memory
 from waypost.runtime.demo_account import connect_from_environment
 from waypost.runtime.heartbeat import beat_forever
 from waypost.runtime.roles import Role
@@ -36,6 +37,7 @@ async def serve(settings: Settings, sock: socket.socket, roles: frozenset[Role],
     server = build_server(await system_ports(settings), settings, roles)
     await connect_from_environment(settings, os.environ, server.world)
     await server.start()
+    memory.settle()
     beating = beat_forever(heartbeat) if heartbeat is not None else None
     log.info("listening", url=address(sock), pid=os.getpid(), roles=sorted(roles), database=settings.database_kind)
     try:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from waypost.flow import templates, tend
+from waypost.flow import detect, templates, tend
 from waypost.flow.deliver import Courier
 from waypost.flow.world import World
 from waypost.http.app import Edge
@@ -38,6 +38,7 @@ class Server:
         self._roles = roles
         self._courier = Courier(world)
         self._tasks: list[asyncio.Task[None]] = []
+        self._seen = detect.Memory()
         self._stopping = False
 
     async def start(self) -> None:
@@ -50,6 +51,9 @@ class Server:
             self._keep(lambda: tend.every(tend.SHOW_LIFE_EVERY, tend.show_life, world))
             self._keep(lambda: tend.every(world.tuning.door_tick, tend.settle_unsure, world))
             self._keep(lambda: tend.every(tend.TIDY_EVERY, tend.tidy, world))
+            self._keep(lambda: tend.every(detect.LOOK_EVERY, self._detect, world))
+            self._keep(lambda: tend.every(tend.EXPIRE_EVERY, tend.expire, world))
+            self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_windows, world))
             self._keep(lambda: tend.every(templates.LOOK_EVERY, templates.refresh, world))
 
     def _keep(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -65,6 +69,9 @@ class Server:
                     {"message": "background work failed", "exception": bug}
                 )
                 await self.world.clock.sleep(AFTER_A_BUG)
+
+    async def _detect(self, world: World) -> None:
+        await detect.detect(world, self._seen)
 
     async def _follow_accounts(self) -> None:
         with self.world.hints.listen(ACCOUNTS) as ear:

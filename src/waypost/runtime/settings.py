@@ -21,8 +21,8 @@ _YEAR = 525_600  # minutes
 FILE = Path("waypost.toml")
 
 
-SECRET = ("secret_key", "database_url")
-"""Never shown: the second may hold a password."""
+SECRET = ("secret_key", "secret_key_old", "database_url")
+"""Never shown: the last may hold a password."""
 
 
 class SettingsError(Exception):
@@ -39,6 +39,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     )
     database_url: Annotated[str, _about("`sqlite:///file.db` or `postgresql://…`")] = "sqlite:///data/waypost.db"
     secret_key: Annotated[str, _about("Seals tokens and app secrets at rest; required in production")] = ""
+    secret_key_old: Annotated[
+        str, _about("The key before it, while `waypost admin rotate-secret-key` is not done: opens, never seals")
+    ] = ""
     graph_url: Annotated[str, _about("Where the Cloud API is")] = "https://graph.facebook.com/v25.0"
     graph_timeout_sec: Annotated[float, _about("How long a send may take before it is unsure", gt=0, le=3600)] = 30.0
     message_status_sync_timeout_sec: Annotated[

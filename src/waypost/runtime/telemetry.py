@@ -66,6 +66,9 @@ class Telemetry:
             multiprocess_mode="mostrecent",
         )
         self.orphaned = Counter("status_orphaned", "Statuses whose message never appeared", registry=registry)
+        self.violations = Counter(
+            "invariant_violation", "What must never be, and was found all the same", ("invariant",), registry=registry
+        )
         self.unsure = Counter("outbound_message_unsure", "Tries nobody settled in time", ("action",), registry=registry)
         self.of_whatsapp = _Labelled(self, Channel.WHATSAPP.value.lower())
         self._waits: deque[float] = deque(maxlen=_WAITS_KEPT)
@@ -85,6 +88,10 @@ class Telemetry:
         self.wait.observe(seconds)
         self._waits.append(longest)
         self.timeout.inc()
+
+    def violated(self, invariant: str, subject: str) -> None:
+        self.violations.labels(invariant).inc()
+        structlog.get_logger("detector").warning("invariant_violation", invariant=invariant, subject=subject)
 
     def recent_waits(self) -> list[float]:
         return list(self._waits)
@@ -131,6 +138,7 @@ class MeteredOutbox:
         self.cancel = outbox.cancel
         self.retry = outbox.retry
         self.replay = outbox.replay
+        self.expire = outbox.expire
 
     async def settle(self, settlement: Settlement, now: Instant) -> Settled:
         settled = await self._outbox.settle(settlement, now)

@@ -37,6 +37,7 @@ from waypost.runtime.settings import Settings, SettingsError
 from waypost.runtime.telemetry import MeteredJournal, MeteredOutbox, Telemetry
 
 _SQLITE = "sqlite:///"
+SHORTEST_KEY = 32
 _POSTGRES = ("postgresql://", "postgres://")
 
 
@@ -89,10 +90,14 @@ class _Metered:
         self.templates = ledger.templates
         self.door = ledger.door
         self.lookup = ledger.lookup
+        self.detector = ledger.detector
         self.gates = ledger.gates
         self.quotas = ledger.quotas
         self.windows = ledger.windows
         self.operating = ledger.operating
+        self.dossiers = ledger.dossiers
+        self.consents = ledger.consents
+        self.audit = ledger.audit
         self.ping = ledger.ping
         self.close = ledger.close
 
@@ -157,7 +162,8 @@ async def migrate(settings: Settings) -> list[str]:
 def open_vault(settings: Settings) -> AesVault:
     """In production the key must be given; in local mode one is made and kept beside the database."""
     if settings.secret_key:
-        return AesVault(settings.secret_key)
+        _check_length(settings)
+        return AesVault(settings.secret_key, settings.secret_key_old)
     if not settings.local:
         raise SettingsError(
             "WAYPOST_SECRET_KEY is not set: make one with `openssl rand -base64 32`, keep it safe, "
@@ -165,6 +171,14 @@ def open_vault(settings: Settings) -> AesVault:
         )
     path = sqlite_path(settings.database_url)
     return AesVault(_local_key((path.parent if path else Path("data")) / "waypost.key"))
+
+
+def _check_length(settings: Settings) -> None:
+    if not settings.local and len(settings.secret_key) < SHORTEST_KEY:
+        raise SettingsError(
+            f"WAYPOST_SECRET_KEY has {len(settings.secret_key)} characters, at least {SHORTEST_KEY} are needed: make "
+            "one with `openssl rand -base64 32`, then run `waypost admin rotate-secret-key`"
+        )
 
 
 def _local_key(file: Path) -> str:

@@ -15,8 +15,10 @@ _FORMAT = b"\x01"
 
 
 class AesVault:
-    def __init__(self, secret_key: str) -> None:
-        self._aead = AESGCM(hashlib.sha256(b"waypost vault\0" + secret_key.encode()).digest())
+    def __init__(self, secret_key: str, former_key: str = "") -> None:
+        """What was sealed under the former key is opened still; nothing more is sealed under it."""
+        self._aead = _cipher(secret_key)
+        self._former = _cipher(former_key) if former_key else None
 
     def seal(self, secret: str, purpose: str) -> bytes:
         nonce = os.urandom(_NONCE)
@@ -25,8 +27,20 @@ class AesVault:
     def open(self, sealed: bytes, purpose: str) -> str:
         if sealed[:1] != _FORMAT:
             raise CannotOpen("sealed in a format that this version does not know")
-        nonce, box = sealed[1 : 1 + _NONCE], sealed[1 + _NONCE :]
-        try:
-            return self._aead.decrypt(nonce, box, purpose.encode()).decode()
-        except (InvalidTag, ValueError):  # the latter when it was cut so short that not even the nonce is whole
-            raise CannotOpen("sealed under another WAYPOST_SECRET_KEY, or damaged") from None
+        for cipher in (self._aead, self._former):
+            opened = _opened(cipher, sealed, purpose) if cipher else None
+            if opened is not None:
+                return opened
+        raise CannotOpen("sealed under another WAYPOST_SECRET_KEY, or damaged")
+
+
+def _cipher(key: str) -> AESGCM:
+    return AESGCM(hashlib.sha256(b"waypost vault\0" + key.encode()).digest())
+
+
+def _opened(cipher: AESGCM, sealed: bytes, purpose: str) -> str | None:
+    nonce, box = sealed[1 : 1 + _NONCE], sealed[1 + _NONCE :]
+    try:
+        return cipher.decrypt(nonce, box, purpose.encode()).decode()
+    except (InvalidTag, ValueError):  # the latter when it was cut so short that not even the nonce is whole
+        return None

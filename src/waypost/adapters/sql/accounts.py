@@ -40,11 +40,11 @@ class SqlAccounts:
     async def add_key(self, key: ApiKey, digest: bytes) -> None:
         await self._write("key_insert", key.id, key.org_id, digest, key.role.value, key.label, key.created_at)
 
-    async def keys(self, org: OrgId) -> Sequence[ApiKey]:
-        return [rows.api_key(row) for row in await self._engine.read("keys_of", org)]
+    async def keys(self, org: OrgId, now: Instant) -> Sequence[ApiKey]:
+        return [rows.api_key(row) for row in await self._engine.read("keys_of", org, now)]
 
-    async def revoke_key(self, org: OrgId, key: KeyId, now: Instant) -> bool:
-        return bool(await self._write("key_revoke", org, key, now))
+    async def revoke_key(self, org: OrgId, key: KeyId, at: Instant) -> bool:
+        return bool(await self._write("key_revoke", org, key, at))
 
     async def add_user(self, user: User, digest: bytes) -> None:
         await self._write("person_insert", user.id, user.org_id, digest, user.name, user.role.value, user.created_at)
@@ -58,8 +58,8 @@ class SqlAccounts:
     async def remove_user(self, org: OrgId, user: UserId) -> bool:
         return bool(await self._write("person_delete", org, user))
 
-    async def caller(self, digest: bytes) -> Caller | None:
-        found = await self._engine.read("caller_find", digest)
+    async def caller(self, digest: bytes, now: Instant) -> Caller | None:
+        found = await self._engine.read("caller_find", digest, now)
         return rows.caller(found[0]) if found else None
 
     async def connect(self, number: Number) -> bool:
@@ -71,6 +71,10 @@ class SqlAccounts:
 
     async def change_number(self, org: OrgId, number: NumberId, change: NumberChange, now: Instant) -> Number | None:
         return await self._engine.transact(_change(org, number, change, now))
+
+    async def reseal(self, before: Number, after: Number) -> bool:
+        sealed = [(n.sealed_token, n.sealed_app_secret, n.sealed_verify_token) for n in (after, before)]
+        return bool(await self._write("number_reseal", before.org_id, before.id, *sealed[0], *sealed[1]))
 
     async def disconnect(self, org: OrgId, number: NumberId) -> bool:
         return bool(await self._write("number_delete", org, number))
@@ -106,8 +110,8 @@ def _connect(number: Number) -> Plan[bool]:
         return False
     yield Once("permit_ensure", (f"pace:{number.id}", None))
     yield from _tier(number)
-    if not number.enabled:
-        yield from _switch(number, enabled=False, now=number.created_at)
+    yield from _release(number)  # whatever stopped it when it was connected before
+    yield from _switch(number, enabled=number.enabled, now=number.created_at)
     return True
 
 
@@ -134,10 +138,14 @@ def _change(org: OrgId, number: NumberId, change: NumberChange, now: Instant) ->
     changed = rows.number(found[0])
     yield from _tier(changed)
     if change.sealed_token is not None:  # whatever the old token could not do, the new one may
-        yield Once("number_released", (of_number(number), of_account(changed.waba_id), org))
+        yield from _release(changed)
     if change.enabled is not None:
         yield from _switch(changed, enabled=change.enabled, now=now)
     return changed
+
+
+def _release(number: Number) -> Plan[None]:
+    yield Once("number_released", (of_number(number.id), of_account(number.waba_id), number.org_id))
 
 
 def _tier(number: Number) -> Plan[None]:

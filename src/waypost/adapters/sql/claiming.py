@@ -1,7 +1,8 @@
 """Claims: a short transaction of their own that draws permits, skips what is locked, and passes by what is closed.
 
-Locked in this order: permits by name, then what is ready. A settle that gives a permit back locks it last, so a claim
-and a settle never wait for each other in a circle.
+Locked in this order: permits by name, then what is ready, then pairs. A settle that gives a permit back locks it before
+its pairs too, so a claim and a settle never wait for each other in a circle. What is ready, and the breaker of a probe,
+are skipped when somebody else holds them.
 """
 
 from __future__ import annotations
@@ -33,24 +34,51 @@ _DELIVERY = FACTS + 18
 
 def claim_due(demand: Demand, now: Instant) -> Plan[Batch]:
     yield from _stage(now)
-    found = yield Once("outlets_busy", (demand.after, OUTLETS_AT_ONCE, now))
-    outlets = [rows.outlet(row) for row in found]
-    if not outlets:
-        return Batch([], after=0, more=demand.after > 0, opens_at=None)
-    after = outlets[-1].id if len(outlets) == OUTLETS_AT_ONCE else 0
+    found = yield from _busy(demand.after, now)
+    if not found:
+        return Batch([], after=0, more=False, opens_at=None)
+    outlets = yield from _with_probes([rows.outlet(row) for row in found], now)
     passable = pacing.open_outlets(outlets, now)
     permits = yield from _locked(passable)
     hand = _Hand(demand, {outlet.id: outlet for outlet in outlets}, permits, open_total=found[0][7], now=now)
     shares = Shares(passable, permits, demand.slots, now)
     yield from _fill(hand, shares)
     yield from _write(hand)
-    stopped = [outlet for outlet in outlets if outlet.id not in shares.emptied]
+    stopped = [_probed(outlet, hand) for outlet in outlets if outlet.id not in shares.emptied]
+    at_the_end = len(outlets) < OUTLETS_AT_ONCE or outlets[-1].id <= demand.after
     return Batch(
         sorted(hand.claimed, key=_rank),
-        after=after,
-        more=after > 0 or shares.slots <= 0,
+        after=shares.reached or (outlets[-1].id if len(outlets) == OUTLETS_AT_ONCE else 0),
+        more=shares.slots <= 0 or not at_the_end,
         opens_at=pacing.opens_at(stopped, hand.permits, now),
     )
+
+
+def _busy(after: int, now: Instant) -> Plan[list[Row]]:
+    """Outlets that have something ready, from where the last claim stopped, and round to there again."""
+    found = yield Once("outlets_busy", (after, OUTLETS_AT_ONCE, now))
+    room = OUTLETS_AT_ONCE - len(found)
+    if after == 0 or room == 0:
+        return found
+    before = yield Once("outlets_busy", (0, room, now))
+    return [*found, *(row for row in before if row[0] <= after)]
+
+
+def _with_probes(outlets: list[Outlet], now: Instant) -> Plan[list[Outlet]]:
+    """A breaker that somebody else probes at this very moment is closed."""
+    wanted = {o.gate.id for o in outlets if o.gate is not None and gates.wants_probe(o.gate, now)}
+    ours = {row[0] for row in (yield from each("gate_probe_lock", [(gate, now) for gate in sorted(wanted)]))}
+    return [_shut(o, now) if o.gate is not None and o.gate.id in wanted - ours else o for o in outlets]
+
+
+def _probed(outlet: Outlet, hand: _Hand) -> Outlet:
+    taken = outlet.gate is not None and outlet.gate.id in hand.probes
+    return _shut(outlet, hand.now) if taken else outlet
+
+
+def _shut(outlet: Outlet, now: Instant) -> Outlet:
+    gate = outlet.gate and replace(outlet.gate, until=Instant(now + gates.PROBE_AFTER))
+    return replace(outlet, gate=gate)
 
 
 def _rank(claimed: Claimed) -> tuple[int, int]:

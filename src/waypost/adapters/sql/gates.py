@@ -76,14 +76,11 @@ class SqlGates:
 
 
 def _close(closing: Closing, now: Instant) -> Plan[Gate]:
-    after = gates.closed((yield from _known(closing)), closing, now)
-    yield from each("gate_put", [rows.gate_row(after)])
-    return (yield from _known(closing)) or after  # by now it has an id
-
-
-def _known(closing: Closing) -> Plan[Gate | None]:
-    known = [rows.gate(row) for row in (yield from each("gate_lock", [(closing.name,)]))]
-    return next((gate for gate in known if gate.kind is closing.kind), None)
+    known = [rows.gate(row) for row in (yield from each("gate_lock", [(closing.org_id, closing.name)]))]
+    before = next((gate for gate in known if gate.kind is closing.kind), None)
+    after = gates.closed(before, closing, now)
+    (stored,) = yield from each("gate_put", [rows.gate_row(after)])
+    return rows.gate(stored)
 
 
 def _open(statement: str, *arguments: object) -> Plan[Gate | None]:

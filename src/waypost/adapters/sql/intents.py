@@ -9,17 +9,20 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from waypost.adapters.sql import rows
-from waypost.adapters.sql.work import Work
+from waypost.adapters.sql.work import Work, addressee
+from waypost.model.audit import SYSTEM, Action, Entity, Entry
+from waypost.model.dossier import ConsentStatus
 from waypost.model.gate import Closing, GateName
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId
 from waypost.model.message import Attempt, AttemptStatus, Claimed, Delivery, Draft, Message, Status
 from waypost.model.report import Post, StatusReport
 from waypost.model.time import Instant
 from waypost.ports.journal import Move, Taken
-from waypost.ports.outbox import Created, Different, Patience, Same, Settled, Settlement, Submitted, Swept
+from waypost.ports.outbox import Blocked, Created, Different, Patience, Same, Settled, Settlement, Submitted, Swept
 from waypost.rules import delivery as rule
 from waypost.rules import gates, window
-from waypost.rules.delivery import UNSURE, Accept, Defer, StandBack, StayUnsure, TryAgain, Unsettled, Verdict
+from waypost.rules.clearance import refused_by_consent
+from waypost.rules.delivery import UNSURE, Accept, Defer, Expire, StandBack, StayUnsure, TryAgain, Unsettled, Verdict
 from waypost.rules.pacing import quota_of
 
 
@@ -34,14 +37,18 @@ class Keys:
     acceptances: list[tuple[NumberId, Wamid, MessageId, Fence]] = field(default_factory=list)
     doubtful: set[MessageId] = field(default_factory=set)
     """Tries nobody settled, for which a status may have come that says no name."""
-    gates: set[GateName] = field(default_factory=set)
+    permits: set[str] = field(default_factory=set)
+    """To be given back: locked before gates and pairs, as a claim does."""
+    untried: set[MessageId] = field(default_factory=set)
+    """Messages that give theirs back."""
+    gates: set[tuple[OrgId, GateName]] = field(default_factory=set)
     pairs: set[tuple[NumberId, str]] = field(default_factory=set)
 
     def close(self, closing: Closing) -> None:
         if closing.pair is not None:
             self.pairs.add(closing.pair)
         else:
-            self.gates.add(closing.name)
+            self.gates.add((closing.org_id, closing.name))
 
 
 class Intent(Protocol):
@@ -65,8 +72,11 @@ class Submit:
 
     def decide(self, work: Work) -> Submitted:
         key = (self.draft.org_id, self.draft.idempotency_key)
+        refused = addressee(self.draft) in work.revoked
+        if refused and key not in work.stored:
+            return self._block(work)
         message_id, digest, fresh = work.stored[key]
-        if not fresh:
+        if refused or not fresh:
             return Same(message_id) if digest == self.draft.digest else Different(message_id)
         work.stored[key] = (message_id, digest, False)  # the next one with this key in the batch finds it stored
         delivery = work.deliveries[message_id]
@@ -74,6 +84,22 @@ class Submit:
         return Created(
             Message(id=message_id, draft=self.draft, queue_id=queue_id, created_at=self.now, delivery=delivery)
         )
+
+    def _block(self, work: Work) -> Blocked:
+        draft = self.draft
+        reason = refused_by_consent(False, None, ConsentStatus.REVOKED) or ""
+        work.audited.append(
+            Entry(
+                org_id=draft.org_id,
+                at=self.now,
+                entity_type=Entity.ADDRESS if draft.dossier_id is None else Entity.DOSSIER,
+                entity_id=draft.recipient if draft.dossier_id is None else str(draft.dossier_id),
+                action=Action.BLOCKED_BY_POLICY,
+                actor=draft.created_by,
+                details=f"{draft.channel.value} message refused: {reason}",
+            )
+        )
+        return Blocked(reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +114,8 @@ class Settle:
             keys.queues.add(message.queue_id)
         if isinstance(self.settlement.verdict, Accept):
             keys.acceptances.append((message.sender, self.settlement.verdict.wamid, message.id, message.fence))
+        if not isinstance(self.settlement.verdict, Accept | StayUnsure):
+            keys.permits.add(quota_of(message.org_id))
         if isinstance(self.settlement.verdict, StandBack):
             keys.close(self.settlement.verdict.closing)
 
@@ -203,6 +231,7 @@ class Take:
         for wrote in self.post.inbound:
             pair = work.pair(wrote.number, wrote.customer)
             work.change_pair(window.written(pair, wrote.at))
+            work.meet(wrote, self.now)
         for closing in self.post.closings:
             self._close(closing, work)
         moves: dict[MessageId, Move] = {}
@@ -267,6 +296,7 @@ class Change:
     message: MessageId
     verb: str
     now: Instant
+    actor: str = SYSTEM
 
     def needs(self, keys: Keys) -> None:
         keys.messages.add(self.message)
@@ -279,6 +309,7 @@ class Change:
         if after is not before:
             work.change(after, self.now)
             work.note(self.message, self.now, self.verb, "by a person")
+            work.audited.append(self._entry(before))
         return before, after, _freed(work, self.message)
 
     def _changed(self, before: Delivery) -> Delivery:
@@ -287,6 +318,18 @@ class Change:
         if self.verb == "replayed" and before.status is not Status.FAILED:
             return before
         return rule.reopen(before, self.now)
+
+    def _entry(self, before: Delivery) -> Entry:
+        was = f"it was {before.status.value}" + (f" with {before.error_code}" if before.error_code else "")
+        return Entry(
+            org_id=self.org,
+            at=self.now,
+            entity_type=Entity.OUTBOUND_MESSAGE,
+            entity_id=str(self.message),
+            action=self.verb.upper(),
+            actor=self.actor,
+            details=was,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +365,30 @@ class GiveUpWaiting:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpireWaiting:
+    """Messages whose time has passed; one that is under way is looked at again when its try has ended."""
+
+    candidates: tuple[MessageId, ...]
+    now: Instant
+
+    def needs(self, keys: Keys) -> None:
+        keys.messages.update(self.candidates)
+
+    def decide(self, work: Work) -> list[MessageId]:
+        expired = []
+        for message_id in self.candidates:
+            before = work.deliveries[message_id]
+            after = rule.expire(before, self.now)
+            if after is not before:
+                work.change(after, self.now)
+                work.note(message_id, self.now, "expired", Expire().message)
+                expired.append(message_id)
+            if after.status is not Status.SENDING or after.parked:
+                work.not_expiring.append((message_id,))
+        return expired
+
+
+@dataclass(frozen=True, slots=True)
 class HandBack:
     owner: WorkerId
     candidates: tuple[MessageId, ...]
@@ -329,6 +396,7 @@ class HandBack:
 
     def needs(self, keys: Keys) -> None:
         keys.messages.update(self.candidates)
+        keys.untried.update(self.candidates)
 
     def decide(self, work: Work) -> list[MessageId]:
         back = []

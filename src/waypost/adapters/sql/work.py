@@ -7,20 +7,26 @@ new status in which of ready, later and the line of a queue a message must stand
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.plan import Row
 from waypost.adapters.sql.rows import Facts
+from waypost.model.audit import Entry
 from waypost.model.gate import Closing, Gate, GateKind, GateName
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid
 from waypost.model.message import Attempt, Delivery, Draft, Status
-from waypost.model.pair import Pair
+from waypost.model.pair import Inbound, Pair
 from waypost.model.report import StatusReport
 from waypost.model.time import Instant, Span, minutes
 from waypost.rules import gates
 
+GateKey: TypeAlias = tuple[OrgId, GateName, GateKind]
+
 HEAD_START: Span = minutes(1)
 """What one step of priority is worth in the queue: enough to overtake, too little to starve anyone."""
+
+LONGEST_NAME = 255
 
 
 def rank(due_at: int, priority: int) -> int:
@@ -54,6 +60,11 @@ def outlet_name(draft: Draft) -> tuple[str, str, str]:
     return draft.org_id, draft.sender, draft.template or ""
 
 
+def addressee(draft: Draft) -> tuple[str, str, str]:
+    """Under which its address says yes or no."""
+    return draft.org_id, f"address:{draft.recipient}", draft.channel.value
+
+
 @dataclass(slots=True)
 class Work:
     now: Instant
@@ -64,25 +75,32 @@ class Work:
     bindings: dict[tuple[NumberId, Wamid], Binding] = field(default_factory=dict)
     waiting_reports: dict[tuple[NumberId, Wamid], list[StatusReport]] = field(default_factory=dict)
     outlets: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    gates: dict[tuple[GateName, GateKind], Gate] = field(default_factory=dict)
+    gates: dict[GateKey, Gate] = field(default_factory=dict)
     pairs: dict[tuple[NumberId, str], Pair] = field(default_factory=dict)
     queue_names: dict[tuple[OrgId, NumberId, str], QueueId] = field(default_factory=dict)
     """(org, sender, recipient) -> the queue that orders what goes there."""
     stored: dict[tuple[OrgId, str], tuple[MessageId, bytes, bool]] = field(default_factory=dict)
     """(org, idempotency key) -> id, content digest, stored by this transaction."""
 
+    revoked: set[tuple[str, str, str]] = field(default_factory=set)
+    """Of the addressees, those who said no."""
     suspects: set[MessageId] = field(default_factory=set)
     """Of the doubtful tries, those whose status may have come without a name."""
 
+    met: dict[tuple[NumberId, str], tuple[str | None, Instant]] = field(default_factory=dict)
+    """Customers who wrote to a number: the name they go by, and when; who is unknown gets a dossier."""
+    audited: list[Entry] = field(default_factory=list)
     new_deliveries: list[Row] = field(default_factory=list)
     reports: list[Row] = field(default_factory=list)
     report_links: list[Row] = field(default_factory=list)
     attempts: list[Row] = field(default_factory=list)
     events: list[Row] = field(default_factory=list)
     items: list[Row] = field(default_factory=list)
-    closed: dict[tuple[GateName, GateKind], Gate] = field(default_factory=dict)
+    closed: dict[GateKey, Gate] = field(default_factory=dict)
     touched: set[tuple[NumberId, str]] = field(default_factory=set)
     """Pairs that changed."""
+    expiring: list[Row] = field(default_factory=list)
+    not_expiring: list[Row] = field(default_factory=list)
     refunds: list[tuple[str, Instant]] = field(default_factory=list)
     """Permits to be given back: (name, when it was drawn)."""
     places: dict[MessageId, tuple[str, Row]] = field(default_factory=dict)
@@ -105,6 +123,8 @@ class Work:
         self.originals[message_id] = self.deliveries[message_id] = fresh
         self.new_deliveries.append((*known, *rows.delivery_state(fresh)[1:]))
         self._enqueue(known, fresh, now)
+        if draft.expires_at is not None:
+            self.expiring.append((message_id, draft.expires_at))
 
     def change(self, after: Delivery, now: Instant) -> Delivery:
         """Put a delivery that a rule returned in place of the one it was made from; returns the one before."""
@@ -163,7 +183,7 @@ class Work:
 
     def close(self, closing: Closing, now: Instant) -> Gate:
         """The gate as it stands afterwards."""
-        key = (closing.name, closing.kind)
+        key = (closing.org_id, closing.name, closing.kind)
         after = gates.closed(self.gates.get(key), closing, now)
         self.gates[key] = self.closed[key] = after
         return after
@@ -174,6 +194,11 @@ class Work:
 
     def pair(self, number: NumberId, customer: str) -> Pair:
         return self.pairs.get((number, customer)) or Pair(sender=number, recipient=customer)
+
+    def meet(self, wrote: Inbound, now: Instant) -> None:
+        if wrote.customer.startswith("+"):  # whoever has no phone number is known by other names
+            name = (wrote.name or "").replace("\0", "")[:LONGEST_NAME].strip() or None
+            self.met.setdefault((wrote.number, wrote.customer), (name, now))
 
     def placed(self, statement: str) -> list[Row]:
         """Where messages go that end this transaction QUEUED, in the order of their ids."""

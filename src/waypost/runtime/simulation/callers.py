@@ -13,7 +13,7 @@ import msgspec
 from waypost.model.time import Instant, Span, hours, to_datetime
 from waypost.ports.wire import Reply, WireError
 from waypost.runtime.simulation.cluster import SERVERS
-from waypost.runtime.simulation.record import Attempt, Record, Retried, View, Wish
+from waypost.runtime.simulation.record import Attempt, Record, Retried, Switched, View, Wish
 from waypost.testing.simulation import START, Node, Simulation
 
 MESSAGES = "/api/v1/outbound/messages"
@@ -28,6 +28,8 @@ WAITED_FOR = {
 PATIENCE = 12
 """Tries of a caller who may give up."""
 ENDLESS: Span = hours(12)
+TEMPLATES = 0.4
+"""The share of messages that may go outside the window."""
 LONGEST_ECHO = 120_000_000
 """A request may still arrive, late or doubled, this long after it was sent."""
 
@@ -171,7 +173,9 @@ class Crowd:
     def _wish(self, org: Org, to: str, stream: str | None = None, place: int = 0) -> Wish:
         """Both orgs use the same keys and write to the same customers."""
         self._numbers[org.name] += 1
-        wish = Wish(org=org.name, key=f"k{self._numbers[org.name]}", to=to, stream=stream, place=place)
+        template = self.dice.random() < TEMPLATES
+        key = f"k{self._numbers[org.name]}"
+        wish = Wish(org=org.name, key=key, to=to, stream=stream, place=place, template=template)
         self.record.wishes[org.name, wish.key] = wish
         return wish
 
@@ -180,7 +184,7 @@ class Crowd:
         body: dict[str, Any] = {
             "channel": "WHATSAPP",
             "to": wish.to,
-            "payloadJson": {"text": wish.text},
+            **_content(wish),
             "idempotencyKey": wish.key,
             "ordered": ordered,
             "priority": dice.choice((0, 5, 5, 9)),
@@ -190,7 +194,8 @@ class Crowd:
         if dice.random() < 0.1:
             body["scheduledAt"] = to_datetime(Instant(now + dice.randrange(300_000_000)))
         if dice.random() < 0.05:
-            body["expiresAt"] = to_datetime(Instant(now + dice.randrange(300_000_000, 900_000_000)))
+            wish.expires_at = now + dice.randrange(300_000_000, 900_000_000)
+            body["expiresAt"] = to_datetime(Instant(wish.expires_at))
         return body
 
     async def _see_to(self, org: Org, wish: Wish, body: dict[str, Any]) -> None:
@@ -234,7 +239,7 @@ class Crowd:
             self.record.surprises.append(f"HTTP {status} to {wait or 'a plain POST'} shows {view.status}")
 
     async def _try_other_content(self, org: Org, body: dict[str, Any]) -> None:
-        other = {**body, "payloadJson": {"text": "something else"}}
+        other = {**body, "priority": 1}
         reply = await self.client.ask(org, "POST", MESSAGES, other)
         self.client.expected(reply, 409, *TRY_LATER)
 
@@ -255,7 +260,13 @@ class Crowd:
             await self._switch(org, on=True)
 
     async def _switch(self, org: Org, *, on: bool) -> None:
-        reply = await self.client.insist(org, "PATCH", f"/api/v1/numbers/{org.number}", {"enabled": on})
+        await self.change_number(org, "on" if on else "off", {"enabled": on})
+
+    async def change_number(self, org: Org, what: str, change: dict[str, Any]) -> None:
+        asked = self.record.now()
+        changes = self.record.switched.setdefault(org.number, [])
+        reply = await self.client.insist(org, "PATCH", f"/api/v1/numbers/{org.number}", change)
+        changes.append(Switched(asked, self.record.now(), what))
         self.client.expected(reply, 200)
 
     async def _retry(self, org: Org, message_id: int) -> None:
@@ -274,6 +285,15 @@ class Crowd:
         if reply is not None and reply.status == 200:
             self.record.tell(org.name, asked, msgspec.json.decode(reply.body, type=View))
             self.record.cancelled[org.name, message_id] = self.record.now()
+
+
+def _content(wish: Wish) -> dict[str, Any]:
+    """Freeform text, or a template with the same words in it."""
+    if not wish.template:
+        return {"payloadJson": {"text": wish.text}}
+    words = [{"type": "text", "text": word} for word in (wish.text, "A1")]
+    components = [{"type": "body", "parameters": words}]
+    return {"templateCode": "order_confirmation", "payloadJson": {"language": "en", "components": components}}
 
 
 def phone(number: int) -> str:

@@ -8,19 +8,21 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from waypost.model.time import Instant, to_datetime
+from waypost.runtime.simulation import policies
 from waypost.runtime.simulation.customers import FORGED, FORGED_WAMID
 from waypost.runtime.simulation.evidence import Acceptance, Case, Evidence
 from waypost.runtime.simulation.record import Told, View
 from waypost.runtime.simulation.scenario import Ending
 from waypost.testing.simulation import START
 
-NO_BUG = "0 no bug"
-NO_LOSS = "1 no loss"
-NO_DOUBLE = "2 no double"
-ORDER = "3 order"
-CLIMBS = "6 status climbs"
-TENANCY = "7 tenancy"
-INVARIANTS = (NO_BUG, NO_LOSS, NO_DOUBLE, ORDER, CLIMBS, TENANCY)
+NO_BUG = "no bug"
+NO_LOSS = "no loss"
+NO_DOUBLE = "no double"
+ORDER = "order"
+POLICY = "policy"
+CLIMBS = "status climbs"
+TENANCY = "tenancy"
+INVARIANTS = (NO_BUG, NO_LOSS, NO_DOUBLE, ORDER, POLICY, CLIMBS, TENANCY)
 
 RANK = {"QUEUED": 0, "SENDING": 0, "SENT": 1, "DELIVERED": 2}
 PARKED = "the provider never said"
@@ -62,7 +64,7 @@ def _name(case: Case, view: View | None = None) -> str:
     return f"message {view.id} ({case.wish.text})" if view else case.wish.text
 
 
-# 0
+# No bug
 
 
 def no_bug(evidence: Evidence, checked: Counter[str]) -> Iterator[Finding]:
@@ -74,7 +76,7 @@ def no_bug(evidence: Evidence, checked: Counter[str]) -> Iterator[Finding]:
         yield "a caller", surprise
 
 
-# 1
+# No loss
 
 
 def no_loss(evidence: Evidence, checked: Counter[str]) -> Iterator[Finding]:
@@ -176,7 +178,7 @@ def _latest_generation(evidence: Evidence, case: Case) -> list[Acceptance]:
     return [call for call in case.accepted if evidence.generation(org, call) == latest]
 
 
-# 2
+# No double
 
 
 def no_double(evidence: Evidence, checked: Counter[str]) -> Iterator[Finding]:
@@ -215,7 +217,7 @@ def _told_twice(evidence: Evidence, earlier: Acceptance, later: Acceptance) -> s
     return "; ".join(words)
 
 
-# 3
+# Order
 
 
 def order(evidence: Evidence, checked: Counter[str]) -> Iterator[Finding]:
@@ -236,7 +238,21 @@ def order(evidence: Evidence, checked: Counter[str]) -> Iterator[Finding]:
                 reached, by = max(first), case.wish.text
 
 
-# 6
+# Policy
+
+
+def policy(evidence: Evidence, checked: Counter[str]) -> Iterator[Finding]:
+    """No freeform outside the window, none above the quota, none while throttled, held or disabled, none without
+    consent, none after its time. policies.py says how each is judged, and with what tolerance."""
+    for rule in policies.ALL:
+        for subject, seen in rule(evidence):
+            if seen is None:
+                checked[POLICY] += 1
+            else:
+                yield subject, seen
+
+
+# Status climbs
 
 
 def climbs(evidence: Evidence, checked: Counter[str]) -> Iterator[Finding]:
@@ -280,7 +296,7 @@ def _sent_after_the_end(evidence: Evidence) -> Iterator[Finding]:
                     yield _name(case, view), f"was cancelled and sent {(call.at - at) / 1e6:.1f} s later"
 
 
-# 7
+# Tenancy
 
 
 def tenancy(evidence: Evidence, checked: Counter[str]) -> Iterator[Finding]:
@@ -302,6 +318,7 @@ CHECKERS: tuple[tuple[str, Checker], ...] = (
     (NO_LOSS, no_loss),
     (NO_DOUBLE, no_double),
     (ORDER, order),
+    (POLICY, policy),
     (CLIMBS, climbs),
     (TENANCY, tenancy),
 )

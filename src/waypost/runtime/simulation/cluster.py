@@ -9,14 +9,17 @@ from dataclasses import dataclass
 from waypost.adapters.local.hints import ProcessHints
 from waypost.adapters.local.vault import AesVault
 from waypost.adapters.sql.ledger import SqlLedger
+from waypost.adapters.sql.plan import Once, Plan
 from waypost.adapters.sqlite.engine import InlineEngine
 from waypost.adapters.sqlite.store import Store
 from waypost.flow.world import Tuning, World
+from waypost.model.dossier import ConsentStatus
 from waypost.model.time import Span, as_seconds
 from waypost.ports.clock import Clock
 from waypost.ports.failure import Unavailable
 from waypost.ports.ledger import Ledger
 from waypost.ports.wire import Wire
+from waypost.rules import pacing
 from waypost.runtime.server import Server
 from waypost.runtime.simulation.record import Lived, Record
 from waypost.runtime.simulation.wires import WatchedWire
@@ -49,6 +52,14 @@ Dress = Callable[[Parts], Parts]
 
 def real(parts: Parts) -> Parts:
     return parts
+
+
+_CONSENT = """INSERT INTO consent (org_id, subject, channel, status, at) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (org_id, subject, channel) DO UPDATE SET status = excluded.status, at = excluded.at"""
+
+
+def _statement(name: str, *arguments: object) -> Plan[None]:
+    yield Once(name, arguments)
 
 
 class SharedLedger:
@@ -84,6 +95,15 @@ class SharedLedger:
         self.heal()
         self._trouble, self._since = share, self._record.now()
         self._sim.trace.note("ledger", trouble=share)
+
+    def limit(self, org: str, most: int) -> None:
+        """An operator's PUT of a quota, done at this very moment."""
+        self.store.transact(_statement("quota_limit", pacing.quota_of(org), most))
+
+    def consent(self, org: str, customer: str, status: ConsentStatus) -> None:
+        """A customer's consent, recorded at this very moment."""
+        row = (org, f"address:{customer}", "WHATSAPP", status.value, self.clock.now())
+        self.store._connection.execute(_CONSENT, row)  # noqa: SLF001  # no port of ours writes it yet
 
     def heal(self) -> None:
         if self._trouble:

@@ -8,20 +8,34 @@ from waypost.http.webhook_door import PATH
 from waypost.runtime.simulation.callers import MESSAGES, TRY_LATER, Crowd, Org, phone
 from waypost.sandbox import Said, Sandbox, SandboxNumber
 from waypost.sandbox.webhooks import signature, webhook_body
+from waypost.testing.simulation import START
 
 FORGED = "999999"
 """An error code that only a forged status carries."""
+DAY = 86_400
 FORGED_WAMID = "wamid.forged"
 
 
 async def customers(crowd: Crowd, sandbox: Sandbox, numbers: list[SandboxNumber]) -> None:
     """They read what they got, and write now and then. Runs inside the provider's node."""
+    await _wrote_before(crowd, sandbox, numbers)
     while await crowd.pause(60):
         who = phone(crowd.dice.randrange(4)).removeprefix("+")
         if crowd.dice.random() < 0.7:
             await sandbox.phones.read(who)
         else:
             await sandbox.phones.say(who, crowd.dice.choice(numbers), Said(text="hello"))
+
+
+async def _wrote_before(crowd: Crowd, sandbox: Sandbox, numbers: list[SandboxNumber]) -> None:
+    """What they wrote before the storm is heard now: some a moment ago, some almost a day, some never wrote at all."""
+    now = (START + crowd.record.now()) // 1_000_000
+    for number in numbers:
+        for who in range(4):
+            ago = crowd.dice.choice((60, 60, 3600, DAY - crowd.dice.randrange(1500), None))
+            if ago is not None:
+                said = Said(message={"type": "text", "text": {"body": "hello"}, "timestamp": str(now - ago)})
+                await sandbox.phones.say(phone(who).removeprefix("+"), number, said)
 
 
 async def intruder(crowd: Crowd, own: Org, victim: Org) -> None:

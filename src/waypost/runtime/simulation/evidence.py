@@ -13,6 +13,7 @@ from waypost.model.time import Span, seconds
 from waypost.rules.delivery import Unsettled
 from waypost.runtime.simulation.record import Posted, Record, Sent, View, Wish
 from waypost.runtime.simulation.scenario import Ending
+from waypost.runtime.simulation.wires import text_of
 from waypost.testing.simulation import START
 
 IN_A_MOMENT: Span = seconds(2)
@@ -83,7 +84,7 @@ class Evidence:
             if call.wamid is None:
                 continue
             body: dict[str, Any] = msgspec.json.decode(call.body)
-            stamp, text = str(body.get("biz_opaque_callback_data", "")), body["text"]["body"]
+            stamp, text = str(body.get("biz_opaque_callback_data", "")), text_of(body)
             sent = self._answered.get(call.wamid) or self._stamped.get(stamp)
             posted = tuple(self.record.posted.get(call.wamid, ()))
             found.append(Acceptance(sent.at if sent else call.at - START, call.wamid, stamp, text, sent, posted))
@@ -122,6 +123,12 @@ class Evidence:
     def excused(self, earlier: Acceptance, later: Acceptance) -> bool:
         """Whether `later` may follow `earlier` in the same generation."""
         return self.ending.policy is Unsettled.REQUEUE and self.silent_until(earlier, later.at)
+
+    def skews(self, server: str, since: int, until: int) -> list[int]:
+        """How far a server's clock was off, at any moment in between."""
+        history = self.ending.skews[server]
+        ends = [at for at, _ in history[1:]] + [until + 1]
+        return [skew for (at, skew), end in zip(history, ends, strict=True) if at <= until and end >= since]
 
     def retried(self, org: str, view: View) -> bool:
         return (org, view.id) in self.record.retried

@@ -26,6 +26,7 @@ class View(msgspec.Struct, rename="camel", kw_only=True):
     error_code: str | None
     error_message: str | None
     next_retry_at: datetime | None
+    deferred_by: str | None = None
     scheduled_at: datetime | None
     sent_at: datetime | None
     delivered_at: datetime | None
@@ -49,6 +50,9 @@ class Wish:
     stream: str | None = None
     """Ordered wishes of one stream are submitted one after the other, each after the one before was acknowledged."""
     place: int = 0
+    template: bool = False
+    """A template may go at any time; everything else only while the customer's window is open."""
+    expires_at: int | None = None
     ids: set[int] = field(default_factory=set)
     """What 2xx answers called it."""
 
@@ -75,6 +79,24 @@ class Retried:
     until: int
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """A Graph error, as the answer showed it."""
+
+    code: int
+    retry_after: float | None
+
+
+@dataclass(frozen=True)
+class Switched:
+    """An operator's change to a number: true at some moment between asking and answering, or doubled later."""
+
+    asked: int
+    answered: int
+    what: str
+    """`on`, `off`, or `release` for a new token."""
+
+
 @dataclass
 class Sent:
     """One request of one server to the provider."""
@@ -84,9 +106,16 @@ class Sent:
     at: int
     stamp: str
     text: str
+    number: str = ""
+    to: str = ""
+    template: bool = False
     answered: int | None = None
     wamid: str | None = None
     """Only when the provider's acceptance came back to the process that asked."""
+    refused: Refusal | None = None
+    """The provider's answer, when it was a clear no."""
+    unreached: bool = False
+    """The request provably never left."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +153,14 @@ class Record:
     """By wamid."""
     inbound: dict[str, bool] = field(default_factory=dict)
     """Customers' messages by wamid: whether the provider was answered 200."""
+    written: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    """(number, customer) -> when they wrote, by their messages' own time, in microseconds since 1970."""
+    limits: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    """Org -> its quota from when on."""
+    consents: dict[tuple[str, str], list[tuple[int, bool]]] = field(default_factory=dict)
+    """(org, customer) -> whether they may be written to, from when on; True as long as nothing is recorded."""
+    switched: dict[str, list[Switched]] = field(default_factory=dict)
+    """By number."""
     lives: list[Lived] = field(default_factory=list)
     outages: list[tuple[int, int]] = field(default_factory=list)
     """Of the Ledger."""
@@ -149,6 +186,10 @@ class Record:
             return True
         blocked = _overlap(self.outages, sent.answered, life.until)
         return life.until - sent.answered - blocked >= SURVIVES
+
+    def troubled(self, since: int, until: int) -> bool:
+        """Whether the Ledger was away for a part of it: a gate may have come into it late."""
+        return _overlap(self.outages, since, until) > 0
 
     def open_between(self, since: int, until: int) -> int:
         """How long, in all, at least one server was up."""

@@ -17,6 +17,7 @@ from waypost.rules.delivery import Unsettled
 from waypost.runtime.simulation.callers import Client, Crowd, Org
 from waypost.runtime.simulation.cluster import GRAPH, GRAPH_URL, SERVERS, Cluster, Dress, SharedLedger, real
 from waypost.runtime.simulation.customers import customers, intruder
+from waypost.runtime.simulation.levers import Levers
 from waypost.runtime.simulation.record import Attempt, Record, View
 from waypost.runtime.simulation.trouble import Severity, Trouble
 from waypost.runtime.simulation.wires import FRONT, BalancedWire
@@ -29,6 +30,8 @@ STORM = 0.4
 """Of the hours asked for; the rest is calm, in which everything has to come to rest."""
 LONGEST_CALM: Span = hours(4)
 LOOK_EVERY: Span = minutes(5)
+SETTLING, WAITING = 5, 24
+"""Looks without a change: longer than a try takes to go stale; and longer than a gate that a clock far ahead closed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +47,8 @@ class Ending:
     journal: dict[str, int]
     """Customers' messages by wamid, how often each is kept."""
     calls: list[Call]
+    skews: dict[str, list[tuple[int, Span]]]
+    """Server -> how far its clock was off, from when on."""
     complaints: list[Complaint]
     crashes: int
     micros: int
@@ -94,8 +99,17 @@ class _Run:
         self.record = Record(now=lambda: sim.loop.micros)
         self.plan = Plan.drawn(sim.chance.stream("plan"))
         self.ledger = SharedLedger(sim, self.record)
+        self.levers = Levers(self.ledger, self.record)
         plan = self.plan
-        tuning = Tuning(unsure=plan.policy, door_tick=plan.tick, poll=plan.tick, slots=plan.slots)
+        tuning = Tuning(
+            unsure=plan.policy,
+            door_tick=plan.tick,
+            poll=plan.tick,
+            slots=plan.slots,
+            enforce_window=False,
+            quota=None,
+            pace=1000,
+        )
         self.cluster = Cluster(sim, self.record, tuning, self.ledger, dress)
 
     async def through(self, length: Span) -> Ending:
@@ -108,6 +122,7 @@ class _Run:
         await brewing
         trouble.calm()
         await crowd.finish()
+        await self.levers.let_go(crowd)
         await at_their_phones
         await sandbox.settled()
         auditor = Client(self.sim, self.sim.node("auditor"), self.record, self.sim.chance.stream("auditor"))
@@ -125,6 +140,8 @@ class _Run:
         crowd = Crowd(sim, orgs, self.record, until)
         crowd.start(self.plan.pace)
         crowd.errand(intruder(crowd, orgs[1], orgs[0]))
+        self.levers.set_limits(crowd)
+        self.levers.pull(crowd)
         return crowd, trouble, sandbox
 
     async def _found_orgs(self) -> list[Org]:
@@ -133,12 +150,13 @@ class _Run:
         return [await _founded(name, number, world) for number, name in enumerate(("north", "south"), 1)]
 
     async def _come_to_rest(self, auditor: Client, orgs: list[Org]) -> None:
-        """Until nothing is on its way any more, or has not moved for longer than a try takes to go stale."""
+        """Until nothing is on its way any more, or has not moved for longer than anything takes."""
         seen: list[object] = []
         for _ in range(LONGEST_CALM // LOOK_EVERY):
             restless = [view for org in orgs for view in await auditor.all(org, "QUEUED", "SENDING")]
             seen.append([(v.id, v.status, v.attempt_count, v.error_message) for v in restless])
-            if not restless or (len(seen) > 5 and all(past == seen[-1] for past in seen[-5:])):
+            patience = WAITING if any(view.status == "QUEUED" for view in restless) else SETTLING
+            if not restless or (len(seen) > patience and all(past == seen[-1] for past in seen[-patience:])):
                 return
             await asyncio.sleep(LOOK_EVERY / 1_000_000)
 
@@ -162,6 +180,7 @@ class _Run:
             attempts={key: await auditor.attempts(by_name[key[0]], key[1]) for key in wanted},
             journal=journal,
             calls=sandbox.calls.listed(),
+            skews={name: self.sim.node(name).clock.history for name in SERVERS},
             complaints=self.sim.complaints,
             crashes=self.cluster.crashes,
             micros=self.sim.loop.micros,

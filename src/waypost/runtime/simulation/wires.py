@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from waypost.ports.wire import Reply, Wire, WireError
-from waypost.runtime.simulation.record import Posted, Record, Sent
+from waypost.ports.wire import Refused, Reply, Wire, WireError
+from waypost.runtime.simulation.record import Posted, Record, Refusal, Sent
 
 FRONT = "waypost"
 """The name behind which a balancer picks one of the servers."""
@@ -27,15 +27,51 @@ class WatchedWire:
     async def request(
         self, method: str, url: str, *, headers: Mapping[str, str], body: bytes = b"", timeout: float
     ) -> Reply:
-        call: dict[str, Any] = msgspec.json.decode(body)
-        stamp, text = str(call.get("biz_opaque_callback_data", "")), call["text"]["body"]
-        sent = Sent(self._server, self._life, self._record.now(), stamp, text)
-        self._record.sent.append(sent)
-        reply = await self._wire.request(method, url, headers=headers, body=body, timeout=timeout)
+        if method != "POST":  # a list of templates
+            return await self._wire.request(method, url, headers=headers, body=body, timeout=timeout)
+        sent = self._noted(url, msgspec.json.decode(body))
+        try:
+            reply = await self._wire.request(method, url, headers=headers, body=body, timeout=timeout)
+        except Refused:
+            sent.unreached = True
+            raise
+        sent.answered = self._record.now()
         if reply.status == 200:
-            sent.answered = self._record.now()
             sent.wamid = msgspec.json.decode(reply.body)["messages"][0]["id"]
+        else:
+            sent.refused = _refusal(reply)
         return reply
+
+    def _noted(self, url: str, call: dict[str, Any]) -> Sent:
+        sent = Sent(
+            self._server,
+            self._life,
+            self._record.now(),
+            str(call.get("biz_opaque_callback_data", "")),
+            text_of(call),
+            number=url.split("/")[-2],
+            to=f"+{str(call['to']).removeprefix('+')}",
+            template=call["type"] == "template",
+        )
+        self._record.sent.append(sent)
+        return sent
+
+
+def text_of(call: dict[str, Any]) -> str:
+    """What the phone shows of the caller's wish: the text itself, or a template's first parameter."""
+    if call["type"] == "template":
+        return str(call["template"]["components"][0]["parameters"][0]["text"])
+    return str(call["text"]["body"])
+
+
+def _refusal(reply: Reply) -> Refusal | None:
+    """A gateway's page is no answer of the provider's: whether it took the message stays in doubt."""
+    try:
+        code = msgspec.json.decode(reply.body)["error"]["code"]
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return None
+    asked = reply.headers.get("retry-after")
+    return Refusal(int(code), float(asked) if asked else None)
 
 
 class BalancedWire:
@@ -69,4 +105,6 @@ class BalancedWire:
             posted = Posted(asked, self._record.now(), status["id"], status["status"], echo, ok)
             self._record.posted.setdefault(posted.wamid, []).append(posted)
         for message in value.get("messages", ()):
+            pair = (value["metadata"]["phone_number_id"], f"+{message['from']}")
+            self._record.written.setdefault(pair, []).append(int(message["timestamp"]) * 1_000_000)
             self._record.inbound[message["id"]] = self._record.inbound.get(message["id"], False) or ok

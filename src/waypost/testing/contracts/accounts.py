@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from waypost.model.account import ApiKey, Caller, Role, User
 from waypost.model.ids import KeyId, NumberId, OrgId, UserId
@@ -68,10 +69,21 @@ class KeyContract:
         await two_orgs(ledger)
         key = a_key(role=Role.ADMIN)
         await ledger.accounts.add_key(key, b"digest")
-        assert await ledger.accounts.caller(b"digest") == Caller(org_id=ORG, role=Role.ADMIN, key_id=key.id)
+        assert await ledger.accounts.caller(b"digest", T0) == Caller(org_id=ORG, role=Role.ADMIN, key_id=key.id)
         assert await ledger.accounts.revoke_key(ORG, key.id, later(seconds(1)))
-        assert await ledger.accounts.caller(b"digest") is None
+        assert await ledger.accounts.caller(b"digest", later(seconds(1))) is None
         assert not await ledger.accounts.revoke_key(ORG, key.id, later(seconds(2)))
+
+    async def test_a_key_that_is_to_end_later_lives_until_then_and_may_be_ended_now(self, ledger: Ledger) -> None:
+        await two_orgs(ledger)
+        key = a_key()
+        await ledger.accounts.add_key(key, b"digest")
+        assert await ledger.accounts.revoke_key(ORG, key.id, later(seconds(60)))
+        assert await ledger.accounts.caller(b"digest", later(seconds(59))) is not None
+        assert [each.id for each in await ledger.accounts.keys(ORG, later(seconds(59)))] == [key.id]
+        assert await ledger.accounts.keys(ORG, later(seconds(60))) == []
+        assert await ledger.accounts.revoke_key(ORG, key.id, later(seconds(1)))
+        assert await ledger.accounts.caller(b"digest", later(seconds(1))) is None
 
     async def test_live_keys_are_listed_oldest_first_within_the_org(self, ledger: Ledger) -> None:
         await two_orgs(ledger)
@@ -80,18 +92,18 @@ class KeyContract:
             await ledger.accounts.add_key(key, bytes([n]))
         await ledger.accounts.add_key(a_key(org_id=OTHER_ORG), b"theirs")
         await ledger.accounts.revoke_key(ORG, keys[1].id, T0)
-        assert await ledger.accounts.keys(ORG) == [keys[2], keys[0]]
+        assert await ledger.accounts.keys(ORG, T0) == [keys[2], keys[0]]
 
     async def test_another_org_cannot_revoke_a_key(self, ledger: Ledger) -> None:
         await two_orgs(ledger)
         key = a_key()
         await ledger.accounts.add_key(key, b"digest")
         assert not await ledger.accounts.revoke_key(OTHER_ORG, key.id, T0)
-        assert await ledger.accounts.caller(b"digest") is not None
-        assert await ledger.accounts.keys(ORG) == [key]
+        assert await ledger.accounts.caller(b"digest", T0) is not None
+        assert await ledger.accounts.keys(ORG, T0) == [key]
 
     async def test_nobody_holds_an_unknown_digest(self, ledger: Ledger) -> None:
-        assert await ledger.accounts.caller(b"digest") is None
+        assert await ledger.accounts.caller(b"digest", T0) is None
 
     async def test_two_keys_cannot_share_a_digest(self, ledger: Ledger) -> None:
         await two_orgs(ledger)
@@ -99,12 +111,12 @@ class KeyContract:
         await ledger.accounts.add_key(key, b"digest")
         with pytest.raises(Rejected):
             await ledger.accounts.add_key(a_key(), b"digest")
-        assert await ledger.accounts.keys(ORG) == [key]
+        assert await ledger.accounts.keys(ORG, T0) == [key]
 
     async def test_a_key_of_an_org_that_does_not_exist_is_rejected(self, ledger: Ledger) -> None:
         with pytest.raises(Rejected):
             await ledger.accounts.add_key(a_key(), b"digest")
-        assert await ledger.accounts.caller(b"digest") is None
+        assert await ledger.accounts.caller(b"digest", T0) is None
 
 
 class UserContract:
@@ -113,17 +125,17 @@ class UserContract:
         user = a_user()
         await ledger.accounts.add_user(user, b"old")
         expected = Caller(org_id=ORG, role=Role.AGENT, user_id=user.id)
-        assert await ledger.accounts.caller(b"old") == expected
+        assert await ledger.accounts.caller(b"old", T0) == expected
         assert await ledger.accounts.renew_token(ORG, user.id, b"new")
-        assert await ledger.accounts.caller(b"old") is None
-        assert await ledger.accounts.caller(b"new") == expected
+        assert await ledger.accounts.caller(b"old", T0) is None
+        assert await ledger.accounts.caller(b"new", T0) == expected
 
     async def test_a_removed_person_and_their_token_are_gone(self, ledger: Ledger) -> None:
         await two_orgs(ledger)
         user = a_user()
         await ledger.accounts.add_user(user, b"token")
         assert await ledger.accounts.remove_user(ORG, user.id)
-        assert await ledger.accounts.caller(b"token") is None
+        assert await ledger.accounts.caller(b"token", T0) is None
         assert await ledger.accounts.users(ORG) == []
         assert not await ledger.accounts.remove_user(ORG, user.id)
         assert not await ledger.accounts.renew_token(ORG, user.id, b"new")
@@ -142,7 +154,7 @@ class UserContract:
         await ledger.accounts.add_user(user, b"token")
         assert not await ledger.accounts.renew_token(OTHER_ORG, user.id, b"new")
         assert not await ledger.accounts.remove_user(OTHER_ORG, user.id)
-        assert await ledger.accounts.caller(b"token") is not None
+        assert await ledger.accounts.caller(b"token", T0) is not None
         assert await ledger.accounts.users(ORG) == [user]
 
 
@@ -211,5 +223,17 @@ class NumberContract:
         assert await ledger.accounts.numbers() == [a_number()]
 
 
-class AccountsContract(OrgContract, KeyContract, UserContract, NumberContract):
+class ResealContract:
+    async def test_secrets_are_sealed_anew_all_or_none_and_only_as_they_were_read(self, ledger: Ledger) -> None:
+        await two_orgs(ledger)
+        before = a_number()
+        await ledger.accounts.connect(before)
+        after = replace(before, sealed_token=b"1", sealed_app_secret=b"2", sealed_verify_token=b"3")
+        assert await ledger.accounts.reseal(before, after)
+        assert await ledger.accounts.numbers(ORG) == [after]
+        assert not await ledger.accounts.reseal(before, replace(after, sealed_token=b"4"))
+        assert await ledger.accounts.numbers(ORG) == [after]
+
+
+class AccountsContract(OrgContract, KeyContract, UserContract, NumberContract, ResealContract):
     pass

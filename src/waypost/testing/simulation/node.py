@@ -30,6 +30,8 @@ class NodeClock:
         self._loop = loop
         self._trace = trace
         self.skew = Span(0)
+        self.history: list[tuple[int, Span]] = [(0, Span(0))]
+        """The skew from when on, in microseconds of simulated time."""
 
     def now(self) -> Instant:
         return Instant(START + self._loop.micros + self.skew)
@@ -43,6 +45,7 @@ class NodeClock:
     def jump(self, span: Span) -> None:
         """Set this node's wall clock forward, or back when negative."""
         self.skew = Span(self.skew + span)
+        self.history.append((self._loop.micros, self.skew))
         self._trace.note("jump", node=self._node, span=span)
 
 

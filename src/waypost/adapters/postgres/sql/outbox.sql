@@ -30,7 +30,20 @@ SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS u (org_id, sender, t
 ON CONFLICT (org_id, sender, template) DO NOTHING
 
 -- name: gate_lock (set-wise)
-SELECT {gate} FROM gate g WHERE name = ANY($1::text[]) ORDER BY name, kind FOR UPDATE
+SELECT {gate} FROM unnest($1::text[], $2::text[]) AS u (org_id, name) JOIN gate g USING (org_id, name)
+ORDER BY g.org_id, g.name, g.kind FOR UPDATE OF g
+
+-- name: gate_put (set-wise)
+INSERT INTO gate (org_id, name, kind, code, reason, since, until, times)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::integer[])
+    AS u (org_id, name, kind, code, reason, since, until, times)
+ORDER BY org_id, name, kind
+ON CONFLICT (org_id, name, kind) DO UPDATE SET code = excluded.code, reason = excluded.reason, since = excluded.since,
+    until = CASE WHEN gate.until > excluded.until THEN gate.until ELSE excluded.until END, times = excluded.times
+RETURNING id, org_id, name, kind, code, reason, since, until, times
+
+-- name: gate_probe (set-wise)
+UPDATE gate g SET until = u.until FROM unnest($1::bigint[], $2::bigint[]) AS u (id, until) WHERE g.id = u.id
 
 -- name: pair_lock (set-wise)
 SELECT p.sender, p.recipient, p.opened_at, p.last_inbound_at, p.expires_at, p.free_at, p.blocked_until, p.blocked_times,
@@ -87,16 +100,17 @@ DELETE FROM queue_line WHERE message_id = ANY($1::bigint[])
 -- name: message_insert (set-wise)
 -- Ids are given in the order of arrival, keys are inserted in key order.
 INSERT INTO message (id, org_id, sender, channel, recipient, template, subject, payload, dossier_id, idempotency_key, digest, priority,
-    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at)
+    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, created_by)
 SELECT * FROM (
     SELECT nextval(pg_get_serial_sequence('message', 'id')), u.org_id, u.sender, u.channel, u.recipient, u.template, u.subject, u.payload, u.dossier_id, u.idempotency_key,
-    u.digest, u.priority, u.scheduled_at, u.expires_at, u.ordered, u.max_attempts, u.queue_id, u.created_at
+    u.digest, u.priority, u.scheduled_at, u.expires_at, u.ordered, u.max_attempts, u.queue_id, u.created_at,
+    u.created_by
     FROM unnest(
         $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[],
     $10::bytea[], $11::smallint[], $12::bigint[], $13::bigint[], $14::boolean[], $15::smallint[], $16::bigint[],
-    $17::bigint[]
+    $17::bigint[], $18::text[]
     ) WITH ORDINALITY AS u (org_id, sender, channel, recipient, template, subject, payload, dossier_id, idempotency_key, digest, priority,
-    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, arrival)
+    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, created_by, arrival)
     ORDER BY arrival
 ) AS arrived
 ORDER BY org_id, idempotency_key, nextval
@@ -226,6 +240,12 @@ FROM unnest(
 ORDER BY number, wamid, kind, participant
 ON CONFLICT (number, wamid, kind, participant) DO NOTHING
 
+-- name: expiring_add (set-wise)
+INSERT INTO expiring (message_id, expires_at) SELECT * FROM unnest($1::bigint[], $2::bigint[])
+
+-- name: expiring_drop (set-wise)
+DELETE FROM expiring WHERE message_id = ANY($1::bigint[])
+
 -- name: event_insert (set-wise)
 INSERT INTO event (message_id, at, kind, detail)
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[])
@@ -257,7 +277,8 @@ DELETE FROM later WHERE message_id = ANY($1::bigint[])
 SELECT message_id, outlet, rank FROM later WHERE due_at <= $1 ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
 
 -- name: claim_pick (set-wise)
--- Skips what anybody holds, so a claim waits for nobody; materialised, so that rows are locked once.
+-- Skips what anybody holds, so a claim waits for nobody; materialised, so that rows are locked once. What is joined is
+-- looked up row by row (LATERAL with a LIMIT): a plan made while `pair` was empty would else read all of it for ever.
 WITH picked AS MATERIALIZED (
     SELECT r.* FROM unnest($1::bigint[], $2::integer[]) AS u (outlet, most)
     CROSS JOIN LATERAL (
@@ -270,9 +291,15 @@ WITH picked AS MATERIALIZED (
 SELECT {delivery of p}, m.recipient, m.template, m.payload, m.expires_at, m.created_at, p.ready_at, p.rank, m.channel,
     m.subject, m.dossier_id, w.expires_at, w.free_at, w.blocked_until, w.counted_at, cd.status, ca.status
 FROM picked p JOIN message m ON m.id = p.message_id
-LEFT JOIN pair w ON w.sender = m.sender AND w.recipient = m.recipient
-LEFT JOIN consent cd ON cd.org_id = m.org_id AND cd.subject = 'dossier:' || m.dossier_id AND cd.channel = m.channel
-LEFT JOIN consent ca ON ca.org_id = m.org_id AND ca.subject = 'address:' || m.recipient AND ca.channel = m.channel
+LEFT JOIN LATERAL (SELECT * FROM pair x WHERE x.sender = m.sender AND x.recipient = m.recipient LIMIT 1) w ON TRUE
+LEFT JOIN LATERAL (
+    SELECT x.status FROM consent x
+    WHERE x.org_id = m.org_id AND x.subject = 'dossier:' || m.dossier_id AND x.channel = m.channel LIMIT 1
+) cd ON TRUE
+LEFT JOIN LATERAL (
+    SELECT x.status FROM consent x
+    WHERE x.org_id = m.org_id AND x.subject = 'address:' || m.recipient AND x.channel = m.channel LIMIT 1
+) ca ON TRUE
 
 -- name: permit_lock (set-wise)
 -- In the order of their names; whoever draws next waits here, for as long as a claim takes.
@@ -283,11 +310,24 @@ UPDATE permit p SET free_at = u.free_at, used = u.used, since = u.since
 FROM unnest($1::text[], $2::bigint[], $3::integer[], $4::bigint[]) AS u (name, free_at, used, since)
 WHERE p.name = u.name
 
+-- name: permit_refund (set-wise)
+-- Only into the window that it was drawn from; one permit may get back what was drawn at several moments.
+UPDATE permit p SET used = greatest(0, p.used - (
+    SELECT coalesce(sum(u.count), 0) FROM unnest($1::text[], $2::bigint[], $3::integer[]) AS u (name, drawn_at, count)
+    WHERE u.name = p.name AND p.since <= u.drawn_at
+))
+WHERE p.name = ANY($1::text[])
+
 -- name: pair_draw (set-wise)
 INSERT INTO pair (sender, recipient, free_at, counted_at)
 SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS u (sender, recipient, free_at, counted_at)
 ORDER BY sender, recipient
 ON CONFLICT (sender, recipient) DO UPDATE SET free_at = excluded.free_at, counted_at = excluded.counted_at
+
+-- name: gate_probe_lock (set-wise)
+-- The breakers that nobody else is probing: whoever took the probe has put the next one off, or is about to.
+SELECT g.id FROM unnest($1::bigint[], $2::bigint[]) AS u (id, now) JOIN gate g USING (id)
+WHERE g.until <= u.now FOR UPDATE OF g SKIP LOCKED
 
 -- name: door_tick
 -- By the database's own clock: a jump of one server's clock does not count.

@@ -12,10 +12,10 @@ INSERT INTO api_key (id, org_id, digest, role, label, created_at) VALUES ($1, $2
 
 -- name: keys_of
 SELECT id, org_id, role, label, created_at, revoked_at FROM api_key
-WHERE org_id = $1 AND revoked_at IS NULL ORDER BY created_at, id
+WHERE org_id = $1 AND (revoked_at IS NULL OR revoked_at > $2) ORDER BY created_at, id
 
 -- name: key_revoke
-UPDATE api_key SET revoked_at = $3 WHERE org_id = $1 AND id = $2 AND revoked_at IS NULL RETURNING id
+UPDATE api_key SET revoked_at = $3 WHERE org_id = $1 AND id = $2 AND (revoked_at IS NULL OR revoked_at > $3) RETURNING id
 
 -- name: person_insert
 INSERT INTO person (id, org_id, digest, name, role, created_at) VALUES ($1, $2, $3, $4, $5, $6)
@@ -30,7 +30,8 @@ UPDATE person SET digest = $3 WHERE org_id = $1 AND id = $2 RETURNING id
 DELETE FROM person WHERE org_id = $1 AND id = $2 RETURNING id
 
 -- name: caller_find
-SELECT org_id, role, id, NULL AS person FROM api_key WHERE digest = $1 AND revoked_at IS NULL
+SELECT org_id, role, id, NULL AS person FROM api_key
+WHERE digest = $1 AND (revoked_at IS NULL OR revoked_at > $2)
 UNION ALL
 SELECT org_id, role, NULL, id FROM person WHERE digest = $1
 
@@ -57,6 +58,11 @@ UPDATE number SET waba_id = coalesce($3, waba_id), sealed_token = coalesce($4, s
 WHERE org_id = $1 AND id = $2
 RETURNING id, org_id, waba_id, sealed_token, sealed_app_secret, sealed_verify_token, graph_url, error_catalogue, enabled,
     created_at, updated_at, pace, tier
+
+-- name: number_reseal
+-- Only while it is still sealed as it was read: whoever changes a secret meanwhile seals it under the new key anyway.
+UPDATE number SET sealed_token = $3, sealed_app_secret = $4, sealed_verify_token = $5
+WHERE org_id = $1 AND id = $2 AND sealed_token = $6 AND sealed_app_secret = $7 AND sealed_verify_token = $8 RETURNING id
 
 -- name: number_delete
 DELETE FROM number WHERE org_id = $1 AND id = $2 RETURNING id

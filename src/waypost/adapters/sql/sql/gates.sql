@@ -13,32 +13,32 @@ SELECT {gate} FROM gate g WHERE g.org_id = $1 AND (g.until IS NULL OR g.until > 
 DELETE FROM gate WHERE kind = 'throttle' AND until < $1 RETURNING id
 
 -- name: number_released
-DELETE FROM gate WHERE name IN ($1, $2) AND org_id = $3 AND kind = 'hold' AND code <> 'NUMBER_DISABLED'
+DELETE FROM gate WHERE name IN ($1, $2) AND org_id = $3 AND kind = 'hold'
 
 -- name: number_enabled
-DELETE FROM gate WHERE name = $1 AND org_id = $2 AND kind = 'hold' AND code = 'NUMBER_DISABLED'
+DELETE FROM gate WHERE name = $1 AND org_id = $2 AND kind = 'disabled'
 
 -- name: waiting_behind_org
 SELECT count(*) FROM (
     SELECT 1 FROM outlet o JOIN ready r ON r.outlet = o.id WHERE o.org_id = $1 AND o.org_id = $2 LIMIT $3
-) AS counted
+) AS waiting
 
 -- name: waiting_behind_number
 SELECT count(*) FROM (
     SELECT 1 FROM outlet o JOIN ready r ON r.outlet = o.id WHERE o.org_id = $1 AND o.sender = $2 LIMIT $3
-) AS counted
+) AS waiting
 
 -- name: waiting_behind_account
 SELECT count(*) FROM (
     SELECT 1 FROM outlet o JOIN number n ON n.id = o.sender JOIN ready r ON r.outlet = o.id
     WHERE o.org_id = $1 AND n.waba_id = $2 LIMIT $3
-) AS counted
+) AS waiting
 
 -- name: waiting_behind_template
 SELECT count(*) FROM (
     SELECT 1 FROM outlet o JOIN number n ON n.id = o.sender JOIN ready r ON r.outlet = o.id
     WHERE o.org_id = $1 AND n.waba_id || '/' || o.template = $2 LIMIT $3
-) AS counted
+) AS waiting
 
 -- name: permit_read
 SELECT name, free_at, used, since, most FROM permit WHERE name = $1
@@ -59,5 +59,6 @@ JOIN delivery d ON d.message_id = m.id
 WHERE n.id = $1 AND m.sender = $1
 
 -- name: pairs_forget
--- A window that closed, of a customer who may be written to freely again.
-DELETE FROM pair WHERE expires_at < $1 AND free_at < $1 AND blocked_until < $1 RETURNING sender
+-- A window that closed, of a customer who may be written to freely again and was no new one of the last day.
+DELETE FROM pair WHERE expires_at < $1 AND free_at < $1 AND blocked_until < $1 AND counted_at < $1 - 86400000000
+RETURNING sender

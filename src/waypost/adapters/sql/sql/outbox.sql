@@ -23,12 +23,13 @@ SELECT org_id, sender, template, id FROM outlet WHERE org_id = $1 AND sender = $
 INSERT INTO outlet (org_id, sender, template) VALUES ($1, $2, $3) ON CONFLICT (org_id, sender, template) DO NOTHING
 
 -- name: gate_lock
-SELECT {gate} FROM gate g WHERE name = $1
+SELECT {gate} FROM gate g WHERE org_id = $1 AND name = $2
 
 -- name: gate_put
 INSERT INTO gate (org_id, name, kind, code, reason, since, until, times) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-ON CONFLICT (name, kind) DO UPDATE SET code = excluded.code, reason = excluded.reason, since = excluded.since,
-    until = excluded.until, times = excluded.times
+ON CONFLICT (org_id, name, kind) DO UPDATE SET code = excluded.code, reason = excluded.reason, since = excluded.since,
+    until = CASE WHEN gate.until > excluded.until THEN gate.until ELSE excluded.until END, times = excluded.times
+RETURNING id, org_id, name, kind, code, reason, since, until, times
 
 -- name: pair_lock
 SELECT sender, recipient, opened_at, last_inbound_at, expires_at, free_at, blocked_until, blocked_times, counted_at
@@ -75,8 +76,8 @@ DELETE FROM queue_line WHERE message_id = $1
 
 -- name: message_insert
 INSERT INTO message (org_id, sender, channel, recipient, template, subject, payload, dossier_id, idempotency_key, digest,
-    priority, scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+    priority, scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, created_by)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
 ON CONFLICT (org_id, idempotency_key) DO NOTHING
 RETURNING id, org_id, idempotency_key
 
@@ -141,6 +142,15 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
     CASE WHEN $6 IS NULL THEN (SELECT open_total FROM door WHERE id = 1) END)
 ON CONFLICT (number, wamid, kind, participant) DO NOTHING
 
+-- name: expiring_add
+INSERT INTO expiring (message_id, expires_at) VALUES ($1, $2)
+
+-- name: expiring_due
+SELECT message_id FROM expiring WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2
+
+-- name: expiring_drop
+DELETE FROM expiring WHERE message_id = $1
+
 -- name: event_insert
 INSERT INTO event (message_id, at, kind, detail) VALUES ($1, $2, $3, $4)
 
@@ -182,7 +192,7 @@ JOIN outlet o ON o.id = b.outlet
 LEFT JOIN number n ON n.id = o.sender
 LEFT JOIN gate g ON g.id = (
     SELECT x.id FROM gate x
-    WHERE x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
+    WHERE x.org_id = o.org_id AND x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
         'template:' || n.waba_id || '/' || o.template)
     ORDER BY (x.until IS NULL) DESC, (x.until > $3) DESC, (x.kind = 'breaker') DESC LIMIT 1
 )
@@ -207,6 +217,10 @@ UPDATE permit SET free_at = $2, used = $3, since = $4 WHERE name = $1
 -- name: pair_draw
 INSERT INTO pair (sender, recipient, free_at, counted_at) VALUES ($1, $2, $3, $4)
 ON CONFLICT (sender, recipient) DO UPDATE SET free_at = excluded.free_at, counted_at = excluded.counted_at
+
+-- name: gate_probe_lock
+-- The breakers that nobody else is probing.
+SELECT id FROM gate WHERE id = $1 AND until <= $2
 
 -- name: gate_probe
 -- One probe at a time: whoever takes it keeps the others waiting for another while.

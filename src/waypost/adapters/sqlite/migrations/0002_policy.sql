@@ -31,6 +31,16 @@ ALTER TABLE later DROP COLUMN sender;
 ALTER TABLE number ADD COLUMN pace INTEGER NOT NULL DEFAULT 80;
 ALTER TABLE number ADD COLUMN tier INTEGER;
 
+-- Messages with an `expiresAt`, until they are out of the queue: one that waits behind a gate must not wait for ever.
+CREATE TABLE expiring (
+    message_id INTEGER PRIMARY KEY,
+    expires_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX expiring_by_time ON expiring (expires_at);
+INSERT INTO expiring (message_id, expires_at)
+SELECT m.id, m.expires_at FROM message m JOIN delivery d ON d.message_id = m.id
+WHERE m.expires_at IS NOT NULL AND d.status IN ('QUEUED', 'SENDING');
+
 -- Who may send how many: `pace:` a number's next free moment, `quota:` and `tier:` what was drawn since the window began.
 CREATE TABLE permit (
     name TEXT PRIMARY KEY,
@@ -53,11 +63,12 @@ CREATE TABLE gate (
     since INTEGER NOT NULL,
     until INTEGER,
     times INTEGER NOT NULL,
-    UNIQUE (name, kind)
+    UNIQUE (org_id, name, kind)
 ) STRICT;
 CREATE INDEX gate_by_org ON gate (org_id, id);
+CREATE INDEX gate_throttle_by_end ON gate (until) WHERE kind = 'throttle';
 INSERT INTO gate (org_id, name, kind, code, reason, since, until, times)
-SELECT org_id, 'number:' || id, 'hold', 'NUMBER_DISABLED', 'the number is disabled', updated_at, NULL, 1
+SELECT org_id, 'number:' || id, 'disabled', 'NUMBER_DISABLED', 'the number is disabled', updated_at, NULL, 1
 FROM number WHERE NOT enabled;
 
 -- One of our numbers and one customer: the window between them, and how fast we may write.
@@ -107,6 +118,9 @@ CREATE TABLE policy (
     settings TEXT NOT NULL
 ) STRICT;
 
+-- Who asked for a message; the rest of its life has rows already.
+ALTER TABLE message ADD COLUMN created_by TEXT NOT NULL DEFAULT 'system';
+
 -- What no other row records of who did what. The life of a message is in its own rows.
 CREATE TABLE audit (
     id INTEGER PRIMARY KEY,
@@ -119,6 +133,7 @@ CREATE TABLE audit (
     details TEXT NOT NULL
 ) STRICT;
 CREATE INDEX audit_by_org ON audit (org_id, id);
+CREATE INDEX audit_by_type ON audit (org_id, entity_type, id);
 CREATE INDEX audit_by_entity ON audit (org_id, entity_type, entity_id, id);
 
 -- Messages that nobody will send unless somebody replays them, by the error that ended them.

@@ -67,3 +67,8 @@ FROM json_each($1)
 INSERT INTO ready (message_id, outlet, rank, ready_at)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each($1) WHERE TRUE
 ON CONFLICT (message_id) DO UPDATE SET rank = excluded.rank, ready_at = excluded.ready_at
+
+-- name: consent_find (set-wise)
+SELECT json_group_array(json_array(c.org_id, c.subject, c.channel, c.status)) AS json
+FROM json_each($1) AS u
+JOIN consent c ON c.org_id = u.value ->> 0 AND c.subject = u.value ->> 1 AND c.channel = u.value ->> 2

@@ -12,7 +12,7 @@ FROM outlet o
 LEFT JOIN number n ON n.id = o.sender
 LEFT JOIN gate g ON g.id = (
     SELECT x.id FROM gate x
-    WHERE x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
+    WHERE x.org_id = o.org_id AND x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
         'template:' || n.waba_id || '/' || o.template)
     ORDER BY (x.until IS NULL) DESC, (x.until > $2) DESC, (x.kind = 'breaker') DESC LIMIT 1
 )

@@ -1,15 +1,11 @@
-"""How the command line shows facts and lists, and checks what it was given as the API would."""
+"""What commands about an org have in common: it must be there, and what is given is checked as the API would."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import msgspec
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from waypost.flow.world import World
 from waypost.model.ids import OrgId
@@ -18,26 +14,6 @@ from waypost.runtime.cli import Failed, with_world
 
 Body = TypeVar("Body")
 Found = TypeVar("Found")
-
-
-def show(facts: Mapping[str, str], *, as_json: bool) -> None:
-    if as_json:
-        sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
-        return
-    lines = Table(box=None, show_header=False, pad_edge=False)
-    for name, value in facts.items():
-        lines.add_row(Text(name, "dim"), Text(value))
-    Console(highlight=False, soft_wrap=True).print(lines)
-
-
-def table(columns: list[str], rows: list[list[str]], *, as_json: bool) -> None:
-    if as_json:
-        sys.stdout.write(msgspec.json.encode([dict(zip(columns, row, strict=True)) for row in rows]).decode() + "\n")
-        return
-    lines = Table(*columns, box=None, pad_edge=False, header_style="dim")
-    for row in rows:
-        lines.add_row(*map(Text, row))
-    Console(highlight=False).print(lines if rows else "none")
 
 
 def day(moment: Instant) -> str:

@@ -1,0 +1,114 @@
+-- What must never be. Each statement walks a range of message ids ($1, $2] by a primary key, and asks by another key for
+-- each: scalar subqueries, which no planner turns into a scan of the other table.
+
+-- name: detect_newest
+SELECT coalesce(max(id), 0) FROM message
+
+-- name: detect_queued_nowhere
+SELECT d.message_id FROM delivery d
+WHERE d.message_id > $1 AND d.message_id <= $2 AND d.status = 'QUEUED'
+    AND (SELECT 1 FROM ready r WHERE r.message_id = d.message_id) IS NULL
+    AND (SELECT 1 FROM later w WHERE w.message_id = d.message_id) IS NULL
+    AND (SELECT 1 FROM queue_line l WHERE l.message_id = d.message_id) IS NULL
+LIMIT $3
+
+-- name: detect_ready_not_queued
+SELECT r.message_id FROM ready r
+WHERE r.message_id > $1 AND r.message_id <= $2
+    AND coalesce((SELECT d.status FROM delivery d WHERE d.message_id = r.message_id), '') <> 'QUEUED'
+LIMIT $3
+
+-- name: detect_later_not_queued
+SELECT w.message_id FROM later w
+WHERE w.message_id > $1 AND w.message_id <= $2
+    AND coalesce((SELECT d.status FROM delivery d WHERE d.message_id = w.message_id), '') <> 'QUEUED'
+LIMIT $3
+
+-- name: detect_line_not_queued
+SELECT l.message_id FROM queue_line l
+WHERE l.message_id > $1 AND l.message_id <= $2
+    AND coalesce((SELECT d.status FROM delivery d WHERE d.message_id = l.message_id), '') <> 'QUEUED'
+LIMIT $3
+
+-- name: detect_placed_twice
+SELECT d.message_id FROM delivery d
+WHERE d.message_id > $1 AND d.message_id <= $2 AND d.status = 'QUEUED'
+    AND (SELECT count(*) FROM ready r WHERE r.message_id = d.message_id)
+    + (SELECT count(*) FROM later w WHERE w.message_id = d.message_id)
+    + (SELECT count(*) FROM queue_line l WHERE l.message_id = d.message_id) > 1
+LIMIT $3
+
+-- name: detect_stuck_line
+SELECT l.message_id FROM queue_line l
+WHERE l.message_id > $1 AND l.message_id <= $2
+    AND coalesce((
+        SELECT d.status FROM queue q JOIN delivery d ON d.message_id = q.head WHERE q.id = l.queue_id AND NOT d.parked
+    ), '') NOT IN ('QUEUED', 'SENDING')
+LIMIT $3
+
+-- name: detect_unsettled
+SELECT message_id FROM delivery
+WHERE status = 'SENDING' AND NOT parked AND open_at_claim <= (SELECT open_total FROM door WHERE id = 1) - $1
+ORDER BY open_at_claim LIMIT $2
+
+-- name: detect_without_delivery
+SELECT m.id FROM message m
+WHERE m.id > $1 AND m.id <= $2 AND (SELECT 1 FROM delivery d WHERE d.message_id = m.id) IS NULL
+LIMIT $3
+
+-- name: detect_misfit_status
+SELECT message_id FROM delivery
+WHERE message_id > $1 AND message_id <= $2 AND (
+    (status IN ('SENT', 'DELIVERED') AND (provider_id IS NULL OR sent_at IS NULL))
+    OR (status = 'DELIVERED' AND delivered_at IS NULL)
+    OR (status = 'FAILED' AND error_code IS NULL)
+)
+LIMIT $3
+
+-- name: detect_accepted_twice
+-- But for what the policy `requeue` allows, and says in an event.
+SELECT a.message_id FROM attempt a
+WHERE a.message_id > $1 AND a.message_id <= $2 AND a.status = 'SUCCESS'
+    AND (SELECT 1 FROM event e WHERE e.message_id = a.message_id AND e.kind = 'requeued' LIMIT 1) IS NULL
+GROUP BY a.message_id, a.generation HAVING count(*) > 1
+LIMIT $3
+
+-- name: detect_foreign_wamid
+SELECT d.message_id FROM delivery d
+WHERE d.message_id > $1 AND d.message_id <= $2 AND d.status IN ('SENT', 'DELIVERED') AND d.provider_id IS NOT NULL
+    AND coalesce((SELECT w.message_id FROM wamid w WHERE w.number = d.sender AND w.wamid = d.provider_id), 0)
+    <> d.message_id
+LIMIT $3
+
+-- name: detect_foreign_status
+SELECT d.message_id FROM delivery d
+WHERE d.message_id > $1 AND d.message_id <= $2
+    AND (SELECT count(*) FROM report r WHERE r.message_id = d.message_id AND r.org_id <> d.org_id) > 0
+LIMIT $3
+
+-- name: detect_outside_window
+-- A pair that was forgotten says nothing; a window is never shortened, so one that had closed before the claim was closed.
+SELECT a.message_id FROM message m JOIN attempt a ON a.message_id = m.id
+WHERE m.id > $1 AND m.id <= $2 AND a.message_id > $1 AND a.message_id <= $2
+    AND a.status = 'SUCCESS' AND a.created_at > $4 AND m.template IS NULL AND m.channel = 'WHATSAPP'
+    AND (SELECT coalesce(p.expires_at, 0) FROM pair p WHERE p.sender = m.sender AND p.recipient = m.recipient)
+    <= a.created_at
+LIMIT $3
+
+-- name: detect_without_consent
+-- What was claimed well after the latest word of the dossier or the address said no.
+SELECT a.message_id FROM message m JOIN attempt a ON a.message_id = m.id
+WHERE m.id > $1 AND m.id <= $2 AND a.message_id > $1 AND a.message_id <= $2 AND a.status = 'SUCCESS' AND (
+    (
+        SELECT c.at FROM consent c WHERE c.org_id = m.org_id AND c.subject = 'address:' || m.recipient
+            AND c.channel = m.channel AND c.status = 'REVOKED'
+    ) < a.created_at - $4
+    OR (
+        SELECT c.at FROM consent c WHERE c.org_id = m.org_id AND c.subject = 'dossier:' || m.dossier_id
+            AND c.channel = m.channel AND c.status <> 'GRANTED'
+    ) < a.created_at - $4
+)
+LIMIT $3
+
+-- name: detect_quotas
+SELECT name, free_at, used, since, most FROM permit WHERE name LIKE 'quota:%' ORDER BY name LIMIT $1

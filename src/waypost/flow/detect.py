@@ -1,0 +1,86 @@
+"""The loss detector: every minute a look at live data for what must never be, told once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from waypost.flow.world import Tuning, World
+from waypost.model.time import Instant, Span, minutes
+from waypost.ports.detector import Finding, Invariant, Look
+from waypost.rules.pacing import Permit
+
+LOOK_EVERY: Span = minutes(1)
+RECENT = 2_000
+"""The newest messages, looked at every time."""
+PAGE = 5_000
+"""Of all the others, so many at a time, round and round."""
+MOST = 20
+QUOTAS = 5_000
+REMEMBERED = 10_000
+STALE_TIMES = 3
+"""Three times the stale limit: by then the sweep has long come by."""
+WINDOWS_SINCE: Span = minutes(10)
+CLOCK_SLACK: Span = minutes(1)
+
+
+@dataclass
+class Memory:
+    """What one process has seen so far."""
+
+    walked: int = 0
+    told: dict[Finding, None] = field(default_factory=dict)
+    quotas: dict[str, Permit] = field(default_factory=dict)
+
+
+async def detect(world: World, memory: Memory) -> list[Finding]:
+    """Look at the newest messages and at the next page of the older ones; returns what was not told before."""
+    newest = await world.ledger.detector.newest()
+    found = list(await look(world, newest - RECENT, newest))
+    older = newest - RECENT
+    if older > 0:
+        after = memory.walked if memory.walked < older else 0
+        memory.walked = min(after + PAGE, older)
+        found += await look(world, after, memory.walked)
+    found += overdrawn(memory.quotas, await world.ledger.detector.quotas(QUOTAS))
+    fresh = [finding for finding in dict.fromkeys(found) if finding not in memory.told]
+    for finding in fresh:
+        world.meters.violated(finding.invariant.value, finding.subject)
+    _remember(memory, fresh)
+    return fresh
+
+
+async def look(world: World, after: int, upto: int) -> Sequence[Finding]:
+    return await world.ledger.detector.look(wanted(world.tuning, world.clock.now(), after, upto))
+
+
+def wanted(tuning: Tuning, now: Instant, after: int, upto: int) -> Look:
+    return Look(
+        after=max(0, after),
+        upto=upto,
+        unsettled=Span(STALE_TIMES * (tuning.stale + tuning.door_gap)),
+        accepted_since=Instant(now - WINDOWS_SINCE),
+        enforce_window=tuning.enforce_window,
+        clock_slack=CLOCK_SLACK,
+        most=MOST,
+    )
+
+
+def overdrawn(before: dict[str, Permit], now: Sequence[Permit]) -> list[Finding]:
+    """Drawn beyond a limit that stood unchanged since the last look: one that was lowered may well be below what
+    was drawn, and is then drawn from no further."""
+    found = []
+    for permit in now:
+        known = before.get(permit.name)
+        before[permit.name] = permit
+        if known is None or permit.most is None or permit.used <= permit.most or known.most != permit.most:
+            continue
+        if known.since != permit.since or permit.used > known.used:
+            found.append(Finding(Invariant.ABOVE_QUOTA, f"org {permit.name.partition(':')[2]}"))
+    return found
+
+
+def _remember(memory: Memory, fresh: Sequence[Finding]) -> None:
+    memory.told.update(dict.fromkeys(fresh))
+    while len(memory.told) > REMEMBERED:
+        del memory.told[next(iter(memory.told))]

@@ -1,0 +1,60 @@
+"""A new key for the secrets at rest: each number is sealed anew, one at a time, while servers go on."""
+
+from __future__ import annotations
+
+import msgspec
+
+from waypost.flow.numbers import purpose
+from waypost.model.account import Number
+from waypost.ports.accounts import Accounts
+from waypost.ports.vault import CannotOpen, Vault
+
+FIELDS = ("token", "app_secret", "verify_token")
+TRIES = 5
+
+
+class Resealed(msgspec.Struct):
+    resealed: int = 0
+    already: int = 0
+    closed: list[str] = []
+    """Numbers whose secrets neither key opens."""
+
+
+async def reseal_all(accounts: Accounts, fresh: Vault, former: Vault) -> Resealed:
+    """Broken off, it may be run again: what is sealed under the new key is left as it is."""
+    told = Resealed()
+    for number in await accounts.numbers():
+        try:
+            if await _reseal(number, accounts, fresh, former):
+                told.resealed += 1
+            else:
+                told.already += 1
+        except CannotOpen:
+            told.closed.append(f"number {number.id}")
+    return told
+
+
+async def _reseal(number: Number, accounts: Accounts, fresh: Vault, former: Vault) -> bool:
+    """False when all of it is sealed under the new key already."""
+    for _ in range(TRIES):
+        after = _sealed_anew(number, fresh, former)
+        if after is None:
+            return False
+        if await accounts.reseal(number, after):
+            return True
+        found = [each for each in await accounts.numbers(number.org_id) if each.id == number.id]
+        if not found:  # disconnected meanwhile
+            return False
+        number = found[0]
+    raise CannotOpen(f"number {number.id} changes faster than it can be sealed")
+
+
+def _sealed_anew(number: Number, fresh: Vault, former: Vault) -> Number | None:
+    sealed: dict[str, bytes] = {}
+    for field in FIELDS:
+        what, box = purpose(number.org_id, number.id, field), getattr(number, f"sealed_{field}")
+        try:
+            fresh.open(box, what)
+        except CannotOpen:
+            sealed[f"sealed_{field}"] = fresh.seal(former.open(box, what), what)
+    return msgspec.structs.replace(number, **sealed) if sealed else None

@@ -1,0 +1,72 @@
+"""Looking for what must never be: the invariants as questions to live data, each cheap and bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+from waypost.model.time import Instant, Span
+from waypost.rules.pacing import Permit
+
+
+class Invariant(StrEnum):
+    """What must never be; the label of `invariant_violation_total`."""
+
+    QUEUED_NOWHERE = "queued_nowhere"
+    """Its status says that it waits, and nobody will ever find it."""
+    PLACED_NOT_QUEUED = "placed_not_queued"
+    """It stands among those that wait, and its status says otherwise."""
+    PLACED_TWICE = "placed_twice"
+    STUCK_LINE = "stuck_line"
+    """It stands in line behind a message that is out of the way."""
+    UNSETTLED = "unsettled"
+    """SENDING for much longer than the stale limit: the sweep does not see it."""
+    WITHOUT_DELIVERY = "without_delivery"
+    MISFIT_STATUS = "misfit_status"
+    """A status without the time or the id that goes with it."""
+    ACCEPTED_TWICE = "accepted_twice"
+    """Two tries of one generation were accepted, and nobody had queued it again."""
+    FOREIGN_WAMID = "foreign_wamid"
+    """The provider's id of this message is bound to another message."""
+    FOREIGN_STATUS = "foreign_status"
+    """A status that another org's secret signed."""
+    OUTSIDE_WINDOW = "outside_window"
+    WITHOUT_CONSENT = "without_consent"
+    ABOVE_QUOTA = "above_quota"
+
+
+class Finding(msgspec.Struct, frozen=True):
+    invariant: Invariant
+    subject: str
+    """Whom it is about: `message 7`, `org acme`. Nothing secret."""
+
+
+class Look(msgspec.Struct, frozen=True, kw_only=True):
+    """Which part of the Ledger, and by which limits it is judged."""
+
+    after: int
+    upto: int
+    """Messages with an id above the first, up to the second."""
+    unsettled: Span
+    """Time of an open door after which nobody should still be SENDING."""
+    accepted_since: Instant
+    """Windows are judged for tries since then: later the pair may have been forgotten."""
+    enforce_window: bool
+    clock_slack: Span
+    """How far apart two processes' clocks may be."""
+    most: int
+    """Of each kind; more of the same says nothing new."""
+
+
+class Detector(Protocol):
+    async def newest(self) -> int:
+        """The highest id of a message; 0 when there is none."""
+
+    async def look(self, look: Look) -> Sequence[Finding]:
+        """What is wrong in that range; every answer is a snapshot, so nothing that is under way is taken for wrong."""
+
+    async def quotas(self, most: int) -> Sequence[Permit]:
+        """Every org's quota, up to that many."""

@@ -1,0 +1,78 @@
+"""The loss detector in the running server: planted violations are told once, by metric and log line."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from structlog.testing import capture_logs
+
+from tests.integration.harness import Stage
+from waypost.flow import detect
+from waypost.model.time import Instant
+from waypost.ports.detector import Finding, Invariant
+from waypost.rules.pacing import Permit
+
+MESSAGES = "/api/v1/outbound/messages"
+HELLO = {"channel": "WHATSAPP", "to": "+4915100000001", "payloadJson": {"text": "hello"}}
+
+
+async def counted(stage: Stage) -> list[str]:
+    figures = (await asyncio.to_thread(stage.server.metrics)).decode().splitlines()
+    return [line for line in figures if line.startswith("invariant_violation_total{")]
+
+
+async def test_a_violation_is_told_once(stage: Stage) -> None:
+    answer = await stage.call("POST", MESSAGES, {**HELLO, "scheduledAt": "2099-01-01T00:00:00Z"})
+    memory = detect.Memory()
+    assert await detect.detect(stage.world, memory) == []
+    assert await counted(stage) == []
+    await stage.database.run("DELETE FROM later")
+    with capture_logs() as logs:
+        told = [await detect.detect(stage.world, memory) for _ in range(3)]
+    lost = Finding(Invariant.QUEUED_NOWHERE, f"message {answer.json['id']}")
+    assert told == [[lost], [], []]
+    assert await counted(stage) == ['invariant_violation_total{invariant="queued_nowhere"} 1.0']
+    assert [(line["event"], line["subject"]) for line in logs] == [("invariant_violation", lost.subject)]
+
+
+async def test_a_quota_that_is_overdrawn_is_told(stage: Stage) -> None:
+    memory = detect.Memory()
+    await detect.detect(stage.world, memory)
+    await stage.database.run("UPDATE permit SET used = most + 1 WHERE name = 'quota:acme'")
+    assert await detect.detect(stage.world, memory) == [Finding(Invariant.ABOVE_QUOTA, "org acme")]
+
+
+def a_quota(used: int, most: int, since: int = 0) -> Permit:
+    return Permit(name="quota:acme", free_at=Instant(0), used=used, since=Instant(since), most=most)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        (a_quota(9, 10), a_quota(10, 10), False),
+        (a_quota(9, 10), a_quota(11, 10), True),
+        (a_quota(9, 10), a_quota(9, 5), False),
+        (a_quota(9, 5), a_quota(9, 5), False),
+        (a_quota(9, 5), a_quota(8, 5), False),
+        (a_quota(9, 5), a_quota(10, 5), True),
+        (a_quota(9, 5, since=1), a_quota(6, 5, since=2), True),
+    ],
+)
+def test_a_limit_that_was_lowered_is_no_violation_and_one_that_is_passed_is(
+    before: Permit, after: Permit, found: bool
+) -> None:
+    known = {before.name: before}
+    assert bool(detect.overdrawn(known, [after])) is found
+
+
+async def test_older_messages_are_walked_round_and_round(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detect, "RECENT", 1)
+    monkeypatch.setattr(detect, "PAGE", 2)
+    far = {**HELLO, "scheduledAt": "2099-01-01T00:00:00Z"}
+    ids = [(await stage.call("POST", MESSAGES, far)).json["id"] for _ in range(5)]
+    await stage.database.run("DELETE FROM later")
+    memory = detect.Memory()
+    told = [sorted(found.subject for found in await detect.detect(stage.world, memory)) for _ in range(4)]
+    names = [f"message {message_id}" for message_id in ids]
+    assert told == [[names[0], names[1], names[4]], names[2:4], [], []]
