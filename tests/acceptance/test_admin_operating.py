@@ -29,7 +29,7 @@ def first_line(ran: Ran) -> str:
 def test_quota_gates_and_why_from_the_command_line(connected: Site) -> None:
     admin = connected.run
     quota = admin("admin", "quota", ORG, "--json").fields
-    assert (quota["messages_sent"], quota["quota_limit"], quota["remaining_quota"]) == ("0", "1000", "1000")
+    assert (quota["messages_sent"], quota["quota_limit"], quota["remaining_quota"]) == ("0", "none", "none")
     assert admin("admin", "set-quota", ORG, "5", "--json").fields["remaining_quota"] == "5"
     assert admin("admin", "set-quota", ORG, "none", "--json").fields["quota_limit"] == "none"
     refused(admin("admin", "set-quota", ORG, "0"), "LIMIT is a number from 1")
