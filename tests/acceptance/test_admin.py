@@ -60,7 +60,7 @@ def test_an_org_its_number_keys_and_people_from_the_first_to_the_last(admin: Sit
             "waba_id": "102290129340398",
             "catalogue": "meta",
             "enabled": "true",
-            "pace": "80",
+            "pace": "1000",
             "tier": "none",
         }
     ]

@@ -15,6 +15,7 @@ from waypost.model.ids import NumberId, OrgId
 from waypost.model.pair import Inbound
 from waypost.model.report import Post
 from waypost.model.time import Instant, Span, hours, minutes, seconds
+from waypost.ports.failure import Unavailable
 from waypost.runtime.server import Role
 
 OUTBOUND = "/api/v1/outbound"
@@ -27,13 +28,13 @@ NOBODY_SENDS = frozenset({Role.API})
 @pytest.fixture
 async def quiet(set_up: OpenStage) -> Stage:
     """Nobody sends, so that what is queued stays and can be looked at."""
-    return await set_up(roles=NOBODY_SENDS)
+    return await set_up(roles=NOBODY_SENDS, outbound_quota=1000, outbound_pace=80)
 
 
 @pytest.fixture
 async def lively(set_up: OpenStage) -> Stage:
     """Real time, since a number's pace is kept by it; no windows."""
-    return await set_up(clock=live_clock(), outbound_window="ignore")
+    return await set_up(clock=live_clock(), outbound_window="ignore", outbound_quota=1000, outbound_pace=80)
 
 
 async def close(stage: Stage, kind: GateKind, name: str = "number:1001") -> Gate:
@@ -199,6 +200,19 @@ async def test_a_worker_that_went_silent_is_told_and_also_behind_a_gate(stage: S
     assert (await why(stage, message["id"])).endswith("Also, no worker is running: none was seen for 5 min")
 
 
+async def test_a_message_that_is_stored_is_answered_so_even_if_nobody_can_say_what_it_waits_for(quiet: Stage) -> None:
+    async def away(*_: object) -> None:
+        raise Unavailable("gone for a moment")
+
+    known = await quiet.send()
+    quiet.world.ledger.gates.standing = away  # type: ignore[method-assign, assignment]  # no database fails just here
+    assert (await quiet.send())["deferredBy"] is None
+    batch = await quiet.call("POST", f"{MESSAGES}/batch", {"messages": [HELLO]})
+    assert [result["status"] for result in batch.json["results"]] == [201]
+    assert (await quiet.call("GET", f"{MESSAGES}/{known['id']}")).code == "unavailable"
+    assert (await quiet.call("POST", f"{MESSAGES}/{known['id']}/cancel")).json["status"] == "CANCELLED"
+
+
 # Quota
 
 
@@ -215,6 +229,8 @@ async def test_the_quota_is_shown_and_a_higher_one_frees_what_waits_at_once(live
     assert same_moment((await lively.message(posted[3]["id"]))["nextRetryAt"], quota["resetAt"])
     raised = await lively.call("PUT", QUOTA, {"quotaLimit": 100})
     assert (raised.status, raised.json["remainingQuota"]) == (200, 98)
+    entries = (await lively.get(f"{OUTBOUND}/audit?entityType=ORG"))["content"]
+    assert [entry["action"] for entry in entries] == ["QUOTA_CHANGED"] * 2
     for message in posted[2:]:
         await lively.becomes(message["id"], "DELIVERED")
 
@@ -363,6 +379,9 @@ async def test_what_is_replayed_goes_again_in_a_new_generation(
     for position in expected:
         await lively.becomes(dead[position], "DELIVERED", attemptCount=1)
         assert "replayed" in await lively.kinds(dead[position])
+        trail = await lively.get(f"{OUTBOUND}/audit?entityType=OUTBOUND_MESSAGE&entityId={dead[position]}")
+        (entry,) = [entry for entry in trail["content"] if entry["action"] == "REPLAYED"]
+        assert entry["actor"].startswith("key_")
     assert sorted(await dead_ids(lively)) == [each for n, each in enumerate(dead) if n not in expected]
 
 

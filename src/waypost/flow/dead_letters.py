@@ -53,14 +53,10 @@ async def _named(wish: Replay, ids: Sequence[MessageId], world: World) -> list[M
 
 
 async def _reopen(dead: Sequence[Message], wish: Replay, world: World) -> int:
+    """Each is audited in the transaction that opens it."""
     if not dead:
         return 0
-    reopened = await world.ledger.outbox.replay(wish.org_id, [message.id for message in dead], world.clock.now())
+    ids = [message.id for message in dead]
+    reopened = await world.ledger.outbox.replay(wish.org_id, ids, world.clock.now(), wish.actor)
     world.hints.give([OUTBOX])
-    await note_replay(wish, reopened, world)
     return len(reopened)
-
-
-async def note_replay(wish: Replay, reopened: Sequence[MessageId], world: World) -> None:
-    """The place for an audit entry of each batch; the event of each message was written with its change."""
-    del wish, reopened, world

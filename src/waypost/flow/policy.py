@@ -6,7 +6,9 @@ from typing import TypeAlias
 
 import msgspec
 
+from waypost.flow.audit import About, record
 from waypost.flow.world import World
+from waypost.model.audit import SYSTEM, Action, Entity
 from waypost.model.gate import Gate, GateId, GateKind
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.pair import Pair
@@ -43,9 +45,11 @@ async def quota_of(org: OrgId, world: World) -> Quota:
     )
 
 
-async def set_quota(org: OrgId, limit: int | None, world: World) -> Quota:
+async def set_quota(org: OrgId, limit: int | None, world: World, actor: str = SYSTEM) -> Quota:
     """What a higher limit lets through goes at once."""
     await world.ledger.quotas.set_limit(org, limit)
+    words = "no limit" if limit is None else f"{limit} in 24 hours"
+    await record(org, About(Entity.ORG, org), Action.QUOTA_CHANGED, actor, words, world)
     world.hints.give([OUTBOX])
     return await quota_of(org, world)
 
@@ -67,7 +71,7 @@ class Disabled(msgspec.Struct, frozen=True):
 Release: TypeAlias = Released | NoGate | Disabled
 
 
-async def release(org: OrgId, gate_id: GateId, world: World) -> Release:
+async def release(org: OrgId, gate_id: GateId, world: World, actor: str = SYSTEM) -> Release:
     closed = await world.ledger.gates.closed(org, world.clock.now())
     known = next((gate for gate in closed if gate.id == gate_id), None)
     if known is not None and known.code == NUMBER_DISABLED:
@@ -76,6 +80,7 @@ async def release(org: OrgId, gate_id: GateId, world: World) -> Release:
     if gate is None:
         return NoGate()
     world.just_closed.pop(gate.name, None)
+    await record(org, About(Entity.ORG, org), "GATE_RELEASED", actor, f"{gate.kind.value} of {gate.name}", world)
     world.hints.give([OUTBOX])
     return Released(gate)
 

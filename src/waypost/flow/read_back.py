@@ -8,6 +8,7 @@ from waypost.flow.world import World
 from waypost.model.ids import MessageId
 from waypost.model.message import Message, Status
 from waypost.model.time import Instant
+from waypost.ports.failure import LedgerError
 from waypost.rules.deferral import Deferral, deferral
 from waypost.rules.why import Circumstances
 
@@ -26,6 +27,14 @@ async def deferrals(messages: Sequence[Message], world: World) -> dict[MessageId
         if deferred is not None:
             found[message.id] = deferred
     return found
+
+
+async def deferrals_if_known(messages: Sequence[Message], world: World) -> dict[MessageId, Deferral]:
+    """For messages that were changed a moment ago: that is done, whether or not the Ledger answers once more."""
+    try:
+        return await deferrals(messages, world)
+    except LedgerError:
+        return {}
 
 
 def _is_due(message: Message, now: Instant) -> bool:

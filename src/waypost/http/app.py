@@ -19,9 +19,9 @@ from waypost.http import (
     error_codes,
     extras,
     mailboxes,
+    operating,
     operations,
     outbound,
-    policy,
     problems,
     templates,
 )
@@ -34,7 +34,7 @@ from waypost.ports.failure import LedgerError
 ROUTES = [
     outbound.router,
     batch.router,
-    policy.router,
+    operating.router,
     dossiers.router,
     error_codes.router,
     extras.router,

@@ -12,7 +12,8 @@ from litestar.params import Body
 from msgspec import Meta
 
 from waypost.flow import submit
-from waypost.flow.read_back import deferrals
+from waypost.flow.audit import actor_of
+from waypost.flow.read_back import deferrals_if_known
 from waypost.http.context import Asking, Here, writer
 from waypost.http.documented import BATCH_EXAMPLES, problems
 from waypost.http.outbound import asked_for, refused
@@ -54,7 +55,9 @@ async def create_messages(
 ) -> Response[BatchResults]:
     """One result per message, in order; an idempotency key counts for its own message, also within the batch."""
     read = [_read(raw, position) for position, raw in enumerate(data.messages)]
-    answers = iter(await submit.submit_all([r for r in read if not isinstance(r, Problem)], caller.org_id, world))
+    answers = iter(
+        await submit.submit_all([r for r in read if not isinstance(r, Problem)], caller.org_id, world, actor_of(caller))
+    )
     outcomes = [each if isinstance(each, Problem) else _outcome(next(answers)) for each in read]
     return Response(BatchResults(await _results(outcomes, world)), status_code=207)
 
@@ -75,7 +78,8 @@ def _outcome(answer: submit.Answer | LedgerError) -> Outcome:
 
 
 async def _results(outcomes: Sequence[Outcome], world: Here) -> list[BatchResult]:
-    deferred = await deferrals([each.message for each in outcomes if isinstance(each, submit.Stored)], world)
+    stored = [each.message for each in outcomes if isinstance(each, submit.Stored)]
+    deferred = await deferrals_if_known(stored, world)
     results = []
     for each in outcomes:
         if isinstance(each, Problem):

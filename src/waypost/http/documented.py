@@ -9,6 +9,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Example
 
+from waypost.http.operating_examples import GATE, QUOTA, REFUSED, STATS, WINDOW
 from waypost.http.problems import MEDIA_TYPE, ProblemBody
 from waypost.http.views import MessageView
 from waypost.http.webhook_door import PATH
@@ -223,51 +224,6 @@ CREATED = {
 }
 _WAITING = {"status": "QUEUED", "attemptCount": 0}
 _DEAD = {"status": "FAILED", "errorCode": "131016", "errorMessage": "Service unavailable", "attemptCount": 6}
-_REFUSED = {
-    "status": 422,
-    "error": {
-        "type": "about:blank",
-        "title": "Not acceptable as it is",
-        "status": 422,
-        "code": "invalid_recipient",
-        "detail": "to: has fewer than 7 digits",
-        "field": "to",
-    },
-}
-_QUOTA = {
-    "messagesSent": 400,
-    "quotaLimit": 5000,
-    "remainingQuota": 4600,
-    "resetAt": "2026-11-16T08:00:00Z",
-    "throttled": False,
-    "throttledUntil": None,
-}
-_GATE = {
-    "id": 3,
-    "name": "number:106540352242922",
-    "kind": "throttle",
-    "code": "130429",
-    "reason": "Rate limit hit",
-    "since": "2026-11-15T09:30:00Z",
-    "until": "2026-11-15T09:31:00Z",
-    "waiting": 250,
-}
-_WINDOW = {
-    "phoneNumber": "+15550001111",
-    "from": "106540352242922",
-    "open": True,
-    "windowOpensAt": "2026-11-15T08:00:00Z",
-    "windowExpiresAt": "2026-11-16T08:10:00Z",
-    "lastInboundMessageAt": "2026-11-15T08:10:00Z",
-    "lastOutboundMessageAt": "2026-11-15T09:30:00.120000Z",
-}
-_STATS = {
-    "counts": {"QUEUED": 3, "SENDING": 1, "SENT": 20, "DELIVERED": 1210, "FAILED": 4, "CANCELLED": 2},
-    "lookedAt": 1240,
-    "retriesByAttempt": {"2": 12, "3": 2},
-    "queuedToSentSeconds": {"count": 1230, "p50": 0.09, "p95": 0.4, "p99": 61.2},
-    "sentToDeliveredSeconds": {"count": 1210, "p50": 1.1, "p95": 4.0, "p99": 30.5},
-}
 _OUTBOUND = "/api/v1/outbound"
 _MESSAGES = "/api/v1/outbound/messages"
 _TEMPLATES = "/api/v1/outbound/templates"
@@ -308,13 +264,13 @@ _ANSWERS: dict[tuple[str, str, str], Any] = {
     ("/api/v1/outbound/error-codes", "get", "200"): _ERROR_CODES,
     ("/api/v1/outbound/audit", "get", "200"): {"content": _AUDITED},
     ("/api/v1/outbound/activities", "get", "200"): {"content": [_ACTIVITY]},
-    (_MESSAGES + "/batch", "post", "207"): {"results": [{"status": 201, "message": _MESSAGE | _WAITING}, _REFUSED]},
-    (_OUTBOUND + "/quota", "get", "200"): _QUOTA,
-    (_OUTBOUND + "/quota", "put", "200"): _QUOTA,
-    (_OUTBOUND + "/gates", "get", "200"): {"content": [_GATE]},
-    (_OUTBOUND + "/gates/{gate_id}/release", "post", "200"): _GATE | {"waiting": 0},
-    (_OUTBOUND + "/session-windows/{phone}", "get", "200"): _WINDOW,
-    (_OUTBOUND + "/stats", "get", "200"): _STATS,
+    (_MESSAGES + "/batch", "post", "207"): {"results": [{"status": 201, "message": _MESSAGE | _WAITING}, REFUSED]},
+    (_OUTBOUND + "/quota", "get", "200"): QUOTA,
+    (_OUTBOUND + "/quota", "put", "200"): QUOTA,
+    (_OUTBOUND + "/gates", "get", "200"): {"content": [GATE]},
+    (_OUTBOUND + "/gates/{gate_id}/release", "post", "200"): GATE | {"waiting": 0},
+    (_OUTBOUND + "/session-windows/{phone}", "get", "200"): WINDOW,
+    (_OUTBOUND + "/stats", "get", "200"): STATS,
     (_OUTBOUND + "/dead-letters", "get", "200"): {"content": [_MESSAGE | _DEAD]},
     (_OUTBOUND + "/dead-letters/replay", "post", "200"): {"replayed": 12, "more": False},
     (_TEMPLATES, "get", "200"): {"content": [_ORDER_CONFIRMATION], "accounts": [_SYNCED]},

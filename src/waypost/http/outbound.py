@@ -12,7 +12,7 @@ from litestar.params import Body, HeaderParameter, PathParameter, QueryParameter
 from waypost.flow import await_status, submit
 from waypost.flow.audit import actor_of
 from waypost.flow.await_status import Goal
-from waypost.flow.read_back import circumstances, deferrals
+from waypost.flow.read_back import circumstances, deferrals, deferrals_if_known
 from waypost.http.context import Asking, Here, reader, writer
 from waypost.http.documented import CREATED, MESSAGE_EXAMPLES, problems
 from waypost.http.problems import Problem
@@ -69,7 +69,13 @@ async def create_message(
     if wait is not None and not world.tuning.never_wait:
         waited = await await_status.await_status(caller.org_id, message.id, wait, world)
         message, status = waited.message, status if waited.reached else 202
-    return Response(await read_back(message, world), status_code=status)
+    return Response(await changed_view(message, world), status_code=status)
+
+
+async def changed_view(message: Message, world: Here) -> MessageView:
+    """Of a message that was stored or changed by this very call."""
+    deferred = await deferrals_if_known([message], world)
+    return message_view(message, deferred.get(message.id))
 
 
 async def read_back(message: Message, world: Here) -> MessageView:
@@ -236,7 +242,7 @@ _ALLOWED = {"not_retryable": "a FAILED, CANCELLED or parked one", "not_cancellab
 async def _changed(changed: Changed, message_id: int, code: str, world: Here) -> MessageView:
     if isinstance(changed, Done):
         world.hints.give([OUTBOX])
-        return await read_back(changed.message, world)
+        return await changed_view(changed.message, world)
     if isinstance(changed, NotAllowed):
         status = changed.message.delivery.status.value
         raise Problem(409, code, f"message {message_id} is {status}: only {_ALLOWED[code]} can be")

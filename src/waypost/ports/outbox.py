@@ -151,7 +151,9 @@ class Outbox(Protocol):
     async def expire(self, limit: int, now: Instant) -> Sequence[MessageId]:
         """End what is still QUEUED after its `expires_at`, wherever it waits: CANCELLED with EXPIRED."""
 
-    async def replay(self, org: OrgId, messages: Sequence[MessageId], now: Instant) -> Sequence[MessageId]:
+    async def replay(
+        self, org: OrgId, messages: Sequence[MessageId], now: Instant, actor: str = SYSTEM
+    ) -> Sequence[MessageId]:
         """As `retry`, for many, and only for what is FAILED; returns those that are QUEUED again."""
 
     async def sweep(self, patience: Patience, limit: int, now: Instant) -> Swept:

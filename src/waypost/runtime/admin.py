@@ -33,7 +33,7 @@ UserIdArgument = Annotated[str, typer.Argument(metavar="USER_ID", help="The pers
 
 
 def register(parent: typer.Typer) -> None:
-    importlib.import_module("waypost.runtime.admin_policy")  # adds its commands to this group
+    importlib.import_module("waypost.runtime.admin_operating")  # adds its commands to this group
     importlib.import_module("waypost.runtime.admin_mailboxes")  # and these theirs
     parent.add_typer(app)
 

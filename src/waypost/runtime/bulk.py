@@ -22,6 +22,7 @@ from waypost.http.views import CreateMessage
 from waypost.model.ids import OrgId
 from waypost.ports.failure import LedgerError
 from waypost.runtime.cli import Failed
+from waypost.runtime.tables import known_org
 
 BATCH = 500
 SHOWN = 20

@@ -72,9 +72,11 @@ class SqlOutbox:
     async def retry(self, org: OrgId, message: MessageId, now: Instant, actor: str = SYSTEM) -> Changed:
         return await self._change(Change(org, message, "retried", now, actor))
 
-    async def replay(self, org: OrgId, messages: Sequence[MessageId], now: Instant) -> Sequence[MessageId]:
+    async def replay(
+        self, org: OrgId, messages: Sequence[MessageId], now: Instant, actor: str = SYSTEM
+    ) -> Sequence[MessageId]:
         decide = self._engine.writer.decide
-        answers = await asyncio.gather(*(decide(Change(org, message, "replayed", now)) for message in messages))
+        answers = await asyncio.gather(*(decide(Change(org, message, "replayed", now, actor)) for message in messages))
         moved = [answer[1] for answer in answers if answer is not None and answer[1] is not answer[0]]
         return [delivery.message_id for delivery in moved]
 

@@ -9,10 +9,10 @@ from litestar.di import Provide
 from litestar.params import Body, FromPath, PathParameter, QueryParameter
 
 from waypost.flow import dead_letters, policy
+from waypost.flow.audit import actor_of
 from waypost.http.context import Asking, Here, admin, reader, writer
 from waypost.http.documented import QUOTA_EXAMPLES, REPLAY_EXAMPLES, problems
-from waypost.http.outbound import LARGEST_ID, read_all_back
-from waypost.http.policy_views import (
+from waypost.http.operating_views import (
     DeadLetters,
     GateList,
     GateView,
@@ -27,8 +27,8 @@ from waypost.http.policy_views import (
     stats_view,
     window_view,
 )
+from waypost.http.outbound import LARGEST_ID, read_all_back
 from waypost.http.problems import Problem
-from waypost.model.account import Caller
 from waypost.model.gate import GateId
 from waypost.model.ids import MessageId
 from waypost.ports.gates import Closed
@@ -48,7 +48,7 @@ async def get_quota(caller: Asking, world: Here) -> QuotaView:
 )
 async def set_quota(data: Annotated[SetQuota, Body(examples=QUOTA_EXAMPLES)], caller: Asking, world: Here) -> QuotaView:
     """A higher limit frees what waits at once."""
-    return quota_view(await policy.set_quota(caller.org_id, data.quota_limit, world))
+    return quota_view(await policy.set_quota(caller.org_id, data.quota_limit, world, actor_of(caller)))
 
 
 @get("/gates", summary="What is closed, why, and who waits", responses=problems())
@@ -69,7 +69,9 @@ async def release_gate(
 ) -> GateView:
     """What waits behind it goes at once; if the cause is still there, the gate closes again."""
     possible = 0 < gate_id <= LARGEST_ID
-    released = await policy.release(caller.org_id, GateId(gate_id), world) if possible else policy.NoGate()
+    released = (
+        await policy.release(caller.org_id, GateId(gate_id), world, actor_of(caller)) if possible else policy.NoGate()
+    )
     if isinstance(released, policy.Disabled):
         detail = f"number {released.number} is disabled: PATCH /api/v1/numbers/{released.number} with enabled true"
         raise Problem(409, "number_disabled", detail)
@@ -125,13 +127,9 @@ async def replay_dead_letters(
 ) -> ReplayedView:
     """Each begins a new generation: tries counted from 0, due now."""
     ids = None if data.ids is None else [MessageId(each) for each in data.ids]
-    wish = dead_letters.Replay(org_id=caller.org_id, actor=_actor(caller), ids=ids, error_code=data.error_code)
+    wish = dead_letters.Replay(org_id=caller.org_id, actor=actor_of(caller), ids=ids, error_code=data.error_code)
     replayed = await dead_letters.replay(wish, world)
     return ReplayedView(replayed.count, replayed.more)
-
-
-def _actor(caller: Caller) -> str:
-    return f"user:{caller.user_id}" if caller.user_id else f"key:{caller.key_id}"
 
 
 router = Router(

@@ -1,0 +1,51 @@
+"""Examples of what the routes of quotas, gates, windows and figures answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+REFUSED: dict[str, Any] = {
+    "status": 422,
+    "error": {
+        "type": "about:blank",
+        "title": "Not acceptable as it is",
+        "status": 422,
+        "code": "invalid_recipient",
+        "detail": "to: has fewer than 7 digits",
+        "field": "to",
+    },
+}
+QUOTA: dict[str, Any] = {
+    "messagesSent": 400,
+    "quotaLimit": 5000,
+    "remainingQuota": 4600,
+    "resetAt": "2026-11-16T08:00:00Z",
+    "throttled": False,
+    "throttledUntil": None,
+}
+GATE: dict[str, Any] = {
+    "id": 3,
+    "name": "number:106540352242922",
+    "kind": "throttle",
+    "code": "130429",
+    "reason": "Rate limit hit",
+    "since": "2026-11-15T09:30:00Z",
+    "until": "2026-11-15T09:31:00Z",
+    "waiting": 250,
+}
+WINDOW: dict[str, Any] = {
+    "phoneNumber": "+15550001111",
+    "from": "106540352242922",
+    "open": True,
+    "windowOpensAt": "2026-11-15T08:00:00Z",
+    "windowExpiresAt": "2026-11-16T08:10:00Z",
+    "lastInboundMessageAt": "2026-11-15T08:10:00Z",
+    "lastOutboundMessageAt": "2026-11-15T09:30:00.120000Z",
+}
+STATS: dict[str, Any] = {
+    "counts": {"QUEUED": 3, "SENDING": 1, "SENT": 20, "DELIVERED": 1210, "FAILED": 4, "CANCELLED": 2},
+    "lookedAt": 1240,
+    "retriesByAttempt": {"2": 12, "3": 2},
+    "queuedToSentSeconds": {"count": 1230, "p50": 0.09, "p95": 0.4, "p99": 61.2},
+    "sentToDeliveredSeconds": {"count": 1210, "p50": 1.1, "p95": 4.0, "p99": 30.5},
+}
