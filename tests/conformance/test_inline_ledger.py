@@ -15,10 +15,13 @@ from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.accounts import AccountsContract
 from waypost.testing.contracts.door import DoorContract, LookupContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
+from waypost.testing.contracts.figures import FiguresContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
+from waypost.testing.contracts.money import MoneyContract
 from waypost.testing.contracts.outbox import OutboxContract
+from waypost.testing.contracts.policies import PoliciesContract
 from waypost.testing.contracts.templates import TemplatesContract
 
 
@@ -79,3 +82,12 @@ class TestInlineAccounts(AccountsContract): ...
 
 
 class TestInlineTemplates(TemplatesContract): ...
+
+
+class TestInlinePolicies(PoliciesContract): ...
+
+
+class TestInlineMoney(MoneyContract): ...
+
+
+class TestInlineFigures(FiguresContract): ...

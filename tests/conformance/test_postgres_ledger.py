@@ -15,15 +15,18 @@ from waypost.model.time import Span
 from waypost.testing.contracts.accounts import AccountsContract
 from waypost.testing.contracts.door import DoorContract, LookupContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
+from waypost.testing.contracts.figures import FiguresContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
+from waypost.testing.contracts.money import MoneyContract
 from waypost.testing.contracts.outbox import OutboxContract
+from waypost.testing.contracts.policies import PoliciesContract
 from waypost.testing.contracts.templates import TemplatesContract
 from waypost.testing.services import Postgres
 
 TABLES = (
-    "ready later queue_line queue attempt wamid report event journal delivery message outlet permit gate pair consent "
+    "cost ready later queue_line queue attempt wamid report event journal delivery message outlet permit gate pair consent "
     "dossier policy audit template template_sync number person api_key org"
 )
 EMPTY = (
@@ -107,3 +110,12 @@ class TestPostgresAccounts(AccountsContract): ...
 
 
 class TestPostgresTemplates(TemplatesContract): ...
+
+
+class TestPostgresPolicies(PoliciesContract): ...
+
+
+class TestPostgresMoney(MoneyContract): ...
+
+
+class TestPostgresFigures(FiguresContract): ...

@@ -17,10 +17,13 @@ from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.accounts import AccountsContract
 from waypost.testing.contracts.door import DoorContract, LookupContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
+from waypost.testing.contracts.figures import FiguresContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
+from waypost.testing.contracts.money import MoneyContract
 from waypost.testing.contracts.outbox import OutboxContract
+from waypost.testing.contracts.policies import PoliciesContract
 from waypost.testing.contracts.templates import TemplatesContract
 
 
@@ -85,3 +88,12 @@ class TestSqliteAccounts(AccountsContract): ...
 
 
 class TestSqliteTemplates(TemplatesContract): ...
+
+
+class TestSqlitePolicies(PoliciesContract): ...
+
+
+class TestSqliteMoney(MoneyContract): ...
+
+
+class TestSqliteFigures(FiguresContract): ...

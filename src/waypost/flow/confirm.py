@@ -65,7 +65,9 @@ async def confirm(body: bytes, signature: str | None, org: str | None, world: Wo
 async def _take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
     post = Post([], [])
     for part, owner in ours:
-        reports, items = webhook.reports(part, OrgId(owner.number.org_id), owner.number.id)
+        org = OrgId(owner.number.org_id)
+        prices = (await world.policies.of(org)).prices
+        reports, items = webhook.reports(part, org, owner.number.id, prices)
         post.reports.extend(reports)
         post.items.extend(items)
     taken = await world.ledger.journal.take(post, world.clock.now())

@@ -7,15 +7,18 @@ import contextlib
 from collections.abc import Awaitable
 
 from waypost.flow.numbers import Connected
+from waypost.flow.policies import keep_quiet
 from waypost.flow.world import World
 from waypost.model.ids import Fence, MessageId
 from waypost.model.message import Claimed
-from waypost.model.outcome import Outcome
+from waypost.model.outcome import Outcome, Unreached, Unsure
+from waypost.model.outcome import Rejected as Refused
 from waypost.model.time import Instant, Span, as_seconds, minutes, seconds
 from waypost.ports.failure import Busy, LedgerError, Rejected
 from waypost.ports.hints import OUTBOX, Ear, about_message
 from waypost.ports.outbox import Demand, Settled, Settlement
 from waypost.rules import breaker, gates
+from waypost.rules.catalogue import Catalogue
 from waypost.rules.clearance import clear
 from waypost.rules.delivery import Accept, Defer, GiveUp, StandBack, Verdict
 from waypost.rules.payload import cloud_api_body
@@ -35,6 +38,7 @@ async def deliver(message: Claimed, world: World) -> Settled:
     verdict = (
         refuse_without_number(message, connected, world)
         or clear(message, world.clock.now(), enforce_window=world.tuning.enforce_window)
+        or keep_quiet(message, world)
         or stay_behind(message, connected, world)
         or await call_provider(message, connected, world)
     )
@@ -90,11 +94,20 @@ async def call_provider(message: Claimed, connected: Connected | None, world: Wo
     outcome = await world.provider.send(connected.sender, cloud_api_body(message))
     await watch_the_breaker(message, outcome, world)
     catalogue = world.catalogues[connected.number.error_catalogue]
+    tell_the_operator(outcome, catalogue, world)
     now, dice = world.clock.now(), world.dice.unit()
-    verdict = judge(outcome, message, connected.number.waba_id, catalogue, world.tuning.backoff, now, dice)
+    backoff = world.policies.known(message.org_id).backoff
+    verdict = judge(outcome, message, connected.number.waba_id, catalogue, backoff, now, dice)
     if isinstance(verdict, StandBack) and verdict.closing.pair is None:
         world.just_closed[verdict.closing.name] = Instant(now + JUST)
     return verdict
+
+
+def tell_the_operator(outcome: Outcome, catalogue: Catalogue, world: World) -> None:
+    if isinstance(outcome, Unreached | Unsure):
+        world.meters.provider_unreachable(outcome.reason, world.clock.now())
+    if isinstance(outcome, Refused) and catalogue.find(outcome.code) is None:
+        world.meters.unknown_code(outcome.code)
 
 
 async def watch_the_breaker(message: Claimed, outcome: Outcome, world: World) -> None:
@@ -181,6 +194,7 @@ class Courier:
             await self._slot_freed.wait()
             return
         await self._world.numbers.all()
+        await self._world.policies.refresh()
         demand = Demand(owner=self._world.worker, slots=wanted, after=self._after)
         batch = await self._world.ledger.outbox.claim(demand, self._world.clock.now())
         self._after = batch.after

@@ -76,7 +76,7 @@ async def submit(request: Request, org: OrgId, world: World) -> Answer:
 
 async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:
     """The draft to store, or the first thing that is wrong."""
-    recipient = recipients.read(request.to, world.tuning.default_region)
+    recipient = recipients.read(request.to, (await world.policies.of(org)).default_region)
     refusal = _check_address(request, recipient) or _check_content(request) or _check_moments(request, world)
     if refusal or isinstance(recipient, recipients.Unreadable):
         return refusal or Refusal("invalid_recipient", "to", "is not a phone number")

@@ -14,6 +14,9 @@ from waypost.ports.outbox import Patience, Swept
 SWEEP_AT_MOST = 500
 KEEP_UNMATCHED: Span = days(8)
 TIDY_EVERY: Span = minutes(1)
+SURVEY_EVERY: Span = seconds(10)
+SHOWN_AT_MOST = 20
+"""Orgs that get a line of their own."""
 
 
 async def hold_door(world: World) -> None:
@@ -41,7 +44,8 @@ async def keep_door(world: World) -> int:
 async def settle_unsure(world: World) -> Swept:
     """Tries that nobody settled for the whole stale limit."""
     tuning = world.tuning
-    patience = Patience(limit=tuning.stale, slack=tuning.door_gap, policy=tuning.unsure)
+    chosen = {org: policy.unsure for org, policy in (await world.policies.all()).items()}
+    patience = Patience(limit=tuning.stale, slack=tuning.door_gap, policy=tuning.unsure, of_orgs=chosen)
     swept = await world.ledger.outbox.sweep(patience, SWEEP_AT_MOST, world.clock.now())
     topics = [about_message(message) for message in [*swept.requeued, *swept.parked]]
     world.hints.give([*topics, OUTBOX] if topics else [])
@@ -52,6 +56,19 @@ async def tidy(world: World) -> Orphans:
     now = world.clock.now()
     waiting_since = Instant(now - world.tuning.sync_timeout)
     return await world.ledger.journal.tidy(waiting_since, Instant(now - KEEP_UNMATCHED))
+
+
+async def survey(world: World) -> None:
+    """An operator's figures; it rests for much longer than it took, however much there is to count."""
+    while True:
+        started = world.clock.now()
+        try:
+            found = await world.ledger.figures.survey(SHOWN_AT_MOST, started)
+            world.meters.surveyed(found, world.clock.now())
+        except LedgerError:
+            await world.clock.sleep(seconds(0.2))
+        took = max(0, world.clock.now() - started)
+        await world.clock.sleep(Span(max(SURVEY_EVERY, took * 20)))
 
 
 async def every(span: Span, chore: Callable[[World], Awaitable[object]], world: World) -> None:

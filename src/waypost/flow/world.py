@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from waypost.flow.numbers import NumberBook
+from waypost.flow.policy_book import InForce, PolicyBook
 from waypost.flow.template_book import TemplateBook
 from waypost.model.gate import GateName
 from waypost.model.ids import OrgId, WorkerId
+from waypost.model.policy import RequestRate
 from waypost.model.time import Instant, Span, minutes, seconds
 from waypost.ports.clock import Clock, Dice, Ids
 from waypost.ports.hints import Hints
@@ -51,6 +53,18 @@ class Tuning:
     """Messages per second of a newly connected number."""
     default_region: str | None = None
     """Whose national phone numbers are understood."""
+    request_rate: RequestRate | None = None
+    """Of an org that has set none itself."""
+
+    @property
+    def defaults(self) -> InForce:
+        """What holds for an org that has set nothing."""
+        return InForce(
+            backoff=self.backoff,
+            unsure=self.unsure,
+            request_rate=self.request_rate,
+            default_region=self.default_region,
+        )
 
     @property
     def door_gap(self) -> Span:
@@ -68,6 +82,7 @@ class World:
     provider: Provider
     numbers: NumberBook
     templates: TemplateBook
+    policies: PolicyBook
     vault: Vault
     catalogues: Mapping[str, Catalogue]
     meters: Meters
@@ -77,5 +92,7 @@ class World:
     """How the latest tries of each org went, as far as this process saw."""
     just_closed: dict[GateName, Instant] = field(default_factory=dict)
     """Gates that this process closed a moment ago, for what it had claimed before."""
+    buckets: dict[OrgId, Instant] = field(default_factory=dict)
+    """When each org's bucket of requests is full again."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server stops, so that nobody is kept waiting."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Protocol
 
 from waypost.ports.accounts import Accounts
+from waypost.ports.figures import Figures
 from waypost.ports.gates import Gates, Quotas, Windows
 from waypost.ports.journal import Journal
 from waypost.ports.messages import Messages
+from waypost.ports.money import Money
 from waypost.ports.outbox import Door, Lookup, Outbox
+from waypost.ports.policies import Policies
 from waypost.ports.templates import Templates
 
 
@@ -33,6 +36,12 @@ class Ledger(Protocol):
     def quotas(self) -> Quotas: ...
     @property
     def windows(self) -> Windows: ...
+    @property
+    def policies(self) -> Policies: ...
+    @property
+    def money(self) -> Money: ...
+    @property
+    def figures(self) -> Figures: ...
 
     async def ping(self) -> None:
         """Return when the Ledger answers and its schema is the one this code was made for; raise otherwise."""

@@ -34,6 +34,9 @@ UserIdArgument = Annotated[str, typer.Argument(metavar="USER_ID", help="The pers
 
 
 def register(parent: typer.Typer) -> None:
+    from waypost.runtime import admin_policy  # noqa: PLC0415  # it is built with what is below
+
+    admin_policy.register(app)
     parent.add_typer(app)
 
 
@@ -47,7 +50,7 @@ def _show(facts: Mapping[str, str], *, as_json: bool) -> None:
     Console(highlight=False, soft_wrap=True).print(table)
 
 
-def _table(columns: list[str], rows: list[list[str]], *, as_json: bool) -> None:
+def print_table(columns: list[str], rows: list[list[str]], *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(msgspec.json.encode([dict(zip(columns, row, strict=True)) for row in rows]).decode() + "\n")
         return
@@ -63,7 +66,7 @@ async def _known(org: str, world: World) -> OrgId:
     return OrgId(org)
 
 
-def _of_known(org: str, read: Callable[[World], Awaitable[Found]]) -> Found:
+def of_known(org: str, read: Callable[[World], Awaitable[Found]]) -> Found:
     async def of_known(world: World) -> Found:
         await _known(org, world)
         return await read(world)
@@ -99,7 +102,7 @@ def create_org(org: Org, json: Json = False) -> None:
 def orgs(json: Json = False) -> None:
     """List the orgs."""
     found = with_world(lambda world: world.ledger.accounts.orgs(), existing=True)
-    _table(["org_id", "created"], [[o.id, _day(o.created_at)] for o in found], as_json=json)
+    print_table(["org_id", "created"], [[o.id, _day(o.created_at)] for o in found], as_json=json)
 
 
 def _day(moment: Any) -> str:
@@ -145,9 +148,9 @@ def connect_whatsapp(  # each is an option that the contract names
 @app.command()
 def numbers(org: Org, json: Json = False) -> None:
     """List an org's numbers."""
-    found = _of_known(org, lambda world: world.ledger.accounts.numbers(OrgId(org)))
+    found = of_known(org, lambda world: world.ledger.accounts.numbers(OrgId(org)))
     columns = ["phone_number_id", "waba_id", "catalogue", "enabled"]
-    _table(columns, [[n.id, n.waba_id, n.error_catalogue, str(n.enabled).lower()] for n in found], as_json=json)
+    print_table(columns, [[n.id, n.waba_id, n.error_catalogue, str(n.enabled).lower()] for n in found], as_json=json)
 
 
 @app.command()
@@ -196,8 +199,8 @@ def create_key(
 @app.command()
 def keys(org: Org, json: Json = False) -> None:
     """List an org's live keys."""
-    found = _of_known(org, lambda world: world.ledger.accounts.keys(OrgId(org)))
-    _table(
+    found = of_known(org, lambda world: world.ledger.accounts.keys(OrgId(org)))
+    print_table(
         ["key_id", "role", "label", "created"],
         [[k.id, k.role.value, k.label, _day(k.created_at)] for k in found],
         as_json=json,
@@ -234,8 +237,8 @@ def create_user(
 @app.command()
 def users(org: Org, json: Json = False) -> None:
     """List an org's people."""
-    found = _of_known(org, lambda world: world.ledger.accounts.users(OrgId(org)))
-    _table(["user_id", "name", "role"], [[u.id, u.name, u.role.value] for u in found], as_json=json)
+    found = of_known(org, lambda world: world.ledger.accounts.users(OrgId(org)))
+    print_table(["user_id", "name", "role"], [[u.id, u.name, u.role.value] for u in found], as_json=json)
 
 
 @app.command()
@@ -263,7 +266,7 @@ def templates(
 ) -> None:
     """List the templates of an org's accounts."""
     read = template_lists.sync_all if sync else template_lists.listed
-    found = _of_known(org, lambda world: read(OrgId(org), world))
+    found = of_known(org, lambda world: read(OrgId(org), world))
     failures = [f"account {each.waba_id} could not be fetched: {each.failure}" for each in found if each.failure]
     if sync and failures:
         raise Failed(f"{'; '.join(failures)} (what was known before stays)")
@@ -274,7 +277,7 @@ def templates(
         if each.known
         for one in each.known.templates
     ]
-    _table(["waba_id", "name", "language", "status", "category"], rows, as_json=json)
+    print_table(["waba_id", "name", "language", "status", "category"], rows, as_json=json)
 
 
 @app.command()
@@ -284,8 +287,8 @@ def journal(
     """List what webhooks brought and nothing has taken yet, newest first."""
     if state not in (None, "pending", "failed", "done"):
         raise Failed("--state is pending, failed or done")
-    found = _of_known(org, lambda world: world.ledger.journal.items(OrgId(org), state, 100))
+    found = of_known(org, lambda world: world.ledger.journal.items(OrgId(org), state, 100))
     rows = [
         [str(e.id), e.item.kind, e.item.key[:40], e.item.state, _day(e.received_at), e.item.error or ""] for e in found
     ]
-    _table(["id", "kind", "key", "state", "received", "error"], rows, as_json=json)
+    print_table(["id", "kind", "key", "state", "received", "error"], rows, as_json=json)

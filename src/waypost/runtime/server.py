@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from waypost.flow import templates, tend
+from waypost.flow import budgets, templates, tend
 from waypost.flow.deliver import Courier
 from waypost.flow.world import World
 from waypost.http.app import Edge
@@ -49,6 +49,8 @@ class Server:
             self._keep(self._courier.run)
             self._keep(lambda: tend.every(world.tuning.door_tick, tend.settle_unsure, world))
             self._keep(lambda: tend.every(tend.TIDY_EVERY, tend.tidy, world))
+            self._keep(lambda: tend.survey(world))
+            self._keep(lambda: tend.every(budgets.CHECK_EVERY, budgets.check_budgets, world))
             self._keep(lambda: tend.every(templates.LOOK_EVERY, templates.refresh, world))
 
     def _keep(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -70,6 +72,7 @@ class Server:
             while True:
                 if await ear.wait(seconds(60)):
                     self.world.numbers.forget()
+                    self.world.policies.forget()
 
     async def wind_down(self, grace: Span = GRACE) -> None:
         """Take nothing new and finish what is under way, while statuses can still come in.

@@ -23,6 +23,7 @@ from waypost.adapters.sqlite.store import Store
 from waypost.adapters.whatsapp.provider import CloudApi
 from waypost.adapters.whatsapp.templates import CloudTemplates
 from waypost.flow.numbers import NumberBook
+from waypost.flow.policy_book import PolicyBook
 from waypost.flow.template_book import TemplateBook
 from waypost.flow.world import Tuning, World
 from waypost.model.ids import WorkerId
@@ -69,6 +70,7 @@ def build_world(ports: Ports, tuning: Tuning, telemetry: Telemetry, *, graph_url
         hints=ports.hints,
         provider=CloudApi(ports.wire, graph_timeout),
         numbers=NumberBook(ports.ledger.accounts, ports.vault, ports.clock, graph_url),
+        policies=PolicyBook(ports.ledger.policies, ports.clock, tuning.defaults),
         templates=TemplateBook(ports.ledger.templates, CloudTemplates(ports.wire), ports.clock),
         vault=ports.vault,
         catalogues=catalogues(),
@@ -92,6 +94,9 @@ class _Metered:
         self.gates = ledger.gates
         self.quotas = ledger.quotas
         self.windows = ledger.windows
+        self.policies = ledger.policies
+        self.money = ledger.money
+        self.figures = ledger.figures
         self.ping = ledger.ping
         self.close = ledger.close
 

@@ -8,9 +8,12 @@ from waypost.adapters.sql import rows
 from waypost.adapters.sql.accounts import SqlAccounts
 from waypost.adapters.sql.claiming import claim_due
 from waypost.adapters.sql.engine import Engine
+from waypost.adapters.sql.figures import SqlFigures
 from waypost.adapters.sql.gates import SqlGates, SqlQuotas, SqlWindows
 from waypost.adapters.sql.intents import Change, GiveUpWaiting, HandBack, Settle, Submit, Take
+from waypost.adapters.sql.money import SqlMoney
 from waypost.adapters.sql.plan import Once, Plan, each
+from waypost.adapters.sql.policies import SqlPolicies
 from waypost.adapters.sql.reading import SqlMessages
 from waypost.adapters.sql.templates import SqlTemplates
 from waypost.model.ids import MessageId, OrgId, WorkerId
@@ -148,6 +151,9 @@ class SqlLedger:
         self.gates = SqlGates(engine)
         self.quotas = SqlQuotas(engine)
         self.windows = SqlWindows(engine)
+        self.policies = SqlPolicies(engine)
+        self.money = SqlMoney(engine)
+        self.figures = SqlFigures(engine)
         self.lookup = SqlLookup(engine)
 
     async def ping(self) -> None:
