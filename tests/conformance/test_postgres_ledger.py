@@ -26,8 +26,8 @@ from waypost.testing.contracts.templates import TemplatesContract
 from waypost.testing.services import Postgres
 
 TABLES = (
-    "cost ready later queue_line queue attempt wamid report event journal delivery message outlet permit gate pair consent "
-    "dossier policy audit template template_sync number person api_key org"
+    "ready later queue_line queue attempt wamid report event journal delivery message outlet permit gate pair consent "
+    "dossier policy audit template template_sync cost number person api_key org"
 )
 EMPTY = (
     "; ".join(f"DELETE FROM {table}" for table in TABLES.split()) + "; UPDATE door SET open_total = 0, ticked_at = 0"

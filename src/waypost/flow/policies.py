@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -20,6 +21,7 @@ from waypost.rules.policy import Invalid
 from waypost.rules.rate import TooSoon
 
 ATTEMPTS = 5
+_NAMED = re.compile(r"field `(.*)`$", re.DOTALL)
 
 
 class Changed(msgspec.Struct, frozen=True):
@@ -65,7 +67,8 @@ def converted(given: dict[str, Any]) -> Policy | Invalid:
         return msgspec.convert(given, Policy)
     except msgspec.ValidationError as error:
         what, _, path = str(error).partition(" - at `$.")
-        return Invalid(path.rstrip("`"), what)
+        named = _NAMED.search(what)
+        return Invalid(".".join(filter(None, (path.rstrip("`"), named and named[1]))), what)
 
 
 def keep_quiet(message: Claimed, world: World) -> Defer | None:

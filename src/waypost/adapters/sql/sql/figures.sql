@@ -7,7 +7,7 @@ WITH RECURSIVE busy (outlet) AS (
     SELECT (SELECT min(r.outlet) FROM ready r WHERE r.outlet > busy.outlet) FROM busy WHERE busy.outlet IS NOT NULL
 )
 SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, n.pace, n.tier,
-    (SELECT count(*) FROM (SELECT 1 FROM ready r WHERE r.outlet = o.id LIMIT $2) AS some), {gate},
+    (SELECT count(*) FROM (SELECT 1 FROM ready r WHERE r.outlet = o.id LIMIT $2) AS counted), {gate},
     (SELECT r.ready_at FROM ready r WHERE r.outlet = o.id ORDER BY r.rank, r.message_id LIMIT 1)
 FROM (SELECT outlet FROM busy WHERE outlet IS NOT NULL LIMIT $1) b
 JOIN outlet o ON o.id = b.outlet
@@ -20,7 +20,7 @@ LEFT JOIN gate g ON g.id = (
 )
 
 -- name: later_depth
-SELECT count(*) FROM (SELECT 1 FROM later WHERE due_at > 0 LIMIT $1) AS some
+SELECT count(*) FROM (SELECT 1 FROM later WHERE due_at > 0 LIMIT $1) AS counted
 
 -- name: quotas_fullest
 SELECT name, used, most FROM permit WHERE name LIKE 'quota:%' AND most > 0 AND used > 0 AND since > $1
