@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from waypost.flow.time_zones import ready_for
 from waypost.flow.world import World
 from waypost.model.ids import OrgId
 from waypost.model.message import Claimed
@@ -52,9 +53,11 @@ async def change_policy(org: OrgId, change: Change, world: World) -> Answer:
     for _ in range(ATTEMPTS):
         before = await world.ledger.policies.get(org)
         after = change(before)
-        invalid = after if isinstance(after, Invalid) else rule.check(after)
-        if isinstance(after, Invalid) or invalid is not None:
-            return invalid or Contested()
+        if isinstance(after, Invalid):
+            return after
+        await ready_for(after)
+        if (invalid := rule.check(after)) is not None:
+            return invalid
         if await world.ledger.policies.put(org, after, instead_of=before):
             world.policies.forget()
             world.hints.give([ACCOUNTS, OUTBOX])
@@ -76,7 +79,7 @@ def keep_quiet(message: Claimed, world: World) -> Defer | None:
     asked = world.policies.known(message.org_id).quiet
     if asked is None or quiet.is_exempt(asked.set_to, message.priority):
         return None
-    from waypost.rules.zones import zones_of  # noqa: PLC0415  # 90 ms that nobody without quiet hours should pay
+    from waypost.rules.zones import zones_of  # noqa: PLC0415  # 200 ms that nobody without quiet hours should pay
 
     until = quiet.quiet_until(asked.hours, zones_of(message.recipient), asked.default, world.clock.now())
     if until is None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 
+from waypost.flow.time_zones import ready_for
 from waypost.model.ids import OrgId
 from waypost.model.policy import Budget, Policy, QuietHours, RequestRate
 from waypost.model.time import Instant, Span, minutes, seconds
@@ -60,7 +61,7 @@ def in_force(policy: Policy, defaults: InForce) -> InForce:
 
 
 def _quiet(set_to: QuietHours) -> Quiet:
-    from waypost.rules import zones  # noqa: PLC0415  # 90 ms that nobody without quiet hours should pay
+    from waypost.rules import zones  # noqa: PLC0415  # 200 ms that nobody without quiet hours should pay
 
     return Quiet(set_to, hours(set_to), zones.zone(set_to.timezone) or UTC)
 
@@ -104,7 +105,9 @@ class PolicyBook:
                 if self._is_fresh():
                     return
                 now, version = self._clock.now(), self._version
-                self._take(await self._policies.all())
+                found = await self._policies.all()
+                await ready_for(*found.values())
+                self._take(found)
                 if self._version == version:
                     self._read_at = now
                     return

@@ -53,7 +53,7 @@ _TITLES = {
     503: "Not available just now",
 }
 _CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "unsupported_type"}
-_NAMES = {"dossier_id": "dossierId", "journal_state": "state", "key": "Idempotency-Key"}
+_NAMES = {"dossier_id": "dossierId", "journal_state": "state", "key": "Idempotency-Key", "first": "from", "last": "to"}
 """Parameters that a caller knows by another name than a handler."""
 
 

@@ -32,7 +32,7 @@ def _check_quiet_hours(policy: Policy) -> Invalid | None:
         return None
     if quiet.start == quiet.end:
         return Invalid("quietHours.to", "must differ from quietHours.from: leave quietHours out to have none")
-    from waypost.rules import zones  # noqa: PLC0415  # 90 ms that nobody without quiet hours should pay
+    from waypost.rules import zones  # noqa: PLC0415  # 200 ms that nobody without quiet hours should pay
 
     if zones.zone(quiet.timezone) is None:
         return Invalid("quietHours.timezone", "is no time zone: use a name like Europe/Berlin")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, available_timezones
 
 from phonenumbers import NumberParseException, parse
 from phonenumbers.timezone import UNKNOWN_TIMEZONE, time_zones_for_number
@@ -13,12 +13,12 @@ _MEXICAN_MOBILE = re.compile(r"\+521([0-9]{10})", re.ASCII)
 """With the 1 that Mexico gave up and that WhatsApp's own ids still have."""
 
 
-@lru_cache(maxsize=1024)
+_ZONES = {name: ZoneInfo(name) for name in available_timezones()}
+"""All of them at once, since each is a file, and nothing may wait for a file later."""
+
+
 def zone(name: str) -> ZoneInfo | None:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
-        return None
+    return _ZONES.get(name)
 
 
 @lru_cache(maxsize=65_536)
