@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]  # comes along without types
 
 from waypost.runtime.metrics import METRICS, Count, Times
 

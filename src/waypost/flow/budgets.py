@@ -25,6 +25,15 @@ async def check_budgets(world: World) -> None:
         await check_budget(org, limited.get(org), org in capped, world)
 
 
+async def check_one(org: OrgId, world: World) -> None:
+    """At once, when its policy was changed."""
+    policy = await world.policies.of(org)
+    limited = policy if policy.budget and policy.prices else None
+    capped = org in await world.ledger.money.capped()
+    if limited or capped:
+        await check_budget(org, limited, capped, world)
+
+
 async def check_budget(org: OrgId, policy: InForce | None, capped: bool, world: World) -> None:
     reason = await _reached(org, policy, world) if policy else None
     if reason is not None and not capped:

@@ -10,7 +10,7 @@ import msgspec
 from waypost.flow.numbers import Connected
 from waypost.flow.world import World
 from waypost.model.ids import OrgId
-from waypost.model.report import Post
+from waypost.model.report import Post, StatusReport
 from waypost.ports.hints import OUTBOX, about_message
 from waypost.ports.journal import Taken
 from waypost.rules import webhook
@@ -69,11 +69,19 @@ async def _take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
         prices = (await world.policies.of(org)).prices
         reports, items = webhook.reports(part, org, owner.number.id, prices)
         post.reports.extend(reports)
+        _tell_the_operator(reports, owner, world)
         post.items.extend(items)
     taken = await world.ledger.journal.take(post, world.clock.now())
     topics = [about_message(move.after.message_id) for move in taken.moved]
     world.hints.give([*topics, OUTBOX] if taken.promoted else topics)
     return taken
+
+
+def _tell_the_operator(reports: list[StatusReport], owner: Connected, world: World) -> None:
+    catalogue = world.catalogues[owner.number.error_catalogue]
+    for told in reports:
+        if told.error_code is not None and catalogue.find(told.error_code) is None:
+            world.meters.unknown_code(told.error_code)
 
 
 class _Signed:

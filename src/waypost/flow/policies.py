@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from waypost.flow.budgets import check_one
 from waypost.flow.time_zones import ready_for
 from waypost.flow.world import World
 from waypost.model.ids import OrgId
@@ -61,6 +62,7 @@ async def change_policy(org: OrgId, change: Change, world: World) -> Answer:
         if await world.ledger.policies.put(org, after, instead_of=before):
             world.policies.forget()
             world.hints.give([ACCOUNTS, OUTBOX])
+            await check_one(org, world)
             return Changed(before, after)
     return Contested()
 
