@@ -57,7 +57,15 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     store.close()
 
 
-SORTED_IN_MEMORY = {"report_waiting", "reports_of", "spend_by_template", "spend_by_category", "spend_by_dossier"}
+OF_A_FEW = {"later_depth", "on_the_way", "outlets_depth"}
+"""What they scan is what they have just limited themselves to."""
+SORTED_IN_MEMORY = {
+    "report_waiting",
+    "reports_of",
+    "spend_by_template",
+    "spend_by_category",
+    "spend_by_dossier",
+} | OF_A_FEW
 """Of one message: a handful of rows; of a spend: as many as there are headings."""
 IN_ORDER = [name for name in HOT if "ORDER BY" in SQLITE[name].text and name not in SORTED_IN_MEMORY]
 
@@ -71,7 +79,9 @@ class TestSqlite:
     @pytest.mark.parametrize("name", [name for name in HOT if name != "claim_pick"])
     def test_no_statement_scans_a_table(self, name: str, store: Store) -> None:
         scans = [line for line in self.plan(store, name) if line.startswith("SCAN")]
-        assert [line for line in scans if "VIRTUAL TABLE" not in line] == []  # a batch's own rows are all wanted
+        assert [
+            line for line in scans if "VIRTUAL TABLE" not in line and name not in OF_A_FEW
+        ] == []  # a batch's own rows are all wanted
 
     def test_a_wamid_is_found_by_one_probe(self, store: Store) -> None:
         assert self.plan(store, "wamid_find") == ["SEARCH wamid USING PRIMARY KEY (number=? AND wamid=?)"]
@@ -115,6 +125,10 @@ FROM generate_series(1, 30000) n;
 INSERT INTO event (message_id, at, kind, detail) SELECT n, n, 'cancelled', '' FROM generate_series(1, 9000) n;
 INSERT INTO journal (org_id, number, kind, key, state, received_at, body)
 SELECT 'org-' || n % 50, 'number-' || n % 50, 'text', n, 'pending', n, '{}' FROM generate_series(1, 9000) n;
+INSERT INTO cost (number, wamid, org_id, message_id, category, type, model, country, amount_micros, currency, at, day)
+SELECT 'number-' || n % 50, 'wamid-' || n, 'org-' || n % 50, n, 'utility', 'regular', 'PMP', '49', 4000, 'EUR', n,
+    n / 1000
+FROM generate_series(1, 30000) n;
 """
 
 SAMPLES: dict[str, Any] = {"text": "org-7", "int8": 70, "int4": 7, "int2": 5, "bool": True, "bytea": b"x"}

@@ -20,7 +20,7 @@ LEFT JOIN gate g ON g.id = (
 )
 
 -- name: later_depth
-SELECT count(*) FROM (SELECT 1 FROM later WHERE due_at > 0 LIMIT $1) AS counted
+SELECT count(*) FROM (SELECT 1 FROM later WHERE due_at > 0 ORDER BY due_at LIMIT $1) AS counted
 
 -- name: quotas_fullest
 SELECT name, used, most FROM permit WHERE name LIKE 'quota:%' AND most > 0 AND used > 0 AND since > $1

@@ -17,7 +17,7 @@ SELECT CAST(coalesce(sum(amount_micros), 0) AS bigint) FROM cost WHERE org_id = 
 -- name: spend_by_day
 SELECT CAST(day AS text), currency, count(*), count(*) - count(amount_micros),
     CAST(coalesce(sum(amount_micros), 0) AS bigint)
-FROM cost WHERE org_id = $1 AND day BETWEEN $2 AND $3 GROUP BY day, currency ORDER BY day LIMIT $4
+FROM cost WHERE org_id = $1 AND day BETWEEN $2 AND $3 GROUP BY day, currency ORDER BY day, currency LIMIT $4
 
 -- name: spend_by_template
 SELECT template, currency, count(*), count(*) - count(amount_micros), CAST(coalesce(sum(amount_micros), 0) AS bigint)
