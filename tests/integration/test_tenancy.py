@@ -31,8 +31,23 @@ BODIES: dict[tuple[str, str], Any] = {
     ("/api/v1/numbers/{phone_number_id}", "patch"): {"enabled": False, "app_secret": "stolen"},
     ("/api/v1/keys", "post"): {"role": "readonly"},
     ("/api/v1/users", "post"): {"name": "Ada"},
+    ("/api/v1/policy", "put"): {"unsure": "park"},
+    ("/api/v1/policy", "patch"): {"defaultRegion": "DE"},
 }  # fmt: skip
-TABLES = ("message", "delivery", "attempt", "report", "event", "journal", "number", "api_key", "person", "wamid")
+TABLES = (
+    "message",
+    "delivery",
+    "attempt",
+    "report",
+    "event",
+    "journal",
+    "number",
+    "api_key",
+    "person",
+    "wamid",
+    "policy",
+    "cost",
+)
 
 
 @dataclass
@@ -142,7 +157,7 @@ ROLES = ("admin", "sender", "readonly", "agent", "admin person")
 
 
 def allowed(path: str, method: str) -> set[str]:
-    if not path.startswith(MESSAGES):
+    if not path.startswith("/api/v1/outbound/"):
         return {"admin", "admin person"}
     return set(ROLES) if method == "get" else set(ROLES) - {"readonly"}
 
