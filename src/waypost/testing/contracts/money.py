@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -61,7 +62,7 @@ class MoneyContract:
         await ledger.accounts.create_org(an_org(ORG), None)
         await ledger.accounts.connect(a_number(NUMBER, pace=1000))
 
-    async def sent(self, ledger: Ledger, **draft: object) -> tuple[Claimed, Wamid]:
+    async def sent(self, ledger: Ledger, **draft: Any) -> tuple[Claimed, Wamid]:
         await submit(ledger, **draft)
         claimed, wamid = await claim_one(ledger, now=later(seconds(30))), a_wamid()
         await accept(ledger, claimed, wamid)
