@@ -93,6 +93,11 @@ def test_a_setting_of_a_newer_version_counts_as_not_set() -> None:
     assert rule.read(stored) == Policy(unsure="park")
 
 
+@pytest.mark.parametrize("stored", ["", "{", "[]", "7", '"text"', "null"])
+def test_what_cannot_be_read_at_all_is_an_empty_policy(stored: str) -> None:
+    assert rule.read(stored) == Policy()
+
+
 def test_a_merge_changes_what_it_names_and_null_takes_away() -> None:
     before = Policy(unsure="park", quiet_hours=QuietHours(start="21:00", end="08:00"), default_region="DE")
     patch = {"unsure": None, "quietHours": {"to": "07:00"}}

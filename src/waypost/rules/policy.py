@@ -86,6 +86,8 @@ def read(stored: str) -> Policy:
         return msgspec.json.decode(stored, type=Policy)
     except msgspec.ValidationError:
         return _readable(msgspec.json.decode(stored))
+    except msgspec.DecodeError:  # somebody's hand in the database: one org's mistake must not stop the others
+        return Policy()
 
 
 def _readable(given: Any) -> Policy:
