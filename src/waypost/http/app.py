@@ -12,7 +12,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ASGIApp
 
 import waypost
-from waypost.http import accounts, error_codes, operations, outbound, policy, problems, spend, templates
+from waypost.http import accounts, error_codes, operations, outbound, org_policy, problems, spend, templates
 from waypost.http.context import SCOPE_KEY, Host, world_of
 from waypost.http.documented import Document
 from waypost.http.strict_body import StrictRequest
@@ -24,7 +24,7 @@ ROUTES = [
     error_codes.router,
     templates.router,
     spend.router,
-    policy.router,
+    org_policy.router,
     accounts.router,
     operations.router,
 ]

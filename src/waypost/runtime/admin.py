@@ -34,9 +34,9 @@ UserIdArgument = Annotated[str, typer.Argument(metavar="USER_ID", help="The pers
 
 
 def register(parent: typer.Typer) -> None:
-    from waypost.runtime import admin_policy  # noqa: PLC0415  # it is built with what is below
+    from waypost.runtime import admin_org_policy  # noqa: PLC0415  # it is built with what is below
 
-    admin_policy.register(app)
+    admin_org_policy.register(app)
     parent.add_typer(app)
 
 
