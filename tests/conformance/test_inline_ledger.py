@@ -19,15 +19,18 @@ from waypost.testing.contracts.door import DoorContract, LookupContract
 from waypost.testing.contracts.dossiers import AuditContract, ConsentsContract, DossiersContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
 from waypost.testing.contracts.failover import FailoverContract
+from waypost.testing.contracts.figures import FiguresContract
 from waypost.testing.contracts.gates import GatesContract
 from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.messages import MessagesContract
+from waypost.testing.contracts.money import MoneyContract
 from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
+from waypost.testing.contracts.policies import PoliciesContract
 from waypost.testing.contracts.templates import TemplatesContract
 from waypost.testing.contracts.windows import WindowsContract
 
@@ -139,3 +142,12 @@ class TestInlineMailboxes(MailboxesContract): ...
 
 
 class TestInlineFailover(FailoverContract): ...
+
+
+class TestInlinePolicies(PoliciesContract): ...
+
+
+class TestInlineMoney(MoneyContract): ...
+
+
+class TestInlineFigures(FiguresContract): ...

@@ -19,15 +19,18 @@ from waypost.testing.contracts.door import DoorContract, LookupContract
 from waypost.testing.contracts.dossiers import AuditContract, ConsentsContract, DossiersContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
 from waypost.testing.contracts.failover import FailoverContract
+from waypost.testing.contracts.figures import FiguresContract
 from waypost.testing.contracts.gates import GatesContract
 from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.messages import MessagesContract
+from waypost.testing.contracts.money import MoneyContract
 from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
+from waypost.testing.contracts.policies import PoliciesContract
 from waypost.testing.contracts.templates import TemplatesContract
 from waypost.testing.contracts.windows import WindowsContract
 from waypost.testing.services import Postgres
@@ -37,6 +40,7 @@ TABLES = (
     "consent dossier policy audit template template_sync number person api_key org"
     "ready later queue_line queue attempt wamid report event journal delivery message outlet permit gate pair consent "
     "dossier policy audit template template_sync mailbox number person api_key org"
+    "dossier policy audit template template_sync cost number person api_key org"
 )
 EMPTY = (
     "; ".join(f"DELETE FROM {table}" for table in TABLES.split()) + "; UPDATE door SET open_total = 0, ticked_at = 0"
@@ -169,3 +173,12 @@ class TestPostgresMailboxes(MailboxesContract): ...
 
 
 class TestPostgresFailover(FailoverContract): ...
+
+
+class TestPostgresPolicies(PoliciesContract): ...
+
+
+class TestPostgresMoney(MoneyContract): ...
+
+
+class TestPostgresFigures(FiguresContract): ...

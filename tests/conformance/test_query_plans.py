@@ -38,6 +38,7 @@ BIG = {
     "dossier",
     "audit",
     "template",
+    "cost",
 }
 """Tables that grow with what is sent and received, and with the orgs and customers that it is for."""
 
@@ -70,8 +71,19 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 OWN_ROWS = re.compile("VIRTUAL TABLE|CONSTANT ROW|SCAN (b|busy|waiting|recent)$")
 """A batch's own rows, or what the statement itself has just found: all of them are wanted."""
-SORTED_IN_MEMORY = {"report_waiting", "reports_of", "outlets_standing", "outlets_busy", "retries_recent"}
-"""Of one message, or of the gates in front of one outlet: a handful of rows."""
+OF_A_FEW = {"later_depth", "on_the_way", "outlets_depth"}
+"""What they scan is what they have just limited themselves to."""
+SORTED_IN_MEMORY = {
+    "report_waiting",
+    "reports_of",
+    "outlets_standing",
+    "outlets_busy",
+    "retries_recent",
+    "spend_by_template",
+    "spend_by_category",
+    "spend_by_dossier",
+} | OF_A_FEW
+"""Of one message, or of the gates in front of one outlet: a handful of rows; of a spend: as many as it has headings."""
 IN_ORDER = [name for name in HOT if "ORDER BY" in SQLITE[name].text and name not in SORTED_IN_MEMORY]
 
 
@@ -84,7 +96,7 @@ class TestSqlite:
     @pytest.mark.parametrize("name", HOT)
     def test_no_statement_scans_a_table(self, name: str, store: Store) -> None:
         scans = [line for line in self.plan(store, name) if line.startswith("SCAN")]
-        assert [line for line in scans if not OWN_ROWS.search(line)] == []
+        assert [line for line in scans if not OWN_ROWS.search(line) and name not in OF_A_FEW] == []
 
     def test_a_wamid_is_found_by_one_probe(self, store: Store) -> None:
         assert self.plan(store, "wamid_find") == ["SEARCH wamid USING PRIMARY KEY (number=? AND wamid=?)"]
@@ -156,6 +168,10 @@ SELECT 'org-' || n % 50, '+49' || n, 'ref-' || n, 'NEW', n, n FROM generate_seri
 INSERT INTO consent SELECT 'org-' || n % 50, 'dossier:' || n, 'WHATSAPP', 'GRANTED', n FROM generate_series(1, 9000) n;
 INSERT INTO audit (org_id, at, entity_type, entity_id, action, actor, details)
 SELECT 'org-' || n % 50, n, 'DOSSIER', n % 500, 'UPDATED', 'system', '' FROM generate_series(1, 9000) n;
+INSERT INTO cost (number, wamid, org_id, message_id, category, type, model, country, amount_micros, currency, at, day)
+SELECT 'number-' || n % 50, 'wamid-' || n, 'org-' || n % 50, n, 'utility', 'regular', 'PMP', '49', 4000, 'EUR', n,
+    n / 1000
+FROM generate_series(1, 30000) n;
 """
 
 SAMPLES: dict[str, Any] = {

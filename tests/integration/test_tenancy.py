@@ -35,6 +35,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("/api/v1/dossiers", "post"): {"phone": "+16505551234"},
     ("/api/v1/dossiers/{dossier_id}", "patch"): {"name": "stolen"},
     ("/api/v1/outbound/consents", "put"): {"dossierId": 1, "channel": "WHATSAPP", "status": "REVOKED"},
+    ("/api/v1/policy", "put"): {"unsure": "park"},
+    ("/api/v1/policy", "patch"): {"defaultRegion": "DE"},
 }  # fmt: skip
 ASKED = {
     "/api/v1/outbound/consents": "?dossierId={dossier_id}",
@@ -55,6 +57,8 @@ TABLES = (
     "dossier",
     "consent",
     "audit",
+    "policy",
+    "cost",
 )
 
 

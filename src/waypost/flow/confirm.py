@@ -73,8 +73,11 @@ async def _take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
     now = world.clock.now()
     post = Post([], [], [], [])
     for part, owner in ours:
-        reports, items = webhook.reports(part, OrgId(owner.number.org_id), owner.number.id)
+        org = OrgId(owner.number.org_id)
+        prices = (await world.policies.of(org)).prices
+        reports, items = webhook.reports(part, org, owner.number.id, prices)
         post.reports.extend(reports)
+        _tell_the_operator(reports, owner, world)
         post.items.extend(items)
         post.inbound.extend(_heard_by(now, wrote) for wrote in webhook.inbound(part, owner.number.id))
         post.closings.extend(_closings(reports, owner.number, world.catalogues, now))
@@ -95,6 +98,13 @@ def _closings(
     catalogue = catalogues[number.error_catalogue]
     found = (gates.reported(told, number.waba_id, catalogue, now) for told in reports if told.error_code)
     return [closing for closing in found if closing is not None]
+
+
+def _tell_the_operator(reports: list[StatusReport], owner: Connected, world: World) -> None:
+    catalogue = world.catalogues[owner.number.error_catalogue]
+    for told in reports:
+        if told.error_code is not None and catalogue.find(told.error_code) is None:
+            world.meters.unknown_code(told.error_code)
 
 
 class _Signed:

@@ -7,16 +7,19 @@ import contextlib
 from collections.abc import Awaitable, Sequence
 
 from waypost.flow.channels import LINES, Line
+from waypost.flow.policies import keep_quiet
 from waypost.flow.world import World
 from waypost.model.gate import GateName
 from waypost.model.ids import Fence, MessageId
 from waypost.model.message import Claimed
-from waypost.model.outcome import Outcome
+from waypost.model.outcome import Outcome, Unreached, Unsure
+from waypost.model.outcome import Rejected as Refused
 from waypost.model.time import Instant, Span, as_seconds, seconds
 from waypost.ports.failure import Busy, LedgerError, Rejected
 from waypost.ports.hints import OUTBOX, Ear, about_message
 from waypost.ports.outbox import Demand, Settled, Settlement
 from waypost.rules import breaker, gates
+from waypost.rules.catalogue import Catalogue
 from waypost.rules.clearance import clear
 from waypost.rules.delivery import Accept, Defer, StandBack, Verdict
 from waypost.rules.pacing import HORIZON
@@ -43,6 +46,7 @@ async def try_to_send(message: Claimed, line: Line, world: World) -> Verdict:
     """Unless a rule says no at the last moment."""
     return (
         clear(message, world.clock.now(), enforce_window=world.tuning.enforce_window)
+        or keep_quiet(message, world)
         or stay_behind(message, line, world)
         or await call_provider(message, line, world)
     )
@@ -76,11 +80,20 @@ async def call_provider(message: Claimed, line: Line, world: World) -> Verdict:
     outcome = await line.send()
     await watch_the_breaker(message, line, outcome, world)
     catalogue = world.catalogues[line.catalogue]
+    tell_the_operator(outcome, catalogue, world)
     now, dice = world.clock.now(), world.dice.unit()
-    verdict = judge(outcome, message, line.account, catalogue, world.tuning.backoff, now, dice)
+    backoff = world.policies.known(message.org_id).backoff
+    verdict = judge(outcome, message, line.account, catalogue, backoff, now, dice)
     if isinstance(verdict, StandBack) and verdict.closing.pair is None:
         remember_closed(verdict.closing.name, world)
     return verdict
+
+
+def tell_the_operator(outcome: Outcome, catalogue: Catalogue, world: World) -> None:
+    if isinstance(outcome, Unreached | Unsure):
+        world.meters.provider_unreachable(outcome.reason, world.clock.now())
+    if isinstance(outcome, Refused) and catalogue.find(outcome.code) is None:
+        world.meters.unknown_code(outcome.code)
 
 
 def remember_closed(name: GateName, world: World) -> None:
@@ -177,6 +190,7 @@ class Courier:
             await self._slot_freed.wait()
             return
         await self._world.numbers.all()
+        await self._world.policies.refresh()
         demand = Demand(owner=self._world.worker, slots=wanted, after=self._after)
         batch = await self._world.ledger.outbox.claim(demand, self._world.clock.now())
         self._after = batch.after

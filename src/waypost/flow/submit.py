@@ -116,7 +116,7 @@ async def check(request: Request, org: OrgId, world: World, actor: str = SYSTEM)
     channel = _channel(request.channel)
     if isinstance(channel, Refusal):
         return channel
-    recipient = _recipient(request.to, channel, world)
+    recipient = _recipient(request.to, channel, (await world.policies.of(org)).default_region)
     if isinstance(recipient, Refusal):
         return recipient
     if refusal := _check_content(request, channel) or _check_moments(request, world):
@@ -157,12 +157,12 @@ def _channel(name: str) -> Channel | Refusal:
     return Refusal("unsupported_channel", "channel", f"{name[:40]!r} cannot be sent: use {' or '.join(_SENDERS)}")
 
 
-def _recipient(to: str, channel: Channel, world: World) -> str | Refusal:
+def _recipient(to: str, channel: Channel, region: str | None) -> str | Refusal:
     if channel is Channel.EMAIL:
         return emails.address(to) or Refusal(
             "invalid_recipient", "to", "must be an email address, e.g. ann@example.com"
         )
-    found = recipients.read(to, world.tuning.default_region)
+    found = recipients.read(to, region)
     return Refusal("invalid_recipient", "to", found.reason) if isinstance(found, recipients.Unreadable) else found
 
 

@@ -20,6 +20,9 @@ WINDOWS_KEPT: Span = hours(2)
 EXPIRE_EVERY: Span = seconds(5)
 FORGET_EVERY: Span = hours(1)
 SHOW_LIFE_EVERY: Span = seconds(10)
+SURVEY_EVERY: Span = seconds(10)
+SHOWN_AT_MOST = 20
+"""Orgs that get a line of their own."""
 
 
 async def hold_door(world: World) -> None:
@@ -52,7 +55,8 @@ async def show_life(world: World) -> None:
 async def settle_unsure(world: World) -> Swept:
     """Tries that nobody settled for the whole stale limit."""
     tuning = world.tuning
-    patience = Patience(limit=tuning.stale, slack=tuning.door_gap, policy=tuning.unsure)
+    chosen = {org: policy.unsure for org, policy in (await world.policies.all()).items()}
+    patience = Patience(limit=tuning.stale, slack=tuning.door_gap, policy=tuning.unsure, of_orgs=chosen)
     swept = await world.ledger.outbox.sweep(patience, SWEEP_AT_MOST, world.clock.now())
     topics = [about_message(message) for message in [*swept.requeued, *swept.parked]]
     world.hints.give([*topics, OUTBOX] if topics else [])
@@ -77,6 +81,19 @@ async def forget_windows(world: World) -> int:
     now = world.clock.now()
     gone = await world.ledger.windows.expire(Instant(now - WINDOWS_KEPT))
     return gone + await world.ledger.gates.tidy(Instant(now - days(1)))
+
+
+async def survey(world: World) -> None:
+    """An operator's figures; it rests for much longer than it took, however much there is to count."""
+    while True:
+        started = world.clock.now()
+        try:
+            found = await world.ledger.figures.survey(SHOWN_AT_MOST, started)
+            world.meters.surveyed(found, world.clock.now())
+        except LedgerError:
+            await world.clock.sleep(seconds(0.2))
+        took = max(0, world.clock.now() - started)
+        await world.clock.sleep(Span(max(SURVEY_EVERY, took * 20)))
 
 
 async def every(span: Span, chore: Callable[[World], Awaitable[object]], world: World) -> None:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 from waypost.flow.mail_book import MailBook
 from waypost.flow.numbers import NumberBook
+from waypost.flow.policy_book import InForce, PolicyBook
 from waypost.flow.template_book import TemplateBook
 from waypost.model.gate import GateName
-from waypost.model.ids import WorkerId
+from waypost.model.ids import OrgId, WorkerId
+from waypost.model.policy import RequestRate
 from waypost.model.time import Instant, Span, minutes, seconds
 from waypost.ports.clock import Clock, Dice, Ids
 from waypost.ports.extras import Extras
@@ -56,6 +58,18 @@ class Tuning:
     """Messages per second of a newly connected number."""
     default_region: str | None = None
     """Whose national phone numbers are understood."""
+    request_rate: RequestRate | None = None
+    """Of an org that has set none itself."""
+
+    @property
+    def defaults(self) -> InForce:
+        """What holds for an org that has set nothing."""
+        return InForce(
+            backoff=self.backoff,
+            unsure=self.unsure,
+            request_rate=self.request_rate,
+            default_region=self.default_region,
+        )
 
     @property
     def door_gap(self) -> Span:
@@ -76,6 +90,7 @@ class World:
     extras: Extras
     mailer: Mailer
     mailboxes: MailBook
+    policies: PolicyBook
     vault: Vault
     catalogues: Mapping[str, Catalogue]
     meters: Meters
@@ -87,5 +102,7 @@ class World:
     """Gates that this process closed a moment ago, for what it had claimed before."""
     uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(UPLOADS_AT_ONCE))
     """Places for files on their way to the provider."""
+    buckets: dict[OrgId, Instant] = field(default_factory=dict)
+    """When each org's bucket of requests is full again."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server stops, so that nobody is kept waiting."""

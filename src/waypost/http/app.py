@@ -21,8 +21,10 @@ from waypost.http import (
     mailboxes,
     operating,
     operations,
+    org_policy,
     outbound,
     problems,
+    spend,
     templates,
 )
 from waypost.http.context import SCOPE_KEY, Host, world_of
@@ -35,10 +37,12 @@ ROUTES = [
     outbound.router,
     batch.router,
     operating.router,
+    spend.router,
     dossiers.router,
     error_codes.router,
     extras.router,
     templates.router,
+    org_policy.router,
     accounts.router,
     mailboxes.router,
     operations.router,

@@ -11,10 +11,11 @@ from litestar import Request
 from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 
-from waypost.flow import admit
+from waypost.flow import admit, policies
 from waypost.flow.world import World
 from waypost.http.problems import Problem
 from waypost.model.account import Caller, Role
+from waypost.rules.rate import retry_after
 
 SCOPE_KEY = "waypost"
 CALLER_KEY = "waypost.caller"
@@ -63,7 +64,15 @@ async def _authenticate(request: Request[Any, Any, Any]) -> Caller:
     claimed = request.headers.get("x-org-id")
     if claimed is not None and claimed != caller.org_id:
         raise Problem(403, "wrong_org", "X-Org-Id is not the org of this key", field="X-Org-Id")
+    await _within_rate(caller, await world_of(request))
     return caller
+
+
+async def _within_rate(caller: Caller, world: World) -> None:
+    too_soon = await policies.take_request(caller.org_id, world)
+    if too_soon is not None:
+        detail = "this org makes more requests than its requestRate allows: come back after Retry-After seconds"
+        raise Problem(429, "rate_limited", detail, headers={"retry-after": retry_after(too_soon.wait)})
 
 
 def _not_authenticated(detail: str) -> Problem:

@@ -25,9 +25,10 @@ _WHAT = {
     415: "The body is no multipart form",
     422: "The content cannot be taken as it is; `code` and `field` say why",
     502: "The provider refused it or did not answer",
+    429: "The org makes more requests than its requestRate allows: come back after Retry-After",
     503: "The database is busy or away: come back after Retry-After",
 }
-_ALWAYS = (401, 403, 503)
+_ALWAYS = (401, 403, 429, 503)
 
 
 def problems(*statuses: int) -> dict[int, ResponseSpec]:

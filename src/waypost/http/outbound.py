@@ -13,6 +13,7 @@ from waypost.flow import await_status, submit
 from waypost.flow.audit import actor_of
 from waypost.flow.await_status import Goal
 from waypost.flow.read_back import circumstances, deferrals, deferrals_if_known
+from waypost.flow.world import World
 from waypost.http.context import Asking, Here, reader, writer
 from waypost.http.documented import CREATED, MESSAGE_EXAMPLES, problems
 from waypost.http.problems import Problem
@@ -27,6 +28,7 @@ from waypost.http.views import (
     taken,
     timeline_view,
 )
+from waypost.model.account import Caller
 from waypost.model.ids import MessageId
 from waypost.model.message import Message, Status
 from waypost.ports.hints import OUTBOX
@@ -167,16 +169,17 @@ async def list_messages(
     to: Annotated[str | None, QueryParameter(max_length=254, required=False)] = None,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
 ) -> list[MessageView]:
-    query = Query(dossier_id=dossier_id, status=status, recipient=_recipient(to, world))
+    query = Query(dossier_id=dossier_id, status=status, recipient=await _recipient(to, caller, world))
     return await read_all_back(await world.ledger.messages.find(caller.org_id, query, limit), world)
 
 
-def _recipient(to: str | None, world: Here) -> str | None:
+async def _recipient(to: str | None, caller: Caller, world: World) -> str | None:
     if to is None:
         return None
     if "@" in to and (address := email.address(to)) is not None:
         return address
-    number = recipient.phone(to if to.lstrip().startswith("+") else to.strip(), world.tuning.default_region)
+    region = (await world.policies.of(caller.org_id)).default_region
+    number = recipient.phone(to if to.lstrip().startswith("+") else to.strip(), region)
     if number is None:
         raise Problem(
             400,

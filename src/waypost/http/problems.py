@@ -65,6 +65,8 @@ _NAMES = {
     "entity_id": "entityId",
     "error_code": "errorCode",
     "key": "Idempotency-Key",
+    "first": "from",
+    "last": "to",
 }
 """Parameters that a caller knows by another name than a handler."""
 

@@ -124,6 +124,7 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     claimed_at: Instant
     ready_at: Instant
     """When it became due: what the queueing delay is measured from."""
+    priority: int = 5
     rank: int = 0
     """Its place in the queue: due time less the priority's head start."""
     start_at: Instant

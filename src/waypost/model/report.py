@@ -8,6 +8,7 @@ import msgspec
 
 from waypost.model.gate import Closing
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, Wamid
+from waypost.model.money import Charge, Pricing
 from waypost.model.pair import Inbound
 from waypost.model.time import Instant
 
@@ -43,6 +44,9 @@ class StatusReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     error_message: str | None
     body: str
     """The status as it came, JSON text."""
+    pricing: Pricing | None = None
+    charge: Charge | None = None
+    """To be booked, once per wamid: only a status that says that the message arrived has one."""
 
 
 class JournalItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):

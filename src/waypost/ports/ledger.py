@@ -10,12 +10,15 @@ from waypost.ports.consents import Consents
 from waypost.ports.detector import Detector
 from waypost.ports.dossiers import Dossiers
 from waypost.ports.failover import Failover
+from waypost.ports.figures import Figures
 from waypost.ports.gates import Gates, Quotas, Windows
 from waypost.ports.journal import Journal
 from waypost.ports.mailboxes import Mailboxes
 from waypost.ports.messages import Messages
+from waypost.ports.money import Money
 from waypost.ports.operating import Operating
 from waypost.ports.outbox import Door, Lookup, Outbox
+from waypost.ports.policies import Policies
 from waypost.ports.templates import Templates
 
 
@@ -54,6 +57,12 @@ class Ledger(Protocol):
     def audit(self) -> Audit: ...
     @property
     def operating(self) -> Operating: ...
+    @property
+    def policies(self) -> Policies: ...
+    @property
+    def money(self) -> Money: ...
+    @property
+    def figures(self) -> Figures: ...
 
     async def ping(self) -> None:
         """Return when the Ledger answers and its schema is the one this code was made for; raise otherwise."""

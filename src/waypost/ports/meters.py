@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from waypost.model.figures import Survey
+from waypost.model.time import Instant
+
 
 class Meters(Protocol):
     def waited(self, seconds: float) -> None:
@@ -17,3 +20,12 @@ class Meters(Protocol):
 
     def recent_waits(self) -> list[float]:
         """The latest waits, in seconds; one in vain counts as the longest it could have been."""
+
+    def unknown_code(self, code: str) -> None:
+        """The provider gave an error code that no catalogue lists."""
+
+    def provider_unreachable(self, reason: str, now: Instant) -> None:
+        """A try found no provider, or got no answer from it."""
+
+    def surveyed(self, survey: Survey, now: Instant) -> None:
+        """What waits and what is closed, as the Ledger has it now."""

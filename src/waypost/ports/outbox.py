@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 import msgspec
@@ -99,6 +99,11 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     slack: Span
     """How far the door's count may lag behind; waited on top of the limit."""
     policy: Unsettled
+    of_orgs: Mapping[OrgId, Unsettled] = {}
+    """Of those that chose for themselves."""
+
+    def policy_of(self, org: OrgId) -> Unsettled:
+        return self.of_orgs.get(org, self.policy)
 
 
 class Swept(msgspec.Struct, frozen=True):

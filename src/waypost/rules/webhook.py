@@ -9,10 +9,12 @@ from typing import Any
 import msgspec
 
 from waypost.model.ids import NumberId, OrgId, Wamid
+from waypost.model.money import Pricing
 from waypost.model.pair import Inbound
 from waypost.model.report import JournalItem, ReportKind, StatusReport
 from waypost.model.time import Instant, from_unix
-from waypost.rules import recipient, stamp
+from waypost.rules import price, recipient, stamp
+from waypost.rules.price import Prices
 from waypost.rules.redact import redact
 
 LARGEST_POST = 3 * 1024 * 1024
@@ -61,6 +63,13 @@ class _Envelope(msgspec.Struct):
     entry: list[_Entry] = []
 
 
+class _Pricing(msgspec.Struct):
+    pricing_model: str = ""
+    type: str = ""
+    category: str = ""
+    billable: bool | None = None
+
+
 class _Status(msgspec.Struct):
     id: str
     status: str
@@ -69,6 +78,7 @@ class _Status(msgspec.Struct):
     recipient_participant_id: str = ""
     biz_opaque_callback_data: str | None = None
     errors: list[dict[str, Any]] = []
+    pricing: _Pricing | None = None
 
 
 class _MessageId(msgspec.Struct):
@@ -100,6 +110,8 @@ _value = msgspec.json.Decoder(_Value)
 _status = msgspec.json.Decoder(_Status)
 _message_id = msgspec.json.Decoder(_MessageId)
 _written = msgspec.json.Decoder(_Written)
+_CHARGED = (ReportKind.DELIVERED, ReportKind.READ)
+"""What says that a message arrived: only then the provider charges for it."""
 _KINDS = {kind.value: kind for kind in ReportKind}
 
 
@@ -224,8 +236,10 @@ def _salvaged_value(raw: msgspec.Raw) -> _Value | None:
     )
 
 
-def reports(part: Part, org: OrgId, number: NumberId) -> tuple[list[StatusReport], list[JournalItem]]:
-    """The statuses of a part that is `org`'s, and everything else of it for the journal."""
+def reports(
+    part: Part, org: OrgId, number: NumberId, prices: Prices | None = None
+) -> tuple[list[StatusReport], list[JournalItem]]:
+    """The statuses of a part that is `org`'s, at its prices, and everything else of it for the journal."""
     value = part.value
     if value is None or part.at_account_level:
         return [], [_kept(org, number, f"account:{part.field}", part.raw, part.time)]
@@ -235,7 +249,7 @@ def reports(part: Part, org: OrgId, number: NumberId) -> tuple[list[StatusReport
     told: list[StatusReport] = []
     items: list[JournalItem] = []
     for raw in value.statuses:
-        status = _read_status(raw, org, number)
+        status = _read_status(raw, org, number, prices)
         (told if isinstance(status, StatusReport) else items).append(status)  # type: ignore[arg-type]  # each to its own
     items.extend(_read_message(raw, value, org, number) for raw in value.messages)
     items.extend(_kept(org, number, "error", raw, None) for raw in value.errors)
@@ -244,7 +258,7 @@ def reports(part: Part, org: OrgId, number: NumberId) -> tuple[list[StatusReport
     return told, items
 
 
-def _read_status(raw: msgspec.Raw, org: OrgId, number: NumberId) -> StatusReport | JournalItem:
+def _read_status(raw: msgspec.Raw, org: OrgId, number: NumberId, prices: Prices | None) -> StatusReport | JournalItem:
     try:
         status = _decoded_status(raw)
         at = _moment(status.timestamp)
@@ -257,6 +271,8 @@ def _read_status(raw: msgspec.Raw, org: OrgId, number: NumberId) -> StatusReport
     if kind is None or not wamid:
         return _kept(org, number, "status", raw, None)
     code, message = _error(status.errors)
+    to = recipient.phone(to) or to
+    pricing = _priced(status.pricing) if status.pricing else None
     return StatusReport(
         org_id=org,
         number=number,
@@ -264,12 +280,19 @@ def _read_status(raw: msgspec.Raw, org: OrgId, number: NumberId) -> StatusReport
         kind=kind,
         participant=participant,
         at=at,
-        recipient=recipient.phone(to) or to,
+        recipient=to,
         echo=stamp.read(status.biz_opaque_callback_data),
         error_code=code,
         error_message=message,
         body=bytes(raw).decode(),
+        pricing=pricing,
+        charge=price.charge(pricing, to, prices) if pricing and kind in _CHARGED else None,
     )
+
+
+def _priced(told: _Pricing) -> Pricing:
+    model, kind, category = (_plain(text)[:40] for text in (told.pricing_model, told.type, told.category))
+    return Pricing(model, kind, category, told.billable)
 
 
 def _decoded_status(raw: msgspec.Raw) -> _Status:

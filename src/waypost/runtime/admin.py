@@ -19,15 +19,14 @@ from waypost.model.ids import KeyId, NumberId, OrgId, UserId
 from waypost.model.time import minutes
 from waypost.ports.accounts import NumberChange
 from waypost.rules.address import web_address
-from waypost.runtime import admin_dossiers
+from waypost.runtime import admin_dossiers, admin_org_policy
 from waypost.runtime.cli import Failed, with_world
 from waypost.runtime.settings import load
-from waypost.runtime.tables import Json, checked, day, known_org, of_known, show, table
+from waypost.runtime.tables import Json, Org, checked, day, known_org, of_known, show, table
 from waypost.runtime.wiring import open_vault
 
 app = typer.Typer(name="admin", help="Orgs, numbers, keys, people; quotas, gates, dead letters.", no_args_is_help=True)
 
-Org = Annotated[str, typer.Argument(metavar="ORG", help="The org's id.")]
 PhoneNumberId = Annotated[str, typer.Argument(help="Meta's id of the number.")]
 UserIdArgument = Annotated[str, typer.Argument(metavar="USER_ID", help="The person's id, as `users` lists it.")]
 
@@ -39,6 +38,7 @@ def register(parent: typer.Typer) -> None:
 
 
 admin_dossiers.register(app)
+admin_org_policy.register(app)
 
 
 @app.command()

@@ -21,11 +21,10 @@ from waypost.ports.audit import AuditQuery
 from waypost.ports.dossiers import Amended, DossierChange, Opened, Split, Taken
 from waypost.rules.shape import Invalid
 from waypost.runtime.cli import Failed, with_world
-from waypost.runtime.tables import Json, show, table
+from waypost.runtime.tables import Json, Org, show, table
 
 T = TypeVar("T")
 Body = TypeVar("Body")
-Org = Annotated[str, typer.Argument(metavar="ORG", help="The org's id.")]
 Id = Annotated[int, typer.Argument(metavar="DOSSIER", min=1, max=2**63 - 1, help="The dossier's id.")]
 Phone = Annotated[str | None, typer.Option(help="The person's phone number.")]
 Email = Annotated[str | None, typer.Option(help="The person's email address.")]

@@ -17,9 +17,9 @@ from waypost.model.ids import MailboxId, NumberId, OrgId
 from waypost.ports.accounts import NumberChange
 from waypost.ports.mailboxes import MailboxChange
 from waypost.rules.shape import Invalid
-from waypost.runtime.admin import Org, PhoneNumberId, app
+from waypost.runtime.admin import PhoneNumberId, app
 from waypost.runtime.cli import Failed, with_world
-from waypost.runtime.tables import Json, checked, known_org, of_known, show, table
+from waypost.runtime.tables import Json, Org, checked, known_org, of_known, show, table
 
 Box = Annotated[str, typer.Argument(metavar="MAILBOX_ID", help="The mailbox's id, as `mailboxes` lists it.")]
 Host = Annotated[str | None, typer.Option(help="The mail server.")]

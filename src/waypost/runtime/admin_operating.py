@@ -21,10 +21,9 @@ from waypost.rules.address import web_address
 from waypost.rules.figures import Spread
 from waypost.runtime.admin import app
 from waypost.runtime.cli import Failed, with_world
-from waypost.runtime.tables import Json, checked, day, known_org, of_known, show, table
+from waypost.runtime.tables import Json, Org, checked, day, known_org, of_known, show, table
 
 MOST = 2**31 - 1
-Org = Annotated[str, typer.Argument(metavar="ORG", help="The org's id.")]
 ErrorCode = Annotated[str | None, typer.Option(help="Only those that ended with this error.")]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from waypost.flow import detect, templates, tend
+from waypost.flow import budgets, detect, templates, tend
 from waypost.flow.deliver import Courier
 from waypost.flow.failover import EVERY as FAIL_OVER_EVERY
 from waypost.flow.failover import FailOver
@@ -57,6 +57,8 @@ class Server:
             self._keep(lambda: tend.every(tend.EXPIRE_EVERY, tend.expire, world))
             self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_windows, world))
             self._keep(lambda: tend.every(FAIL_OVER_EVERY, FailOver().round, world))
+            self._keep(lambda: tend.survey(world))
+            self._keep(lambda: tend.every(budgets.CHECK_EVERY, budgets.check_budgets, world))
             self._keep(lambda: tend.every(templates.LOOK_EVERY, templates.refresh, world))
 
     def _keep(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -82,6 +84,7 @@ class Server:
                 if await ear.wait(seconds(60)):
                     self.world.numbers.forget()
                     self.world.mailboxes.forget()
+                    self.world.policies.forget()
 
     async def wind_down(self, grace: Span = GRACE) -> None:
         """Take nothing new and finish what is under way, while statuses can still come in.

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from waypost.flow.world import Tuning
+from waypost.model.policy import RequestRate
 from waypost.model.time import minutes, seconds
 from waypost.rules.delivery import Unsettled
 from waypost.rules.retry import Backoff
@@ -82,6 +83,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             pattern="^(enforce|ignore)$",
         ),
     ] = "enforce"
+    api_requests_per_second: Annotated[
+        int, _about("Requests that one process takes of an org, twice as many at once; 0 is no limit", ge=0, le=100_000)
+    ] = 1000
     log_format: Annotated[str, _about("`json` or `text`", pattern="^(json|text)$")] = "json"
     log_level: Annotated[
         str, _about("`debug`, `info`, `warning` or `error`", pattern="^(debug|info|warning|error)$")
@@ -117,7 +121,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             quota=self.outbound_quota or None,
             pace=self.outbound_pace,
             default_region=_region(self.default_region),
+            request_rate=_request_rate(self.api_requests_per_second),
         )
+
+
+def _request_rate(per_second: int) -> RequestRate | None:
+    return RequestRate(per_second=per_second, burst=2 * per_second) if per_second else None
 
 
 def _region(code: str) -> str | None:

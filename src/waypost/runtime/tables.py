@@ -18,6 +18,7 @@ from waypost.model.time import Instant, to_datetime
 from waypost.runtime.cli import Failed, with_world
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Org = Annotated[str, typer.Argument(metavar="ORG", help="The org's id.")]
 
 Body = TypeVar("Body")
 Found = TypeVar("Found")

@@ -13,66 +13,63 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.process_collector import ProcessCollector
 
+from waypost.model.figures import Survey
 from waypost.model.message import Channel, Delivery, Status
 from waypost.model.report import Post
-from waypost.model.time import Instant, as_seconds
+from waypost.model.time import Instant, Span, as_seconds, seconds
 from waypost.ports.journal import Journal, Orphans, Taken
 from waypost.ports.outbox import Outbox, Patience, Settled, Settlement, Swept
 from waypost.rules.delivery import GiveUp, TryAgain
+from waypost.runtime.board import Board
+from waypost.runtime.metrics import METRICS
 
-_LATENCIES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
 _WAITS_KEPT = 2_000
+_CODES_KEPT = 100
+"""Error codes that get a label of their own: a provider gone wild must not fill the figures."""
+_WARN_EVERY: Span = seconds(60)
+
+log = structlog.get_logger("telemetry")
 
 
 class Telemetry:
     """One server's figures, in a registry of its own."""
 
+    success: Counter
+    failure: Counter
+    retry: Counter
+    dead_letter: Counter
+    latency: Histogram
+    unsure: Counter
+    unknown_codes: Counter
+    unreachable: Counter
+    wait: Histogram
+    timeout: Counter
+    arrival: Counter
+    unmatched: Counter
+    without_message: Gauge
+    orphaned: Counter
+    violations: Counter
+    queued: Gauge
+    age: Gauge
+    oldest: Gauge
+    later: Gauge
+    quota_used: Gauge
+    quota_limit: Gauge
+    gates: Gauge
+
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
         if not _shared():
             ProcessCollector(registry=registry)
-        channel = ("channel",)
-        self.success = Counter(
-            "outbound_message_send_success", "Messages the provider took", channel, registry=registry
-        )
-        self.failure = Counter(
-            "outbound_message_send_failure", "Tries that failed", ("channel", "error_code"), registry=registry
-        )
-        self.retry = Counter(
-            "outbound_message_retry", "Tries that will be followed by another", channel, registry=registry
-        )
-        self.dead_letter = Counter(
-            "outbound_message_dead_letter", "Messages that ended FAILED", channel, registry=registry
-        )
-        self.latency = Histogram(
-            "outbound_message_delivery_latency_seconds",
-            "From submitted to taken by the provider",
-            channel,
-            buckets=_LATENCIES,
-            registry=registry,
-        )
-        self.wait = Histogram(
-            "status_sync_wait_seconds", "How long callers waited for a status", buckets=_LATENCIES, registry=registry
-        )
-        self.timeout = Counter("status_sync_timeout", "Callers who waited in vain", registry=registry)
-        self.arrival = Counter(
-            "status_arrival", "Statuses by whether they came before our own settle", ("order",), registry=registry
-        )
-        self.unmatched = Counter("status_unmatched", "Statuses of messages not heard of yet", registry=registry)
-        self.without_message = Gauge(
-            "status_without_message",
-            "Statuses that have waited for their message longer than the sync time",
-            registry=registry,
-            multiprocess_mode="mostrecent",
-        )
-        self.orphaned = Counter("status_orphaned", "Statuses whose message never appeared", registry=registry)
-        self.violations = Counter(
-            "invariant_violation", "What must never be, and was found all the same", ("invariant",), registry=registry
-        )
-        self.unsure = Counter("outbound_message_unsure", "Tries nobody settled in time", ("action",), registry=registry)
+        for attribute, metric in METRICS.items():
+            setattr(self, attribute, metric.made(registry))
         self.of_whatsapp = _Labelled(self, Channel.WHATSAPP.value.lower())
         self._of: dict[Channel, _Labelled] = {Channel.WHATSAPP: self.of_whatsapp}
+        self.board = Board(self)
         self._waits: deque[float] = deque(maxlen=_WAITS_KEPT)
+        self._unknown: set[str] = set()
+        self._warned_at: Instant | None = None
+        self._unwarned = 0
 
     def text(self) -> bytes:
         if not _shared():
@@ -96,6 +93,22 @@ class Telemetry:
 
     def recent_waits(self) -> list[float]:
         return list(self._waits)
+
+    def unknown_code(self, code: str) -> None:
+        if code not in self._unknown and len(self._unknown) < _CODES_KEPT:
+            self._unknown.add(code)
+            log.warning("unknown_error_code", error_code=code, what="it is retried; no catalogue lists it")
+        self.unknown_codes.labels(code if code in self._unknown else "other").inc()
+
+    def provider_unreachable(self, reason: str, now: Instant) -> None:
+        self.unreachable.inc()
+        self._unwarned += 1
+        if self._warned_at is None or not 0 <= now - self._warned_at < _WARN_EVERY:
+            log.warning("provider_unreachable", reason=reason, tries=self._unwarned)
+            self._warned_at, self._unwarned = now, 0
+
+    def surveyed(self, survey: Survey, now: Instant) -> None:
+        self.board.show(survey, now)
 
     def of(self, channel: Channel) -> _Labelled:
         """A channel that nobody uses has no figures."""

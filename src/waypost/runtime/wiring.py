@@ -26,6 +26,7 @@ from waypost.adapters.whatsapp.provider import CloudApi
 from waypost.adapters.whatsapp.templates import CloudTemplates
 from waypost.flow.mail_book import MailBook
 from waypost.flow.numbers import NumberBook
+from waypost.flow.policy_book import PolicyBook
 from waypost.flow.template_book import TemplateBook
 from waypost.flow.world import Tuning, World
 from waypost.model.ids import WorkerId
@@ -87,6 +88,7 @@ def build_world(
         hints=ports.hints,
         provider=CloudApi(ports.wire, graph_timeout),
         numbers=NumberBook(ports.ledger.accounts, ports.vault, ports.clock, graph_url),
+        policies=PolicyBook(ports.ledger.policies, ports.clock, tuning.defaults),
         templates=TemplateBook(ports.ledger.templates, CloudTemplates(ports.wire), ports.clock),
         extras=CloudExtras(ports.wire, graph_timeout),
         mailer=ports.mailer or SmtpMailer(catalogues()["smtp"], timeout=smtp_timeout),
@@ -120,6 +122,9 @@ class _Metered:
         self.consents = ledger.consents
         self.audit = ledger.audit
         self.operating = ledger.operating
+        self.policies = ledger.policies
+        self.money = ledger.money
+        self.figures = ledger.figures
         self.ping = ledger.ping
         self.close = ledger.close
 

@@ -15,6 +15,7 @@ from waypost.adapters.sql.intents import Settle, Take
 from waypost.adapters.sql.plan import Once, Plan, Row, each
 from waypost.adapters.sql.reporting import Page, spoken_of
 from waypost.adapters.sql.writer import ShortWays
+from waypost.adapters.sql.writing import once_per_wamid
 from waypost.model.message import Delivery
 from waypost.ports.journal import Taken
 from waypost.ports.outbox import Settled
@@ -47,7 +48,9 @@ def _report(intents: Sequence[Take]) -> Plan[list[Taken | None]]:
     version = {row[0]: row[-1] for row in found}
     moves = [_progress(d, version[d.message_id]) for d in page.moved()]
     now = max(intent.now for intent in intents)
-    still_so = yield Once("report_at_once", (now, _json(moves), _json(list(map(_kept, page.reports)))))
+    costs = [_named(_COST, row) for row in once_per_wamid(page.costs)]
+    kept = [_named(_REPORT, row) for row in page.reports]
+    still_so = yield Once("report_at_once", (now, _json(moves), _json(kept), _json(costs)))
     overtaken = page.changed - {row[0] for row in still_so}
     return [None if answer is None or _touches(answer, overtaken) else answer for answer in taken]
 
@@ -71,8 +74,14 @@ _REPORT = (
 )
 
 
-def _kept(row: Row) -> dict[str, Any]:
-    return dict(zip(_REPORT, row, strict=True))
+_COST = (
+    *("number", "wamid", "org_id", "message_id", "category", "type", "model", "country", "amount_micros", "currency"),
+    *("at", "day"),
+)
+
+
+def _named(names: Sequence[str], row: Row) -> dict[str, Any]:
+    return dict(zip(names, row, strict=True))
 
 
 def _touches(answer: Taken, overtaken: set[Any]) -> bool:

@@ -157,6 +157,7 @@ class _Hand:
             created_at=created_at,
             claimed_at=self.now,
             ready_at=ready_at,
+            priority=known.priority,
             rank=rank,
             start_at=self._draw(outlet),
             channel=way,

@@ -239,6 +239,7 @@ class Take:
         for told in self.post.reports:
             binding = work.bound(told)
             work.reports.append(rows.report_row(told, binding.message_id, binding.fence, self.now))
+            work.costs += rows.cost_rows(told, binding.message_id)
             if binding.message_id is None or binding.fence is None:
                 unmatched += 1
                 continue
@@ -352,7 +353,7 @@ class GiveUpWaiting:
             before = work.deliveries[message_id]
             if before.open_at_claim > self.stale_before:
                 continue  # claimed again since the candidates were read
-            policy = Unsettled.PARK if message_id in work.suspects else self.patience.policy
+            policy = Unsettled.PARK if message_id in work.suspects else self.patience.policy_of(before.org_id)
             after = rule.give_up_waiting(before, policy, work.facts[message_id].max_attempts, self.now)
             if after is before:
                 continue

@@ -14,11 +14,14 @@ from waypost.adapters.sql.detector import SqlDetector
 from waypost.adapters.sql.dossiers import SqlDossiers
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.failover import SqlFailover
+from waypost.adapters.sql.figures import SqlFigures
 from waypost.adapters.sql.gates import SqlGates, SqlQuotas, SqlWindows
 from waypost.adapters.sql.intents import Change, ExpireWaiting, GiveUpWaiting, HandBack, Settle, Submit, Take
 from waypost.adapters.sql.mailboxes import SqlMailboxes
+from waypost.adapters.sql.money import SqlMoney
 from waypost.adapters.sql.operating import SqlOperating
 from waypost.adapters.sql.plan import Once, Plan, each
+from waypost.adapters.sql.policies import SqlPolicies
 from waypost.adapters.sql.reading import SqlMessages
 from waypost.adapters.sql.templates import SqlTemplates
 from waypost.model.audit import SYSTEM
@@ -174,6 +177,9 @@ class SqlLedger:
         self.gates = SqlGates(engine)
         self.quotas = SqlQuotas(engine)
         self.windows = SqlWindows(engine)
+        self.policies = SqlPolicies(engine)
+        self.money = SqlMoney(engine)
+        self.figures = SqlFigures(engine)
         self.lookup = SqlLookup(engine)
         self.detector = SqlDetector(engine)
         self.dossiers = SqlDossiers(engine)

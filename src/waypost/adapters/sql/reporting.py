@@ -12,7 +12,7 @@ from waypost.adapters.sql import rows
 from waypost.adapters.sql.intents import Take
 from waypost.adapters.sql.plan import Plan, Row, each
 from waypost.adapters.sql.rows import FACTS, Facts
-from waypost.adapters.sql.writing import write_deliveries
+from waypost.adapters.sql.writing import once_per_wamid, write_deliveries
 from waypost.model.ids import MessageId
 from waypost.model.message import Delivery, Status
 from waypost.model.report import StatusReport
@@ -32,6 +32,7 @@ def report_together(intents: Sequence[Take]) -> Plan[list[Taken | None]]:
     answers = [page.take(intent) for intent in intents]
     yield from write_deliveries(page.moved())
     yield from each("report_insert", page.reports)
+    yield from each("cost_insert", once_per_wamid(page.costs))
     return answers
 
 
@@ -49,6 +50,7 @@ class Page:
         self.deliveries = {row[0]: rows.delivery(row) for row in found}
         self.changed: set[MessageId] = set()
         self.reports: list[Row] = []
+        self.costs: list[Row] = []
 
     def moved(self) -> list[Delivery]:
         return [self.deliveries[message_id] for message_id in sorted(self.changed)]
@@ -82,4 +84,6 @@ class Page:
             self.deliveries[after.message_id] = after
             self.changed.add(after.message_id)
         self.reports.append(rows.report_row(told, before.message_id, told.echo.fence, intent.now))
+        if told.charge:
+            self.costs += rows.cost_rows(told, before.message_id)
         return before, after

@@ -215,6 +215,19 @@ def report_row(told: StatusReport, message_id: MessageId | None, fence: Fence | 
     )
 
 
+DAY = 86_400_000_000
+
+
+def cost_rows(told: StatusReport, message_id: MessageId | None) -> list[Row]:
+    """Of a report that has something to book."""
+    charge = told.charge
+    if charge is None:
+        return []
+    named = (told.number, told.wamid, told.org_id, message_id)
+    said = (charge.category, charge.type, charge.model, charge.country, charge.amount_micros, charge.currency)
+    return [(*named, *said, told.at, told.at // DAY)]
+
+
 def waiting_report(row: Row) -> StatusReport:
     """From number, wamid, kind, participant, org_id, recipient, at, error_code, error_message."""
     return StatusReport(

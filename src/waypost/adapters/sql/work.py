@@ -93,6 +93,7 @@ class Work:
     new_deliveries: list[Row] = field(default_factory=list)
     reports: list[Row] = field(default_factory=list)
     report_links: list[Row] = field(default_factory=list)
+    costs: list[Row] = field(default_factory=list)
     attempts: list[Row] = field(default_factory=list)
     events: list[Row] = field(default_factory=list)
     items: list[Row] = field(default_factory=list)

@@ -20,6 +20,8 @@ def write(work: Work) -> Plan[None]:
     yield from each("attempt_put", _once_per_try(work.attempts))
     yield from each("report_link", work.report_links)
     yield from each("report_insert", work.reports)
+    yield from each("cost_link", [link[:4] for link in work.report_links])
+    yield from each("cost_insert", once_per_wamid(work.costs))
     yield from each("event_insert", work.events)
     yield from each("journal_insert", work.items)
     yield from _write_places(work)
@@ -50,6 +52,14 @@ def _opened(row: Row, now: Instant) -> Entry:
         actor=SYSTEM,
         details="opened when the customer wrote for the first time",
     )
+
+
+def once_per_wamid(costs: list[Row]) -> list[Row]:
+    """In the order of their keys; of several, the first."""
+    first: dict[tuple[str, str], Row] = {}
+    for row in costs:
+        first.setdefault((row[0], row[1]), row)
+    return [first[key] for key in sorted(first)]
 
 
 def write_deliveries(changed: list[Delivery]) -> Plan[None]:

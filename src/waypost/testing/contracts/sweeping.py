@@ -12,12 +12,15 @@ from waypost.model.message import AttemptStatus, Status
 from waypost.model.time import Instant, hours, minutes, seconds
 from waypost.ports.ledger import Ledger
 from waypost.ports.outbox import Patience, Swept
+from waypost.rules.delivery import Unsettled
 from waypost.testing.contracts.examples import (
     CUSTOMER,
     GAP,
     NUMBER,
+    ORG,
     OTHER_CUSTOMER,
     OTHER_NUMBER,
+    OTHER_ORG,
     PARKING,
     PATIENCE,
     T0,
@@ -135,6 +138,14 @@ class SweepContract:
         await take(ledger, a_report("delivered", a_wamid(), echo=claimed))
         stands = await delivery(ledger, message.id)
         assert (stands.status, stands.parked, stands.error_code) == (Status.DELIVERED, False, None)
+
+    async def test_each_org_may_choose_what_becomes_of_its_own(self, ledger: Ledger, pass_time: PassTime) -> None:
+        ours = await submit(ledger)
+        theirs = await submit(ledger, org_id=OTHER_ORG, sender=OTHER_NUMBER)
+        assert len(await claim(ledger)) == 2
+        await open_door(ledger, pass_time, minutes(11))
+        chosen = replace(PATIENCE, of_orgs={ORG: Unsettled.PARK})
+        assert await ledger.outbox.sweep(chosen, 100, T0) == Swept([theirs.id], [ours.id])
 
     async def test_what_is_settled_is_not_swept(self, ledger: Ledger, pass_time: PassTime) -> None:
         message = await submit(ledger)

@@ -201,6 +201,16 @@ WITH moved AS (
         message_id bigint, fence bigint, recipient text, at bigint, error_code text, error_message text, body text)
     ORDER BY number, wamid, kind, participant
     ON CONFLICT (number, wamid, kind, participant) DO NOTHING
+), booked AS (
+    INSERT INTO cost (number, wamid, org_id, message_id, dossier_id, template, category, type, model, country,
+        amount_micros, currency, at, day)
+    SELECT u.number, u.wamid, u.org_id, u.message_id, m.dossier_id, m.template, u.category, u.type, u.model, u.country,
+        u.amount_micros, u.currency, u.at, u.day
+    FROM json_to_recordset($4::json) AS u (number text, wamid text, org_id text, message_id bigint, category text,
+        type text, model text, country text, amount_micros bigint, currency text, at bigint, day integer)
+    JOIN message m ON m.id = u.message_id
+    ORDER BY u.number, u.wamid
+    ON CONFLICT (number, wamid) DO NOTHING
 )
 SELECT message_id FROM moved
 

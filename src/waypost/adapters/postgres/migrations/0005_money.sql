@@ -1,0 +1,20 @@
+-- What messages cost, booked once per provider's id when the provider reports that they arrived.
+CREATE TABLE cost (
+    number TEXT NOT NULL,
+    wamid TEXT NOT NULL,
+    org_id TEXT NOT NULL,
+    message_id BIGINT,
+    dossier_id BIGINT,
+    template TEXT,
+    category TEXT NOT NULL,
+    type TEXT NOT NULL,
+    model TEXT NOT NULL,
+    country TEXT NOT NULL,
+    amount_micros BIGINT, -- millionths of the currency; unknown where the org's price list did not say
+    currency TEXT,
+    at BIGINT NOT NULL,
+    day INTEGER NOT NULL, -- since 1970, UTC
+    PRIMARY KEY (number, wamid)
+);
+-- The sum of a day or a month is read from the index alone.
+CREATE INDEX cost_by_day ON cost (org_id, day, currency, amount_micros);

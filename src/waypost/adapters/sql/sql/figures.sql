@@ -1,0 +1,31 @@
+-- name: outlets_depth
+-- The outlets that have something ready, by skipping from one to the next in the index, each counted up to a limit, with
+-- the gate in its way and since when its next one waits.
+WITH RECURSIVE busy (outlet) AS (
+    SELECT min(outlet) FROM ready WHERE outlet > 0
+    UNION ALL
+    SELECT (SELECT min(r.outlet) FROM ready r WHERE r.outlet > busy.outlet) FROM busy WHERE busy.outlet IS NOT NULL
+)
+SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, n.pace, n.tier,
+    (SELECT count(*) FROM (SELECT 1 FROM ready r WHERE r.outlet = o.id LIMIT $2) AS counted), {gate},
+    (SELECT r.ready_at FROM ready r WHERE r.outlet = o.id ORDER BY r.rank, r.message_id LIMIT 1)
+FROM (SELECT outlet FROM busy WHERE outlet IS NOT NULL LIMIT $1) b
+JOIN outlet o ON o.id = b.outlet
+LEFT JOIN number n ON n.id = o.sender
+LEFT JOIN gate g ON g.id = (
+    SELECT x.id FROM gate x
+    WHERE x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
+        'template:' || n.waba_id || '/' || o.template)
+    ORDER BY (x.until IS NULL) DESC, (x.until > $3) DESC, (x.kind = 'breaker') DESC LIMIT 1
+)
+
+-- name: later_depth
+SELECT count(*) FROM (SELECT 1 FROM later WHERE due_at > 0 ORDER BY due_at LIMIT $1) AS counted
+
+-- name: quotas_fullest
+SELECT name, used, most FROM permit WHERE name LIKE 'quota:%' AND most > 0 AND used > 0 AND since > $1
+ORDER BY used * 1.0 / most DESC LIMIT $2
+
+-- name: gates_closed
+SELECT kind, code, count(*) FROM gate WHERE until IS NULL OR until > $1 OR kind = 'breaker'
+GROUP BY kind, code ORDER BY 3 DESC LIMIT $2

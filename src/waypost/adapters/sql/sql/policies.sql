@@ -1,0 +1,16 @@
+-- name: policies_all
+SELECT org_id, settings FROM policy
+
+-- name: policy_get
+SELECT settings FROM policy WHERE org_id = $1
+
+-- name: policy_put
+INSERT INTO policy (org_id, settings) VALUES ($1, $2)
+ON CONFLICT (org_id) DO UPDATE SET settings = excluded.settings RETURNING org_id
+
+-- name: policy_ensure
+INSERT INTO policy (org_id, settings) VALUES ($1, '{}') ON CONFLICT (org_id) DO NOTHING
+
+-- name: policy_swap
+-- Compare and set: whoever changed it meanwhile is not overwritten.
+UPDATE policy SET settings = $2 WHERE org_id = $1 AND settings = $3 RETURNING org_id

@@ -1,0 +1,121 @@
+"""What each org has set for itself, filled up with the server's defaults, at hand for the steps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
+
+from waypost.flow.time_zones import ready_for
+from waypost.model.ids import OrgId
+from waypost.model.policy import Budget, Policy, QuietHours, RequestRate
+from waypost.model.time import Instant, Span, minutes, seconds
+from waypost.ports.clock import Clock
+from waypost.ports.policies import Policies
+from waypost.rules.delivery import Unsettled
+from waypost.rules.price import Prices, prices_of
+from waypost.rules.quiet import Hours, hours
+from waypost.rules.retry import Backoff
+
+STALE_AFTER: Span = seconds(2)
+"""How long another process's change to a policy may go unnoticed here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """Quiet hours, read once."""
+
+    set_to: QuietHours
+    hours: Hours
+    default: tzinfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InForce:
+    """What holds for an org."""
+
+    backoff: Backoff = field(default_factory=Backoff)
+    unsure: Unsettled = Unsettled.REQUEUE
+    request_rate: RequestRate | None = None
+    default_region: str | None = None
+    quiet: Quiet | None = None
+    prices: Prices | None = None
+    budget: Budget | None = None
+
+
+def in_force(policy: Policy, defaults: InForce) -> InForce:
+    backoff = defaults.backoff
+    if policy.backoff_minutes:
+        backoff = Backoff(tuple(map(minutes, policy.backoff_minutes)), backoff.jitter)
+    return replace(
+        defaults,
+        backoff=backoff,
+        unsure=Unsettled(policy.unsure) if policy.unsure else defaults.unsure,
+        request_rate=policy.request_rate or defaults.request_rate,
+        default_region=policy.default_region or defaults.default_region,
+        quiet=_quiet(policy.quiet_hours) if policy.quiet_hours else None,
+        prices=prices_of(policy.price_list) if policy.price_list else None,
+        budget=policy.budget,
+    )
+
+
+def _quiet(set_to: QuietHours) -> Quiet:
+    from waypost.rules import zones  # noqa: PLC0415  # 200 ms that nobody without quiet hours should pay
+
+    return Quiet(set_to, hours(set_to), zones.zone(set_to.timezone) or UTC)
+
+
+class PolicyBook:
+    def __init__(self, policies: Policies, clock: Clock, defaults: InForce) -> None:
+        self._policies = policies
+        self._clock = clock
+        self._defaults = defaults
+        self._set: Mapping[OrgId, Policy] = {}
+        self._by_org: dict[OrgId, InForce] = {}
+        self._read_at: Instant | None = None
+        self._version = 0
+        self._reading = asyncio.Lock()
+
+    def forget(self) -> None:
+        """Read again before the next answer: something was changed."""
+        self._version += 1
+        self._read_at = None
+
+    async def of(self, org: OrgId) -> InForce:
+        await self.refresh()
+        return self.known(org)
+
+    def known(self, org: OrgId) -> InForce:
+        """Without reading anything."""
+        return self._by_org.get(org, self._defaults)
+
+    async def all(self) -> Mapping[OrgId, InForce]:
+        """Of the orgs that have set anything."""
+        await self.refresh()
+        return self._by_org
+
+    def _is_fresh(self) -> bool:
+        return self._read_at is not None and 0 <= self._clock.now() - self._read_at <= STALE_AFTER
+
+    async def refresh(self) -> None:
+        """One read at a time; what is forgotten during a read is read again."""
+        while not self._is_fresh():
+            async with self._reading:
+                if self._is_fresh():
+                    return
+                now, version = self._clock.now(), self._version
+                found = await self._policies.all()
+                await ready_for(*found.values())
+                self._take(found)
+                if self._version == version:
+                    self._read_at = now
+                    return
+
+    def _take(self, found: Mapping[OrgId, Policy]) -> None:
+        before, known = self._set, self._by_org
+        self._by_org = {
+            org: known[org] if before.get(org) is policy else in_force(policy, self._defaults)
+            for org, policy in found.items()
+        }
+        self._set = found

@@ -1,0 +1,82 @@
+"""/api/v1/outbound/spend: what messages cost, by day, template, category or dossier."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Annotated
+
+import msgspec
+from litestar import Router, get
+from litestar.di import Provide
+from litestar.params import QueryParameter
+
+from waypost.flow.world import World
+from waypost.http.context import Asking, Here, reader
+from waypost.http.documented import problems
+from waypost.http.problems import Problem
+from waypost.model.ids import OrgId
+from waypost.model.money import By, Spend
+from waypost.rules import budget, price
+
+LONGEST = 366
+
+
+class SpendRow(msgspec.Struct, rename="camel", kw_only=True):
+    key: str | None
+    """The day, template, category or dossier; null for messages without one."""
+    currency: str | None
+    """Null where no price list told."""
+    messages: int
+    unpriced: int
+    """Of those, how many have no amount, since the price list does not know one."""
+    amount: Decimal
+
+
+class SpendView(msgspec.Struct, kw_only=True):
+    """Booked when the provider reports that a message arrived, once each; days are UTC."""
+
+    first: date = msgspec.field(name="from")
+    last: date = msgspec.field(name="to")
+    by: By
+    content: list[SpendRow]
+
+
+def _row(spend: Spend, by: By) -> SpendRow:
+    key = budget.as_date(int(spend.key)).isoformat() if by == "day" and spend.key is not None else spend.key
+    return SpendRow(
+        key=key,
+        currency=spend.currency,
+        messages=spend.messages,
+        unpriced=spend.unpriced,
+        amount=price.amount(spend.amount_micros),
+    )
+
+
+async def spent(org: OrgId, first: date, last: date, by: By, world: World) -> list[SpendRow]:
+    found = await world.ledger.money.spend(org, budget.as_day(first), budget.as_day(last), by)
+    return [_row(spend, by) for spend in found]
+
+
+@get("/spend", summary="What messages cost", responses=problems(400))
+async def get_spend(
+    caller: Asking,
+    world: Here,
+    first: Annotated[date | None, QueryParameter(name="from", required=False)] = None,
+    last: Annotated[date | None, QueryParameter(name="to", required=False)] = None,
+    by: Annotated[By, QueryParameter(required=False)] = "day",
+) -> SpendView:
+    """From the first of the month to today, unless told otherwise; both days are included."""
+    today = budget.as_date(budget.day_of(world.clock.now()))
+    until = last or today
+    since = first or until.replace(day=1)
+    if not 0 <= (until - since).days < LONGEST:
+        detail = f"from must not be after to, and at most {LONGEST - 1} days before it"
+        raise Problem(400, "invalid_parameter", detail, field="from")
+    content = await spent(caller.org_id, since, until, by, world)
+    return SpendView(first=since, last=until, by=by, content=content)
+
+
+router = Router(
+    "/api/v1/outbound", dependencies={"caller": Provide(reader)}, tags=["Outbound"], route_handlers=[get_spend]
+)

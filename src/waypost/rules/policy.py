@@ -1,0 +1,119 @@
+"""Which policies make sense, how one is changed in part, and how a stored one is read."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from waypost.model.policy import Policy
+
+LARGEST = Decimal(1_000_000_000)
+FINEST = Decimal("0.000001")
+
+
+class Invalid(msgspec.Struct, frozen=True):
+    """What cannot be taken, by the name that the caller knows."""
+
+    field: str
+    reason: str
+
+
+def check(policy: Policy) -> Invalid | None:
+    """Beyond the shape, which the types say."""
+    return _check_quiet_hours(policy) or _check_money(policy) or _check_region(policy)
+
+
+def _check_quiet_hours(policy: Policy) -> Invalid | None:
+    quiet = policy.quiet_hours
+    if quiet is None:
+        return None
+    if quiet.start == quiet.end:
+        return Invalid("quietHours.to", "must differ from quietHours.from: leave quietHours out to have none")
+    from waypost.rules import zones  # noqa: PLC0415  # 200 ms that nobody without quiet hours should pay
+
+    if zones.zone(quiet.timezone) is None:
+        return Invalid("quietHours.timezone", "is no time zone: use a name like Europe/Berlin")
+    return None
+
+
+def _check_money(policy: Policy) -> Invalid | None:
+    prices = policy.price_list.prices if policy.price_list else ()
+    seen: set[tuple[str, str]] = set()
+    for index, price in enumerate(prices):
+        where = f"priceList.prices[{index}]"
+        if reason := _check_amount(price.amount):
+            return Invalid(f"{where}.amount", reason)
+        if (price.country, price.category) in seen:
+            return Invalid(where, f"{price.category} for {price.country} has a price already")
+        seen.add((price.country, price.category))
+    if policy.budget is None:
+        return None
+    if reason := _check_amount(policy.budget.amount):
+        return Invalid("budget.amount", reason)
+    if not prices:
+        return Invalid("budget", "needs a priceList with prices: without them nothing can be counted")
+    return None
+
+
+def _check_amount(amount: Decimal) -> str | None:
+    if not amount.is_finite() or not 0 <= amount <= LARGEST:
+        return f"must be between 0 and {LARGEST}"
+    return None if amount == amount.quantize(FINEST) else "has more than six decimals"
+
+
+def _check_region(policy: Policy) -> Invalid | None:
+    if policy.default_region is None:
+        return None
+    from waypost.rules import national  # noqa: PLC0415  # 110 ms and 7 MB that nobody without a region should pay
+
+    if national.known(policy.default_region):
+        return None
+    return Invalid("defaultRegion", "must be a country's two letters like DE or US")
+
+
+def settings(policy: Policy) -> str:
+    """As it is stored: nothing but what was set."""
+    return msgspec.json.encode(policy, order="deterministic").decode()
+
+
+@lru_cache(maxsize=4096)
+def read(stored: str) -> Policy:
+    """What cannot be read, because a newer version wrote it, counts as not set."""
+    try:
+        return msgspec.json.decode(stored, type=Policy)
+    except msgspec.ValidationError:
+        return _readable(msgspec.json.decode(stored))
+    except msgspec.DecodeError:  # somebody's hand in the database: one org's mistake must not stop the others
+        return Policy()
+
+
+def _readable(given: Any) -> Policy:
+    policy = Policy()
+    for name, value in given.items() if isinstance(given, dict) else ():
+        try:
+            one = msgspec.convert({name: value}, Policy)
+        except msgspec.ValidationError:
+            continue
+        policy = msgspec.convert({**msgspec.to_builtins(policy), **msgspec.to_builtins(one)}, Policy)
+    return policy
+
+
+def merged(policy: Policy, patch: dict[str, Any]) -> dict[str, Any]:
+    """JSON merge patch: objects are merged field by field, null takes away, anything else replaces."""
+    given: dict[str, Any] = _merge(msgspec.to_builtins(policy), patch)
+    return given
+
+
+def _merge(before: Any, patch: Any) -> Any:
+    if not isinstance(patch, dict):
+        return patch
+    after = dict(before) if isinstance(before, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            after.pop(name, None)
+        else:
+            after[name] = _merge(after.get(name), value)
+    return after

@@ -1,0 +1,77 @@
+"""What a delivered message costs, by the org's own price list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+
+import msgspec
+
+from waypost.model.money import Charge, Pricing
+from waypost.model.policy import PriceList
+
+MICROS = 1_000_000
+EVERYWHERE = "*"
+LONGEST_CODE = 7
+_FREE = "free"
+_TWO_DIGITS = re.compile(r"2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]", re.ASCII)
+"""The country codes of two digits; but for 1 and 7, all others have three."""
+
+
+class Prices(msgspec.Struct, frozen=True):
+    """A price list, ready to be asked."""
+
+    currency: str
+    by_place: Mapping[tuple[str, str], int]
+    """(the number's first digits, category) -> millionths."""
+
+    def of(self, recipient: str, category: str) -> int | None:
+        """The price for the most particular place that the list knows; None when it knows none."""
+        digits = recipient.removeprefix("+")
+        for length in range(min(LONGEST_CODE, len(digits)), 0, -1):
+            if (found := self.by_place.get((digits[:length], category))) is not None:
+                return found
+        return self.by_place.get((EVERYWHERE, category))
+
+    def dearest(self, recipient: str) -> int:
+        """Of any category: what to expect of a message whose category nobody has said yet."""
+        categories = {category for _, category in self.by_place}
+        return max((self.of(recipient, category) or 0 for category in categories), default=0)
+
+
+def prices_of(listed: PriceList) -> Prices:
+    return Prices(listed.currency, {(p.country, p.category): micros(p.amount) for p in listed.prices})
+
+
+def micros(amount: Decimal) -> int:
+    return int(amount * MICROS)
+
+
+def amount(of_micros: int) -> Decimal:
+    return Decimal(of_micros).scaleb(-6)
+
+
+def calling_code(recipient: str) -> str:
+    """The country code of an international number; empty for what is none."""
+    digits = recipient.removeprefix("+")
+    if not digits.isdecimal():
+        return ""
+    if digits[0] in "17":
+        return digits[0]
+    return digits[: 2 if _TWO_DIGITS.match(digits) else 3]
+
+
+def charge(pricing: Pricing, recipient: str, prices: Prices | None) -> Charge:
+    """What is free costs nothing; what the list does not know has no amount, and is counted all the same."""
+    free = pricing.billable is False or pricing.type.startswith(_FREE)
+    cost = 0 if free else prices.of(recipient, pricing.category) if prices else None
+    known = prices is not None and cost is not None
+    return Charge(
+        model=pricing.model,
+        type=pricing.type,
+        category=pricing.category,
+        country=calling_code(recipient),
+        amount_micros=cost,
+        currency=prices.currency if prices and known else None,
+    )

@@ -1,0 +1,68 @@
+"""Every metric: its name, its labels and what it counts. `runtime/telemetry.py` does the counting."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+_LATENCIES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
+_CHANNEL = ("channel",)
+
+
+class Count(NamedTuple):
+    name: str
+    about: str
+    labels: tuple[str, ...] = ()
+
+    def made(self, registry: CollectorRegistry) -> Counter:
+        return Counter(self.name, self.about, self.labels, registry=registry)
+
+
+class Times(NamedTuple):
+    name: str
+    about: str
+    labels: tuple[str, ...] = ()
+
+    def made(self, registry: CollectorRegistry) -> Histogram:
+        return Histogram(self.name, self.about, self.labels, buckets=_LATENCIES, registry=registry)
+
+
+class Level(NamedTuple):
+    """What everybody sees alike: of several processes, whoever looked last is right."""
+
+    name: str
+    about: str
+    labels: tuple[str, ...] = ()
+
+    def made(self, registry: CollectorRegistry) -> Gauge:
+        return Gauge(self.name, self.about, self.labels, registry=registry, multiprocess_mode="mostrecent")
+
+
+METRICS: dict[str, Count | Times | Level] = {
+    "success": Count("outbound_message_send_success", "Messages the provider took", _CHANNEL),
+    "failure": Count("outbound_message_send_failure", "Tries that failed", ("channel", "error_code")),
+    "retry": Count("outbound_message_retry", "Tries that will be followed by another", _CHANNEL),
+    "dead_letter": Count("outbound_message_dead_letter", "Messages that ended FAILED", _CHANNEL),
+    "latency": Times("outbound_message_delivery_latency_seconds", "From submitted to taken by the provider", _CHANNEL),
+    "unsure": Count("outbound_message_unsure", "Tries nobody settled in time", ("action",)),
+    "unknown_codes": Count("outbound_unknown_error_code", "Errors that the catalogue does not list", ("error_code",)),
+    "unreachable": Count("outbound_provider_unreachable", "Tries that found no provider, or got no answer"),
+    "wait": Times("status_sync_wait_seconds", "How long callers waited for a status"),
+    "timeout": Count("status_sync_timeout", "Callers who waited in vain"),
+    "arrival": Count("status_arrival", "Statuses by whether they came before our own settle", ("order",)),
+    "unmatched": Count("status_unmatched", "Statuses of messages not heard of yet"),
+    "without_message": Level(
+        "status_without_message", "Statuses that have waited for their message longer than the sync time"
+    ),
+    "orphaned": Count("status_orphaned", "Statuses whose message never appeared"),
+    "violations": Count("invariant_violation", "What must never be, and was found all the same", ("invariant",)),
+    "queued": Level("outbound_queue_messages", "Due messages, by org and what they wait for", ("org", "reason")),
+    "age": Level("outbound_queue_age_seconds", "How long the next of them has been due", ("org", "reason")),
+    "oldest": Level("outbound_queue_oldest_seconds", "The largest of those ages"),
+    "later": Level("outbound_later_messages", "Messages that wait for their time"),
+    "quota_used": Level("outbound_quota_used", "Messages sent of an org's quota, the fullest orgs", ("org",)),
+    "quota_limit": Level("outbound_quota_limit", "Those orgs' quotas", ("org",)),
+    "gates": Level("outbound_gates_closed", "Closed gates: throttle, hold or breaker", ("kind", "code")),
+}
+"""By the attribute of Telemetry that holds it."""

@@ -1,0 +1,66 @@
+"""What every Ledger promises of an operator's figures: what waits, for what and since when."""
+
+from __future__ import annotations
+
+import pytest
+
+from waypost.model.figures import ClosedGates, QuotaUse, Waiting
+from waypost.model.gate import Closing, GateKind
+from waypost.model.ids import NumberId, OrgId
+from waypost.model.time import minutes, seconds
+from waypost.ports.ledger import Ledger
+from waypost.rules.gates import of_number
+from waypost.testing.contracts.examples import (
+    NUMBER,
+    ORG,
+    OTHER_NUMBER,
+    OTHER_ORG,
+    T0,
+    a_number,
+    accept,
+    an_org,
+    claim_one,
+    later,
+    submit,
+)
+
+
+class FiguresContract:
+    @pytest.fixture(autouse=True)
+    async def orgs(self, ledger: Ledger) -> None:
+        await self.org(ledger, ORG, NUMBER, 2)
+        await self.org(ledger, OTHER_ORG, OTHER_NUMBER, None)
+
+    @staticmethod
+    async def org(ledger: Ledger, org: OrgId, number: NumberId, quota: int | None) -> None:
+        await ledger.accounts.create_org(an_org(org), quota)
+        await ledger.accounts.connect(a_number(number, org))
+
+    async def test_an_empty_ledger_has_nothing_to_tell(self, ledger: Ledger) -> None:
+        survey = await ledger.figures.survey(10, T0)
+        assert (survey.waiting, survey.later, survey.quotas, survey.closed) == ([], 0, [], [])
+
+    async def test_what_is_due_is_counted_by_org_with_its_age(self, ledger: Ledger) -> None:
+        for n in range(3):
+            await submit(ledger, now=later(seconds(n)))
+        await submit(ledger, org_id=OTHER_ORG, sender=OTHER_NUMBER, now=later(seconds(9)))
+        await submit(ledger, scheduled_at=later(minutes(5)))
+        survey = await ledger.figures.survey(10, later(seconds(10)))
+        assert survey.waiting == [Waiting(ORG, "none", 3, T0), Waiting(OTHER_ORG, "none", 1, later(seconds(9)))]
+        assert survey.later == 1
+        assert [each.org_id for each in (await ledger.figures.survey(1, T0)).waiting] == [ORG]
+
+    async def test_a_closed_gate_and_a_used_up_quota_are_told_as_reasons(self, ledger: Ledger) -> None:
+        for n in range(2):
+            await submit(ledger)
+            await accept(ledger, await claim_one(ledger, now=later(minutes(n))))
+        await submit(ledger)
+        await submit(ledger, org_id=OTHER_ORG, sender=OTHER_NUMBER)
+        held = Closing(
+            org_id=OTHER_ORG, name=of_number(OTHER_NUMBER), kind=GateKind.HOLD, code="190", reason="token expired"
+        )
+        await ledger.gates.close(held, T0)
+        survey = await ledger.figures.survey(10, later(minutes(3)))
+        assert {(each.org_id, each.reason) for each in survey.waiting} == {(ORG, "quota"), (OTHER_ORG, "hold")}
+        assert survey.quotas == [QuotaUse(ORG, 2, 2)]
+        assert survey.closed == [ClosedGates("hold", "190", 1)]

@@ -1,0 +1,106 @@
+"""The dashboard and the alerts ask for metrics that exist, by labels that they have, and no metric is forgotten."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml  # type: ignore[import-untyped]  # comes along without types
+
+from waypost.runtime.metrics import METRICS, Count, Times
+
+OPS = Path(__file__).parents[2] / "ops"
+_NAME = re.compile(r"\b((?:outbound|status|turn|invariant)_\w+)(?:\{([^}]*)\})?")
+_BY = re.compile(r"\bby \(([^)]*)\)")
+
+
+def shown_names() -> dict[str, tuple[str, ...]]:
+    """As Prometheus shows them, with their labels."""
+    found: dict[str, tuple[str, ...]] = {}
+    for metric in METRICS.values():
+        if isinstance(metric, Count):
+            found[f"{metric.name}_total"] = metric.labels
+        elif isinstance(metric, Times):
+            found |= {f"{metric.name}_{part}": metric.labels for part in ("sum", "count")}
+            found[f"{metric.name}_bucket"] = (*metric.labels, "le")
+        else:
+            found[metric.name] = metric.labels
+    return found
+
+
+def board() -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((OPS / "grafana-dashboard.json").read_text())
+    return loaded
+
+
+def alerts() -> list[dict[str, Any]]:
+    loaded = yaml.safe_load((OPS / "prometheus-alerts.yml").read_text())
+    return [rule for group in loaded["groups"] for rule in group["rules"]]
+
+
+def asked() -> list[str]:
+    shown = [target["expr"] for panel in board()["panels"] for target in panel["targets"]]
+    return shown + [rule["expr"] for rule in alerts()]
+
+
+def problems(expression: str) -> list[str]:
+    names, found = shown_names(), []
+    has: set[str] = set()
+    for name, selected in _NAME.findall(expression):
+        if name not in names:
+            found.append(f"there is no metric {name}")
+            continue
+        has |= set(names[name])
+        found += [
+            f"{name} has no label {label}" for label in re.findall(r"(\w+)!?[=~]", selected) if label not in names[name]
+        ]
+    for group in _BY.findall(expression):
+        found += [f"nothing has a label {label}" for label in group.replace(" ", "").split(",") if label not in has]
+    return found
+
+
+@pytest.mark.parametrize("expression", asked())
+def test_every_expression_asks_for_what_exists(expression: str) -> None:
+    assert _NAME.search(expression)
+    assert problems(expression) == []
+    assert expression.count("(") == expression.count(")")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["outbound_message_sent_total", 'outbound_gates_closed{colour="red"}', "sum by (org) (outbound_gates_closed)"],
+)
+def test_the_check_bites(expression: str) -> None:
+    assert problems(expression)
+
+
+def test_no_metric_is_missing_on_the_board() -> None:
+    seen = " ".join(target["expr"] for panel in board()["panels"] for target in panel["targets"])
+    assert [metric.name for metric in METRICS.values() if metric.name not in seen] == []
+
+
+def test_every_alert_says_how_bad_it_is_and_what_to_do() -> None:
+    for rule in alerts():
+        assert rule["labels"]["severity"] in ("page", "ticket")
+        assert rule["annotations"]["summary"]
+        assert rule["annotations"]["description"]
+    names = [rule["alert"] for rule in alerts()]
+    assert len(names) == len(set(names))
+
+
+def test_panels_have_ids_of_their_own_and_do_not_overlap() -> None:
+    taken: set[tuple[int, int]] = set()
+    for panel in board()["panels"]:
+        place = panel["gridPos"]
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert not taken & cells
+        taken |= cells
+    ids = [panel["id"] for panel in board()["panels"]]
+    assert len(ids) == len(set(ids))

@@ -1,0 +1,116 @@
+"""Figures and warnings: the board shows the latest survey, and trouble is told often enough, not more."""
+
+from __future__ import annotations
+
+import pytest
+from structlog.testing import capture_logs
+
+from waypost.model.figures import ClosedGates, QuotaUse, Survey, Waiting
+from waypost.model.gate import Gate, GateId, GateKind, GateName, Outlet
+from waypost.model.ids import NumberId, OrgId
+from waypost.model.time import Instant, Span, seconds
+from waypost.rules.pacing import Permit
+from waypost.rules.survey import added_up, waits_for
+from waypost.runtime.telemetry import Telemetry
+
+NOW = Instant(1_760_000_000_000_000)
+ACME, GLOBEX = OrgId("acme"), OrgId("globex")
+
+
+def shown(telemetry: Telemetry) -> dict[str, float]:
+    lines = [line for line in telemetry.text().decode().splitlines() if not line.startswith("#")]
+    return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines}
+
+
+def test_the_board_shows_the_latest_survey_and_what_is_gone_as_nothing() -> None:
+    telemetry = Telemetry()
+    waiting = [Waiting(ACME, "quota", 7, Instant(NOW - seconds(30))), Waiting(GLOBEX, "none", 2, NOW)]
+    closed = [ClosedGates("hold", "190", 1)]
+    telemetry.surveyed(Survey(waiting=waiting, later=3, quotas=[QuotaUse(ACME, 9, 10)], closed=closed), NOW)
+    found = shown(telemetry)
+    assert found['outbound_queue_messages{org="acme",reason="quota"}'] == 7
+    assert found['outbound_queue_age_seconds{org="acme",reason="quota"}'] == 30
+    assert found["outbound_queue_oldest_seconds"] == 30
+    assert found["outbound_later_messages"] == 3
+    assert found['outbound_quota_used{org="acme"}'] == 9
+    assert found['outbound_quota_limit{org="acme"}'] == 10
+    assert found['outbound_gates_closed{code="190",kind="hold"}'] == 1
+    telemetry.surveyed(Survey(waiting=[], later=0, quotas=[], closed=[]), NOW)
+    levels = {name: level for name, level in shown(telemetry).items() if name.startswith(("outbound_q", "outbound_g"))}
+    assert set(levels.values()) == {0.0}
+
+
+def test_an_unknown_code_is_counted_each_time_and_logged_once() -> None:
+    telemetry = Telemetry()
+    with capture_logs() as logs:
+        for code in ("999999", "999999", "888888"):
+            telemetry.unknown_code(code)
+    assert [line["error_code"] for line in logs] == ["999999", "888888"]
+    assert shown(telemetry)['outbound_unknown_error_code_total{error_code="999999"}'] == 2
+
+
+def test_a_provider_gone_wild_does_not_fill_the_figures() -> None:
+    telemetry = Telemetry()
+    with capture_logs() as logs:
+        for code in range(500):
+            telemetry.unknown_code(str(code))
+    assert len(logs) == 100
+    assert shown(telemetry)['outbound_unknown_error_code_total{error_code="other"}'] == 400
+
+
+def test_an_unreachable_provider_is_told_once_a_minute_with_how_often() -> None:
+    telemetry = Telemetry()
+    with capture_logs() as logs:
+        for second in (0, 1, 59, 60, 61):
+            telemetry.provider_unreachable("connection refused", Instant(NOW + seconds(second)))
+    assert [(line["log_level"], line["tries"]) for line in logs] == [("warning", 1), ("warning", 3)]
+    assert shown(telemetry)["outbound_provider_unreachable_total"] == 5
+
+
+def an_outlet(gate: Gate | None = None, org: OrgId = ACME, template: str = "") -> Outlet:
+    return Outlet(id=1, org_id=org, sender=NumberId("1"), template=template, waba_id="w", pace=80, tier=None, gate=gate)
+
+
+def a_gate(kind: GateKind, until: Instant | None) -> Gate:
+    return Gate(
+        id=GateId(1),
+        org_id=ACME,
+        name=GateName("org:acme"),
+        kind=kind,
+        code="x",
+        reason="",
+        since=NOW,
+        until=until,
+        times=1,
+    )
+
+
+def a_permit(name: str, used: int = 0, most: int | None = None, free_at: Instant = NOW) -> Permit:
+    return Permit(name=name, free_at=free_at, used=used, since=NOW, most=most)
+
+
+@pytest.mark.parametrize(
+    ("gate", "permits", "reason"),
+    [
+        (None, [], "none"),
+        (a_gate(GateKind.HOLD, None), [], "hold"),
+        (a_gate(GateKind.THROTTLE, Instant(NOW + 1)), [], "throttle"),
+        (a_gate(GateKind.THROTTLE, NOW), [], "none"),
+        (a_gate(GateKind.BREAKER, Instant(NOW + 1)), [], "breaker"),
+        (None, [a_permit("quota:acme", 5, 5)], "quota"),
+        (None, [a_permit("quota:acme", 4, 5)], "none"),
+        (None, [a_permit("tier:1", 5, 5)], "pacing"),
+        (None, [a_permit("pace:1", free_at=Instant(NOW + seconds(1)))], "pacing"),
+        (None, [a_permit("pace:1", free_at=Instant(NOW + seconds(0.1)))], "none"),
+        (a_gate(GateKind.HOLD, None), [a_permit("quota:acme", 5, 5)], "hold"),
+    ],
+)
+def test_what_an_outlet_waits_for(gate: Gate | None, permits: list[Permit], reason: str) -> None:
+    assert waits_for(an_outlet(gate, template="order"), {each.name: each for each in permits}, NOW) == reason
+
+
+def test_outlets_of_an_org_add_up_and_the_longest_come_first() -> None:
+    ago = Instant(NOW - Span(5))
+    queues = [(an_outlet(), 2, NOW), (an_outlet(org=GLOBEX), 3, NOW), (an_outlet(template="order"), 4, ago)]
+    assert added_up(queues, {}, 9, NOW) == [Waiting(ACME, "none", 6, ago), Waiting(GLOBEX, "none", 3, NOW)]
+    assert len(added_up(queues, {}, 1, NOW)) == 1
