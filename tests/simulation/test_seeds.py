@@ -14,7 +14,7 @@ from waypost.runtime.simulation.command import Tally, one, reproduce, summaries
 SEEDS = 200
 TOGETHER = 50
 FOUND_BY_SIMULATION = {
-    5: "a pace drawn by a clock that was ahead kept the number waiting until then, long after the clock was right again",
+    5: "a pace drawn by a clock that was ahead kept the number waiting long after the clock was right",
     24: "a disabled number and a hold shared one row: enabling it released the hold, releasing it enabled the number",
     27: "a message in line, due by a clock that was ahead, waited for the slower clock of whoever promoted it",
     85: "an unmatched status, heard by a clock that was behind, did not keep its try from being sent again",
