@@ -77,10 +77,10 @@ def test_a_violating_seed_is_printed_with_its_command(
 ) -> None:
     from tests.simulation.mutations import a_submit_that_is_acknowledged_and_not_stored as mutation  # noqa: PLC0415
 
-    broken = one(1, dress=mutation(monkeypatch))
+    broken = one(4, dress=mutation(monkeypatch))
     monkeypatch.setattr(command, "summaries", lambda seeds, hours: iter([broken]))
     assert command.run(seeds=1, seed=None, hours=1.0) == 1
     shown = capsys.readouterr().out
-    assert "waypost simulate --seed 1" in shown
+    assert "waypost simulate --seed 4" in shown
     assert "no loss" in shown
     assert "BROKEN" in shown
