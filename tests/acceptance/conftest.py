@@ -16,11 +16,15 @@ Ledger: TypeAlias = Literal["sqlite", "postgres"]
 Place: TypeAlias = Callable[[Ledger], Site]
 Report: TypeAlias = Callable[[str], None]
 
+POLICY = {"WAYPOST_OUTBOUND_WINDOW": "ignore", "WAYPOST_OUTBOUND_QUOTA": "0", "WAYPOST_OUTBOUND_PACE": "1000"}
+"""None, so that a storm meets nothing but the storm."""
+
 FAST = {
     "WAYPOST_OUTBOUND_STALE_MINUTES": "0.2",
     "WAYPOST_OUTBOUND_BACKOFF_MINUTES": "0.003,0.01,0.02",
     "WAYPOST_OUTBOUND_WORKER_POLL_INTERVAL_MS": "300",
     "WAYPOST_LOG_LEVEL": "info",
+    **POLICY,
 }
 
 

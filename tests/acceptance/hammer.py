@@ -70,14 +70,14 @@ class Hammer:
 
     async def _claim(self, owner: WorkerId) -> list[Claimed]:
         try:
-            claimed = await self._ledger.outbox.claim(Demand(owner=owner, slots=2), self._now())
+            batch = await self._ledger.outbox.claim(Demand(owner=owner, slots=2), self._now())
         except Busy:
             return []
         except LedgerError:  # it may have committed without our hearing of it
             await self._insist(lambda: self._ledger.outbox.hand_back(owner, [], self._now()))
             return []
         os.write(self._progress, b".")
-        return list(claimed)
+        return list(batch.claimed)
 
     async def _deliver(self, message: Claimed) -> None:
         wamid = Wamid(f"wamid-{message.id}-{message.fence}")

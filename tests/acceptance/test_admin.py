@@ -55,7 +55,14 @@ def test_an_org_its_number_keys_and_people_from_the_first_to_the_last(admin: Sit
     connected = admin.run("admin", "connect-whatsapp", ORG, *options())
     assert (connected.code, connected.out) == (0, f"connected 106540352242922 to {ORG}\n")
     assert admin.run("admin", "numbers", ORG, "--json").fields == [
-        {"phone_number_id": "106540352242922", "waba_id": "102290129340398", "catalogue": "meta", "enabled": "true"}
+        {
+            "phone_number_id": "106540352242922",
+            "waba_id": "102290129340398",
+            "catalogue": "meta",
+            "enabled": "true",
+            "pace": "80",
+            "tier": "none",
+        }
     ]
     assert admin.run("admin", "enable", ORG, "106540352242922", "--off").out == "disabled 106540352242922\n"
     assert admin.run("admin", "numbers", ORG, "--json").fields[0]["enabled"] == "false"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.clients import Api, Sandbox, clients
-from tests.acceptance.conftest import Place
+from tests.acceptance.conftest import POLICY, Place
 from tests.acceptance.harness import UNSET, Program, Site, until
 
 FIELDS = [
@@ -39,6 +39,7 @@ def laptop(place: Place) -> Site:
     """Nothing is set: the demo makes what it needs."""
     here = place("sqlite")
     here.settings |= {"WAYPOST_SECRET_KEY": UNSET, "WAYPOST_DATABASE_URL": UNSET, "WAYPOST_LOG_LEVEL": UNSET}
+    here.settings |= dict.fromkeys(POLICY, UNSET)
     return here
 
 
@@ -88,7 +89,8 @@ async def test_a_message_is_delivered_read_and_explained(laptop: Site) -> None:
             return (await api.message(message))["readAt"] is not None
 
         await until(is_read, "the phone's reading is known")
-        assert [(shown["text"], shown["status"]) for shown in await sandbox.screen(PHONE)] == [("Hello", "read")]
+        shown = [(line["from"], line["text"], line["status"]) for line in await sandbox.screen(PHONE)]
+        assert shown == [("customer", "Where is my order?", "delivered"), ("business", "Hello", "read")]
         told = laptop.run("why", str(message), **local(laptop))
     assert told.code == 0
     head, *lines = told.out.splitlines()
@@ -117,7 +119,7 @@ async def test_a_restart_in_the_same_folder_keeps_keys_and_messages(laptop: Site
         second = (await api.post(HELLO)).body["id"]
         assert second > message
         await api.settled(second)
-        assert len(await sandbox.screen(PHONE)) == 1, "the phones of the sandbox are new, the ledger is not"
+        assert len(await sandbox.screen(PHONE)) == 2, "the phones of the sandbox are new, the ledger is not"
 
 
 async def test_what_holds_a_key_is_for_its_owner_only(laptop: Site) -> None:
@@ -162,7 +164,7 @@ async def test_a_person_is_shown_a_command_that_works(laptop: Site) -> None:
     async with clients(laptop) as (_, sandbox):
 
         async def on_the_phone() -> bool:
-            return [shown["text"] for shown in await sandbox.screen(PHONE)] == ["Hello"]
+            return [shown["text"] for shown in await sandbox.screen(PHONE)][1:] == ["Hello"]
 
         await until(on_the_phone, "the message is on the phone")
     assert answer["status"] == "QUEUED"

@@ -82,6 +82,7 @@ class Reader:
             return (
                 f"make -o .venv/.ready run ARGS='{where}' > first-terminal 2>&1 & FIRST=$!\n"
                 f"until curl -sf http://127.0.0.1:{self.port}/readyz > /dev/null; do kill -0 $FIRST; sleep 0.1; done\n"
+                "until grep -q Ctrl-C first-terminal; do kill -0 $FIRST; sleep 0.1; done\n"
                 "cat first-terminal"
             )
         if block.commands == "Ctrl-C":

@@ -29,7 +29,11 @@ async def post_all(api: Api) -> None:
 
     async def caller() -> None:
         for number in numbers:
-            wish = {"to": f"+1555200{number:06}", "payloadJson": {"text": "hello"}, "idempotencyKey": f"key-{number}"}
+            wish: dict[str, object] = {
+                "to": f"+1555200{number:06}",
+                "payloadJson": {"text": "hello"},
+                "idempotencyKey": f"key-{number}",
+            }
             while not await taken(api, wish):  # noqa: ASYNC110  # nobody tells when the server is back
                 await asyncio.sleep(0.05)
 

@@ -16,12 +16,14 @@ from waypost.testing.contracts.accounts import AccountsContract
 from waypost.testing.contracts.deferring import DeferContract, StandBackContract
 from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
+from waypost.testing.contracts.dossiers import AuditContract, ConsentsContract, DossiersContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
 from waypost.testing.contracts.gates import GatesContract
 from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
+from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.templates import TemplatesContract
@@ -111,3 +113,21 @@ class TestInlinePermits(PermitsContract): ...
 
 
 class TestInlineWindows(WindowsContract): ...
+
+
+class TestInlineDossiers(DossiersContract): ...
+
+
+class TestInlineConsents(ConsentsContract): ...
+
+
+class TestInlineAudit(AuditContract): ...
+
+
+class TestInlineStanding(StandingContract): ...
+
+
+class TestInlineOperating(OperatingContract): ...
+
+
+class TestInlineDeadLetter(DeadLetterContract): ...

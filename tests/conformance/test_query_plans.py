@@ -68,9 +68,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     store.close()
 
 
-OWN_ROWS = re.compile("VIRTUAL TABLE|CONSTANT ROW|SCAN (b|busy|waiting)$")
+OWN_ROWS = re.compile("VIRTUAL TABLE|CONSTANT ROW|SCAN (b|busy|waiting|recent)$")
 """A batch's own rows, or what the statement itself has just found: all of them are wanted."""
-SORTED_IN_MEMORY = {"report_waiting", "reports_of", "outlet_state", "outlets_busy"}
+SORTED_IN_MEMORY = {"report_waiting", "reports_of", "outlets_standing", "outlets_busy", "retries_recent"}
 """Of one message, or of the gates in front of one outlet: a handful of rows."""
 IN_ORDER = [name for name in HOT if "ORDER BY" in SQLITE[name].text and name not in SORTED_IN_MEMORY]
 
@@ -151,6 +151,11 @@ FROM generate_series(1, 30000) n;
 INSERT INTO event (message_id, at, kind, detail) SELECT n, n, 'cancelled', '' FROM generate_series(1, 9000) n;
 INSERT INTO journal (org_id, number, kind, key, state, received_at, body)
 SELECT 'org-' || n % 50, 'number-' || n % 50, 'text', n, 'pending', n, '{}' FROM generate_series(1, 9000) n;
+INSERT INTO dossier (org_id, phone, external_ref, status, created_at, updated_at)
+SELECT 'org-' || n % 50, '+49' || n, 'ref-' || n, 'NEW', n, n FROM generate_series(1, 9000) n;
+INSERT INTO consent SELECT 'org-' || n % 50, 'dossier:' || n, 'WHATSAPP', 'GRANTED', n FROM generate_series(1, 9000) n;
+INSERT INTO audit (org_id, at, entity_type, entity_id, action, actor, details)
+SELECT 'org-' || n % 50, n, 'DOSSIER', n % 500, 'UPDATED', 'system', '' FROM generate_series(1, 9000) n;
 """
 
 SAMPLES: dict[str, Any] = {
@@ -230,7 +235,7 @@ def top(explained: str) -> dict[str, Any]:
     return found
 
 
-FEW_HERE = {"outlets_busy", "waiting_behind_org"}
+FEW_HERE = {"outlets_busy", "outlets_standing", "waiting_behind_org"}
 """Of 3000 outlets and 5000 ready messages a scan is really cheaper; their plan for whatever comes goes by index."""
 
 

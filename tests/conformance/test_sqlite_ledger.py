@@ -19,12 +19,14 @@ from waypost.testing.contracts.accounts import AccountsContract
 from waypost.testing.contracts.deferring import DeferContract, StandBackContract
 from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
+from waypost.testing.contracts.dossiers import AuditContract, ConsentsContract, DossiersContract
 from waypost.testing.contracts.examples import Ledgers, PassTime
 from waypost.testing.contracts.gates import GatesContract
 from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.messages import MessagesContract
+from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.templates import TemplatesContract
@@ -124,3 +126,21 @@ class TestSqlitePermits(PermitsContract): ...
 
 
 class TestSqliteWindows(WindowsContract): ...
+
+
+class TestSqliteDossiers(DossiersContract): ...
+
+
+class TestSqliteConsents(ConsentsContract): ...
+
+
+class TestSqliteAudit(AuditContract): ...
+
+
+class TestSqliteStanding(StandingContract): ...
+
+
+class TestSqliteOperating(OperatingContract): ...
+
+
+class TestSqliteDeadLetter(DeadLetterContract): ...

@@ -235,6 +235,10 @@ class Stage:
 
     # Waiting
 
+    async def without_pace(self) -> None:
+        """A clock that stands still never comes to a message's turn: the numbers connected so far have no pace."""
+        await self.database.run("DELETE FROM permit WHERE name LIKE 'pace:%'")
+
     async def eventually(self, condition: Callable[[], Awaitable[T]], deadline: float = DEADLINE) -> T:
         """The condition's first truthy value; looked at whenever something has happened."""
         gives_up = time.monotonic() + deadline
@@ -348,7 +352,10 @@ async def build_stage(
     numbers = [a_number("1001"), a_number("2001")]
     sandbox = Sandbox(SharedTime(time_), dice, SystemIds(), network, numbers, SANDBOX, timing=timing)
     chosen = {
-        "outbound_jitter": 0.0,
+        "outbound_jitter": 0.0,  # no sending policy either: a test about it chooses its own
+        "outbound_window": "ignore",
+        "outbound_quota": 0,
+        "outbound_pace": 1000,
         "outbound_stale_minutes": 2.0,
         "outbound_worker_poll_interval_ms": 1000,
         "graph_timeout_sec": 5.0,
@@ -371,6 +378,8 @@ async def build_stage(
     network.hosts = {"sandbox.test": sandbox, "waypost.test": server.app}
     for account in (stage.acme, stage.globex):
         await settle_in(stage, account)
+    if "outbound_pace" not in settings:
+        await stage.without_pace()
     return stage
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import pytest
@@ -110,6 +110,7 @@ async def opened(tuning: Tuning) -> Office:
         wire=provider,
         vault=AesVault("key"),
     )
+    tuning = replace(tuning, enforce_window=False, quota=None, pace=1000)  # the courier's edges, not policy
     world = build_world(ports, tuning, Telemetry(), graph_url="http://graph", graph_timeout=5)
     await admit.create_org(ORG, world)
     secrets = dict.fromkeys(admit.SECRETS, "secret")

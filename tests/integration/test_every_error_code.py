@@ -123,7 +123,7 @@ async def settled(stage: Stage, ids: set[int]) -> dict[int, dict[str, Any]]:
         rest = {i for i in ids if found[i]["errorCode"] and found[i]["status"] in RESTING}
         return found if rest == ids else {}
 
-    return await stage.eventually(look)
+    return await stage.eventually(look, deadline=20)
 
 
 async def shown_in_its_attempt(stage: Stage, message_id: int, code: int) -> None:

@@ -193,7 +193,7 @@ async def test_bodies_have_examples_that_the_server_takes(stage: Stage, document
         schema = operation["requestBody"]["content"]["application/json"]["schema"]
         for example in schema.get("examples", []):
             answer = await stage.call(method.upper(), path, example)
-            assert answer.status == 201, (path, answer)
+            assert answer.status in (200, 201, 207), (path, answer)
     posted = document["paths"][MESSAGES]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert len(posted["examples"]) >= 2
 

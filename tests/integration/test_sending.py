@@ -9,6 +9,7 @@ import pytest
 from tests.integration.conftest import OpenStage
 from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage
 from tests.integration.webhooks import PHONE, a_number, status, told
+from waypost.model.ids import OrgId
 from waypost.model.time import minutes
 
 ORDER = {
@@ -121,10 +122,13 @@ async def test_a_disabled_number_holds_its_messages_and_uses_up_no_try(stage: St
     number = f"/api/v1/numbers/{stage.acme.number.phone_number_id}"
     assert (await stage.call("PATCH", number, {"enabled": False})).json["enabled"] is False
     posted = await stage.send()
-    await stage.becomes(posted["id"], "QUEUED", nextRetryAt=..., attemptCount=0)
+    (gate,) = await stage.world.ledger.gates.of_org(OrgId("acme"), stage.clock.now())
+    assert (gate.gate.name, gate.gate.kind, gate.gate.until, gate.waiting) == ("number:1001", "hold", None, 1)
+    await stage.pass_time(MINUTE)
+    await stage.becomes(posted["id"], "QUEUED", attemptCount=0)
+    assert await stage.attempts(posted["id"]) == []
     assert stage.calls() == []
     await stage.call("PATCH", number, {"enabled": True})
-    await stage.pass_time(MINUTE)
     await stage.becomes(posted["id"], "DELIVERED", attemptCount=1)
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.integration.conftest import OpenStage
 from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage
+from waypost.model.ids import OrgId
 from waypost.model.time import Span, minutes, seconds
 
 MINUTE = minutes(1)
@@ -59,8 +60,14 @@ async def test_a_try_that_succeeds_clears_the_error(stage: Stage) -> None:
 async def test_a_provider_that_asks_for_more_time_gets_it(stage: Stage) -> None:
     await stage.fault(retry_after=300, times=1)
     posted = await stage.send()
-    waiting = await stage.becomes(posted["id"], "QUEUED", errorCode="130429")
-    assert waiting["nextRetryAt"] == stage.moment(minutes(5))
+    await stage.becomes(posted["id"], "QUEUED", errorCode="130429", attemptCount=0)
+    (closed,) = await stage.world.ledger.gates.of_org(OrgId("acme"), stage.clock.now())
+    assert (closed.gate.name, closed.gate.kind) == ("number:1001", "throttle")
+    assert closed.gate.until == stage.clock.now() + minutes(5)
+    await stage.pass_time(minutes(4.9))
+    assert len(stage.calls()) == 1
+    await stage.pass_time(minutes(0.2))
+    await stage.becomes(posted["id"], "DELIVERED", attemptCount=1)
 
 
 @pytest.mark.parametrize("most", [0, 10])

@@ -145,7 +145,7 @@ def found(code: str) -> ErrorCode:
     ],
 )
 def test_a_wait_grows_as_its_row_says(code: str, waits: list[int]) -> None:
-    assert [wait_for(found(code), n, None) for n in range(1, len(waits) + 1)] == [seconds(wait) for wait in waits]
+    assert [wait_for(found(code).wait, n, None) for n in range(1, len(waits) + 1)] == [seconds(wait) for wait in waits]
 
 
 @pytest.mark.parametrize("row", LIMITS, ids=lambda row: row.code)
@@ -158,22 +158,22 @@ def test_every_wait_has_figures_that_make_sense(row: ErrorCode) -> None:
 @given(limits, times)
 def test_a_wait_is_never_shorter_than_the_one_before_and_stays_within_its_bounds(row: ErrorCode, n: int) -> None:
     assert row.wait is not None
-    before, after = wait_for(row, n, None), wait_for(row, n + 1, None)
+    before, after = wait_for(row.wait, n, None), wait_for(row.wait, n + 1, None)
     assert row.wait.first <= before <= after <= row.wait.longest
 
 
 @given(limits, times, st.floats(min_value=0.001, allow_infinity=True))
 def test_what_the_provider_asks_for_wins_up_to_a_day(row: ErrorCode, n: int, asked: float) -> None:
-    waited = wait_for(row, n, asked)
+    waited = wait_for(row.wait, n, asked)
     assert waited == (seconds(asked) if asked <= 86_400 else LONGEST_WISH)
 
 
 @given(limits, times, st.sampled_from([0.0, -1.0, float("nan"), float("-inf"), None]))
 def test_no_time_is_no_wish(row: ErrorCode, n: int, asked: float | None) -> None:
-    assert wait_for(row, n, asked) == wait_for(row, n, None) > 0
+    assert wait_for(row.wait, n, asked) == wait_for(row.wait, n, None) > 0
 
 
 def test_a_row_without_figures_waits_as_usual() -> None:
     bare = ErrorCode(code="7", title="Slow", action=Action.WAIT, scope=Scope.NUMBER, meaning="")
-    assert wait_for(bare, 1, None) == minutes(1) == USUAL_WAIT.first
-    assert wait_for(bare, 99, None) == Span(hours(1))
+    assert wait_for(bare.wait, 1, None) == minutes(1) == USUAL_WAIT.first
+    assert wait_for(bare.wait, 99, None) == Span(hours(1))

@@ -18,7 +18,7 @@ from waypost.model.report import Echo
 from waypost.model.time import Instant
 from waypost.rules import email
 from waypost.rules.catalogue import Action, parse
-from waypost.rules.payload import Invalid
+from waypost.rules.shape import Invalid
 
 CODES = parse("smtp", files("waypost.rules").joinpath("data", "smtp_error_codes.csv").read_text())
 MAILBOX = Mailbox(

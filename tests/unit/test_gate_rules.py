@@ -99,7 +99,7 @@ def test_what_the_provider_asks_for_wins_within_a_day(retry_after: float, times:
     assert wait_for(WAIT, times, retry_after) == min(days(1), seconds(min(retry_after, 1e9)))
 
 
-@pytest.mark.parametrize("retry_after", [None, 0, -1.0])
+@pytest.mark.parametrize("retry_after", [None, 0, -1.0, 1e-9, float("nan")])
 def test_no_time_is_no_answer(retry_after: float | None) -> None:
     assert wait_for(WAIT, 1, retry_after) == minutes(1)
     assert wait_for(None, 1, retry_after) > 0

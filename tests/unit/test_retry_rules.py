@@ -7,14 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from waypost.model.gate import GateKind
 from waypost.model.ids import Wamid
 from waypost.model.message import Claimed
 from waypost.model.outcome import Accepted, Outcome, Rejected, Unreached, Unsure
 from waypost.model.time import Instant, Span, days, hours, minutes, seconds
 from waypost.rules.catalogue import Catalogue, parse
-from waypost.rules.delivery import Accept, GiveUp, StayUnsure, TryAgain
+from waypost.rules.delivery import Accept, GiveUp, StandBack, StayUnsure, TryAgain
+from waypost.rules.gates import closed
 from waypost.rules.retry import UNREACHED, Backoff, judge
-from waypost.testing.contracts.examples import T0, a_claim
+from waypost.testing.contracts.examples import CUSTOMER, NUMBER, T0, a_claim
 
 CATALOGUE: Catalogue = parse(
     "test",
@@ -22,20 +24,25 @@ CATALOGUE: Catalogue = parse(
 131000,Oops,retry,,,,,
 131026,Undeliverable,fail,,,,,
 130429,Too fast,wait,number,1,2,60,
+131056,Too fast for one,wait,pair,1,4,3600,
+80007,Too much,wait,account,60,2,3600,
+4,Far too much,wait,app,60,2,3600,
 190,Token expired,hold,number,,,,
+132015,Template paused,hold,template,,,,
 """,
 )
 STEADY = Backoff(jitter=0)
 REFUSED = Unreached("connection refused")
+WABA = "2001"
 
 
 def rejected(code: str, retry_after: float | None = None) -> Rejected:
     return Rejected(code=code, message="no", details=None, trace=None, retry_after=retry_after, response="{}")
 
 
-def judged(outcome: Outcome, *, tries: int = 1, limit: int = 5, backoff: Backoff = STEADY, dice: float = 0) -> object:
-    message: Claimed = replace(a_claim(), tries=tries, max_attempts=limit)
-    return judge(outcome, message, CATALOGUE, backoff, T0, dice)
+def judged(outcome: Outcome, *, tries: int = 1, limit: int = 5, template: str | None = None) -> object:
+    message: Claimed = replace(a_claim(), tries=tries, max_attempts=limit, template=template)
+    return judge(outcome, message, WABA, CATALOGUE, STEADY, T0, 0)
 
 
 def test_six_tries_at_0_1_6_21_81_and_441_minutes() -> None:
@@ -43,7 +50,8 @@ def test_six_tries_at_0_1_6_21_81_and_441_minutes() -> None:
     while True:
         tries += 1
         tried_at.append((now - T0) // minutes(1))
-        verdict = judge(REFUSED, replace(a_claim(), tries=tries, max_attempts=5), CATALOGUE, STEADY, now, 0.99)
+        message = replace(a_claim(), tries=tries, max_attempts=5)
+        verdict = judge(REFUSED, message, WABA, CATALOGUE, STEADY, now, 0.99)
         if isinstance(verdict, GiveUp):
             break
         assert isinstance(verdict, TryAgain)
@@ -94,15 +102,55 @@ def test_a_code_that_is_retryable_or_unknown_is_tried_again(code: str) -> None:
     assert judged(rejected(code)) == TryAgain(Instant(T0 + minutes(1)), code, "no", "{}")
 
 
-@pytest.mark.parametrize("code", ["131026", "190"])
-def test_a_hopeless_code_ends_the_message_at_once(code: str) -> None:
-    assert judged(rejected(code)) == GiveUp(code, "no", "{}")
+@pytest.mark.parametrize("tries", [1, 6, 99])
+def test_a_hopeless_code_ends_the_message_at_once(tries: int) -> None:
+    assert judged(rejected("131026"), tries=tries) == GiveUp("131026", "no", "{}")
 
 
-@pytest.mark.parametrize(("tries", "asked", "wait"), [(1, None, 1), (3, None, 4), (3, 30.0, 30), (1, 90.0, 90)])
-def test_a_rate_limit_is_tried_again_after_its_own_wait(tries: int, asked: float | None, wait: float) -> None:
-    again = TryAgain(Instant(T0 + seconds(wait)), "130429", "no", "{}")
-    assert judged(rejected("130429", retry_after=asked), tries=tries) == again
+@pytest.mark.parametrize(
+    ("code", "kind", "gate"),
+    [
+        ("130429", GateKind.THROTTLE, f"number:{NUMBER}"),
+        ("131056", GateKind.THROTTLE, f"pair:{NUMBER}/{CUSTOMER}"),
+        ("80007", GateKind.THROTTLE, "account:2001"),
+        ("4", GateKind.THROTTLE, "org:acme"),
+        ("190", GateKind.HOLD, f"number:{NUMBER}"),
+        ("132015", GateKind.HOLD, "template:2001/hello"),
+    ],
+)
+@pytest.mark.parametrize("tries", [1, 6, 99])
+def test_what_concerns_a_whole_scope_closes_its_gate_and_ends_no_message(
+    code: str, kind: GateKind, gate: str, tries: int
+) -> None:
+    verdict = judged(rejected(code), tries=tries, template="hello")
+    assert isinstance(verdict, StandBack)
+    assert (verdict.code, verdict.message, verdict.response) == (code, "no", "{}")
+    assert (verdict.closing.name, verdict.closing.kind, verdict.closing.org_id) == (gate, kind, "acme")
+    assert (verdict.closing.pair is not None) == gate.startswith("pair:")
+
+
+@pytest.mark.parametrize(("times", "asked", "wait"), [(1, None, 1), (3, None, 4), (3, 30.0, 30), (1, 90.0, 90)])
+def test_a_rate_limit_keeps_its_gate_closed_for_its_own_wait(times: int, asked: float | None, wait: float) -> None:
+    verdict = judged(rejected("130429", retry_after=asked))
+    assert isinstance(verdict, StandBack)
+    gate, began, now = None, T0, T0
+    for _ in range(times):  # each time as soon as it had opened
+        gate = closed(gate, verdict.closing, now)
+        assert gate.until is not None
+        began, now = now, gate.until
+    assert now - began == seconds(wait)
+
+
+def test_a_hold_stays_closed_until_somebody_opens_it() -> None:
+    verdict = judged(rejected("190", retry_after=30.0))
+    assert isinstance(verdict, StandBack)
+    assert closed(None, verdict.closing, T0).until is None
+
+
+def test_a_template_code_that_a_freeform_message_meets_stops_its_number() -> None:
+    verdict = judged(rejected("132015"))
+    assert isinstance(verdict, StandBack)
+    assert verdict.closing.name == f"number:{NUMBER}"
 
 
 @pytest.mark.parametrize(

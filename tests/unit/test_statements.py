@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from waypost.adapters import sql
+from waypost.adapters import postgres, sql
 from waypost.adapters.sql.migrations import migrations
 from waypost.adapters.sql.statements import Statement, dialect, load, parse
 
-SOURCE = Path(sql.__file__).parent
-CALLS = {"each", "Once", "read", "_write", "placed"}
+SOURCE, OF_POSTGRES = Path(sql.__file__).parent, Path(postgres.__file__).parent
+CALLS = {"each", "Once", "read", "_write", "placed", "_open", "_count"}
 SQLITE, POSTGRES = dialect("waypost.adapters.sqlite"), dialect("waypost.adapters.postgres")
 both = pytest.mark.parametrize("known", [SQLITE, POSTGRES], ids=["sqlite", "postgres"])
+ELSEWHERE = {"delivery_accept", "wamid_claim"}
+"""Of the short way to accept, for which PostgreSQL has one statement of its own (`accept_at_once`)."""
 
 
 def called(function: ast.expr) -> str:
@@ -34,9 +36,9 @@ def words(node: ast.expr) -> Iterator[str]:
         yield from words(node.orelse)
 
 
-def named(*functions: str) -> set[str]:
+def named(*functions: str, folder: Path = SOURCE) -> set[str]:
     found: set[str] = set()
-    for path in SOURCE.glob("*.py"):
+    for path in folder.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and called(node.func) in functions and node.args:
                 found |= set(words(node.args[0]))
@@ -49,6 +51,8 @@ def placed() -> set[str]:
 
 
 USED = named(*CALLS) | placed()
+OWN = named(*CALLS, folder=OF_POSTGRES)
+"""What PostgreSQL alone is asked, beside what both are."""
 
 
 def test_the_code_was_read() -> None:
@@ -61,14 +65,26 @@ def test_every_statement_that_the_code_names_is_defined(known: dict[str, Stateme
     assert [name for name in sorted(USED) if not any(re.fullmatch(name, defined) for defined in known)] == []
 
 
-@both
-def test_every_statement_is_used(known: dict[str, Statement]) -> None:
-    assert [name for name in sorted(known) if not any(re.fullmatch(used, name) for used in USED)] == []
+def test_what_only_postgres_is_asked_is_defined_there_and_nowhere_else() -> None:
+    assert {"accept_at_once", "report_at_once"} <= OWN <= POSTGRES.keys()
+    assert SQLITE.keys() == POSTGRES.keys() - OWN
+
+
+@pytest.mark.parametrize(("known", "used"), [(SQLITE, USED), (POSTGRES, USED | OWN)], ids=["sqlite", "postgres"])
+def test_every_statement_is_used(known: dict[str, Statement], used: set[str]) -> None:
+    assert [name for name in sorted(known) if not any(re.fullmatch(word, name) for word in used)] == []
 
 
 def test_what_is_run_for_many_rows_is_set_wise_on_postgres() -> None:
-    many = named("each") | placed()
+    many = (named("each") | named("each", folder=OF_POSTGRES) | placed()) - ELSEWHERE
     assert [name for name in sorted(many) if not POSTGRES[name].set_wise] == []
+
+
+@both
+def test_what_is_run_once_takes_its_arguments_one_by_one(known: dict[str, Statement]) -> None:
+    once = named(*CALLS - {"each", "placed"}) & known.keys()
+    assert once
+    assert [name for name in sorted(once) if known[name].set_wise] == []
 
 
 def test_what_is_set_wise_on_sqlite_takes_its_rows_as_one_json_text() -> None:
@@ -88,7 +104,7 @@ def test_both_dialects_take_the_same_arguments() -> None:
 def test_a_dialect_only_says_better_what_both_understand() -> None:
     shared = load("waypost.adapters.sql").keys()
     for package in ("waypost.adapters.sqlite", "waypost.adapters.postgres"):
-        assert load(package).keys() <= shared
+        assert load(package).keys() - OWN <= shared
 
 
 @both

@@ -5,9 +5,11 @@
 - `deliver`  claimed in batches, sent to the provider, settled: SENT, another try, FAILED or unsure
 - `confirm`  webhooks in: signatures checked, statuses climb the ladder, everything else is kept whole
 - `await_status`  a caller who asked to wait sees the status, or the timeout
+- `dead_letters`  what failed is opened again, when a person says so
 - `tend`     unsure sends, statuses without a message, the count of how long the door was open
 - `detect`   a look at live data for what must never be
 
 `numbers` keeps the connected numbers at hand for all of them, `template_book` and `templates` what their accounts may
-send at any time; `world` is everything they stand on.
+send at any time; `read_back` tells why a message waits and `policy` what the rules are, for whoever asks; `world` is
+everything they stand on.
 """

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from waypost.flow.numbers import Connected
 from waypost.flow.world import World
+from waypost.model.account import Number
+from waypost.model.gate import Closing
 from waypost.model.ids import OrgId
-from waypost.model.report import Post
+from waypost.model.pair import Inbound
+from waypost.model.report import Post, StatusReport
+from waypost.model.time import Instant
 from waypost.ports.hints import OUTBOX, about_message
 from waypost.ports.journal import Taken
-from waypost.rules import webhook
+from waypost.rules import gates, webhook
+from waypost.rules.catalogue import Catalogue
 from waypost.rules.webhook import Part
 
 _PREFIX = "sha256="
@@ -63,16 +70,31 @@ async def confirm(body: bytes, signature: str | None, org: str | None, world: Wo
 
 
 async def _take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
-    post = Post([], [])
+    now = world.clock.now()
+    post = Post([], [], [], [])
     for part, owner in ours:
         reports, items = webhook.reports(part, OrgId(owner.number.org_id), owner.number.id)
         post.reports.extend(reports)
         post.items.extend(items)
-        post.inbound.extend(webhook.inbound(part, owner.number.id))
-    taken = await world.ledger.journal.take(post, world.clock.now())
+        post.inbound.extend(_heard_by(now, wrote) for wrote in webhook.inbound(part, owner.number.id))
+        post.closings.extend(_closings(reports, owner.number, world.catalogues, now))
+    taken = await world.ledger.journal.take(post, now)
     topics = [about_message(move.after.message_id) for move in taken.moved]
     world.hints.give([*topics, OUTBOX] if taken.promoted else topics)
     return taken
+
+
+def _heard_by(now: Instant, wrote: Inbound) -> Inbound:
+    """Nobody writes in the future: a clock that is ahead must not hold a window open for longer."""
+    return wrote if wrote.at <= now else replace(wrote, at=now)
+
+
+def _closings(
+    reports: list[StatusReport], number: Number, catalogues: Mapping[str, Catalogue], now: Instant
+) -> list[Closing]:
+    catalogue = catalogues[number.error_catalogue]
+    found = (gates.reported(told, number.waba_id, catalogue, now) for told in reports if told.error_code)
+    return [closing for closing in found if closing is not None]
 
 
 class _Signed:

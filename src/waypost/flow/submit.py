@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import msgspec
 
-from waypost.flow import templates
+from waypost.flow import audit, templates
 from waypost.flow.numbers import LOOK_AGAIN
 from waypost.flow.world import World
+from waypost.model.audit import SYSTEM, Action, Entity
+from waypost.model.dossier import DossierId
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.message import Channel, Draft, Message
-from waypost.model.time import Instant, from_unix
+from waypost.model.time import Instant, Span, from_unix
+from waypost.ports.failure import LedgerError
 from waypost.ports.hints import OUTBOX
-from waypost.ports.outbox import Created, Different
+from waypost.ports.outbox import Blocked, Created, Different
 from waypost.rules import payload as payloads
 from waypost.rules import recipient as recipients
 from waypost.rules import window
+from waypost.rules.clearance import refused_by_consent
 
 KEY_LENGTH = 255
+TOGETHER = 100
+"""Requests of a batch that are checked without a pause."""
 EARLIEST, LATEST = from_unix(946_684_800), from_unix(4_102_444_800)
 """The years 2000 and 2100: a moment outside is a mistake of the caller's, and some cannot even be shown again."""
 
@@ -58,14 +66,18 @@ class Stored(msgspec.Struct, frozen=True):
 Answer: TypeAlias = Stored | Refusal
 
 
-async def submit(request: Request, org: OrgId, world: World) -> Answer:
-    draft = await check(request, org, world)
-    if isinstance(draft, Refusal):
-        return draft
+async def submit(request: Request, org: OrgId, world: World, actor: str = SYSTEM) -> Answer:
+    draft = await check(request, org, world, actor)
+    return draft if isinstance(draft, Refusal) else await _store(draft, org, world)
+
+
+async def _store(draft: Draft, org: OrgId, world: World) -> Answer:
     submitted = await world.ledger.outbox.submit(draft, world.clock.now())
     if isinstance(submitted, Created):
         world.hints.give([OUTBOX])
         return Stored(submitted.message, created=True)
+    if isinstance(submitted, Blocked):
+        return Refusal("consent_required", "to", submitted.reason)
     if isinstance(submitted, Different):
         used = f"was used for message {submitted.message_id} with other content: take a new key for a new message"
         return Refusal("idempotency_conflict", "idempotencyKey", used)
@@ -75,8 +87,30 @@ async def submit(request: Request, org: OrgId, world: World) -> Answer:
     return Stored(message, created=False)
 
 
-async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:
-    """The draft to store, or the first thing that is wrong."""
+async def submit_all(
+    requests: Sequence[Request], org: OrgId, world: World, actor: str = SYSTEM
+) -> list[Answer | LedgerError]:
+    """One answer per request, in order. All that pass are handed in at once, so that they share a commit."""
+    checked: list[Draft | Refusal] = []
+    for number, request in enumerate(requests):
+        checked.append(await check(request, org, world, actor))
+        if number % TOGETHER == TOGETHER - 1:
+            await world.clock.sleep(Span(0))  # a thousand checks in a row would keep everybody else waiting
+    drafts = [each for each in checked if not isinstance(each, Refusal)]
+    stored = await asyncio.gather(*(_store(draft, org, world) for draft in drafts), return_exceptions=True)
+    answers = iter(stored)
+    return [each if isinstance(each, Refusal) else _told(next(answers)) for each in checked]
+
+
+def _told(answer: Answer | BaseException) -> Answer | LedgerError:
+    """What the Ledger could not do is that request's own answer; a bug is everybody's."""
+    if isinstance(answer, BaseException) and not isinstance(answer, LedgerError):
+        raise answer
+    return answer
+
+
+async def check(request: Request, org: OrgId, world: World, actor: str = SYSTEM) -> Draft | Refusal:
+    """The draft to store, or the first thing that is wrong; what consent forbids is audited as the actor's wish."""
     recipient = recipients.read(request.to, world.tuning.default_region)
     refusal = _check_address(request, recipient) or _check_content(request) or _check_moments(request, world)
     if refusal or isinstance(recipient, recipients.Unreadable):
@@ -85,6 +119,8 @@ async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:
     if isinstance(sender, Refusal):
         return sender
     if refusal := await _check_template(request, sender, org, world):
+        return refusal
+    if refusal := await _check_dossier(request, recipient, org, world, actor):
         return refusal
     payload = msgspec.json.encode(request.payload, order="deterministic").decode()
     draft = Draft(
@@ -103,6 +139,7 @@ async def check(request: Request, org: OrgId, world: World) -> Draft | Refusal:
         expires_at=request.expires_at,
         ordered=request.ordered,
         max_attempts=request.max_attempts,
+        created_by=actor,
     )
     return msgspec.structs.replace(draft, digest=content_digest(draft, request.sender))
 
@@ -114,8 +151,6 @@ def _check_address(request: Request, recipient: str | recipients.Unreadable) -> 
         return Refusal("unsupported_channel", "channel", f"{request.channel} cannot be sent: use WHATSAPP")
     if isinstance(recipient, recipients.Unreadable):
         return Refusal("invalid_recipient", "to", recipient.reason)
-    if request.dossier_id is not None:
-        return Refusal("unknown_dossier", "dossierId", f"there is no dossier {request.dossier_id}")
     return None
 
 
@@ -173,6 +208,29 @@ async def _check_template(request: Request, sender: NumberId, org: OrgId, world:
         return None
     field = "templateCode" if refused.field == "name" else f"payloadJson.{refused.field}"
     return Refusal(refused.code, field, refused.reason)
+
+
+async def _check_dossier(request: Request, recipient: str, org: OrgId, world: World, actor: str) -> Refusal | None:
+    """The person must be known and have agreed. Without a dossier, the address alone is asked when it is stored."""
+    if request.dossier_id is None:
+        return None
+    dossier = DossierId(request.dossier_id)
+    word = await world.ledger.consents.word(org, dossier, recipient, Channel(request.channel))
+    if not word.dossier_known:
+        return Refusal("unknown_dossier", "dossierId", f"there is no dossier {dossier}: POST /api/v1/dossiers first")
+    reason = refused_by_consent(True, word.dossier, word.address)
+    if reason is None or await _was_stored(request, org, world):
+        return None
+    what = f"{request.channel} message refused: {reason}"
+    about = audit.About(Entity.DOSSIER, str(dossier))
+    await audit.record(org, about, Action.BLOCKED_BY_POLICY, actor, what, world)
+    return Refusal("consent_required", "dossierId", reason)
+
+
+async def _was_stored(request: Request, org: OrgId, world: World) -> bool:
+    """A call that is repeated gets the answer of the first one, whatever was revoked in between."""
+    key = request.idempotency_key
+    return key is not None and await world.ledger.messages.used_key(org, key)
 
 
 def content_digest(draft: Draft, wanted_sender: str | None) -> bytes:

@@ -19,6 +19,7 @@ WINDOWS_KEPT: Span = hours(2)
 """After they closed: a clock that is ahead must not take an open one away, and the loss detector looks back at them."""
 EXPIRE_EVERY: Span = seconds(5)
 FORGET_EVERY: Span = hours(1)
+SHOW_LIFE_EVERY: Span = seconds(10)
 
 
 async def hold_door(world: World) -> None:
@@ -41,6 +42,11 @@ async def _opened(world: World) -> bool:
 async def keep_door(world: World) -> int:
     """Say that webhooks can reach us now; the time between two such words counts as open."""
     return await world.ledger.door.tick(world.tuning.door_gap)
+
+
+async def show_life(world: World) -> None:
+    """Say that there is somebody who sends, for whoever asks why a message waits."""
+    await world.ledger.operating.worker_lives(world.clock.now())
 
 
 async def settle_unsure(world: World) -> Swept:

@@ -55,6 +55,8 @@ async def connect_number(
         graph_url=_graph_url(data.graph_url),
         error_catalogue=data.error_catalogue,
         enabled=data.enabled,
+        pace=data.pace,
+        tier=data.tier,
     )
     number = await admit.connect_number(caller.org_id, new, world)
     if number is None:

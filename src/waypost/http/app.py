@@ -12,14 +12,23 @@ from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ASGIApp
 
 import waypost
-from waypost.http import accounts, error_codes, operations, outbound, problems, templates
+from waypost.http import accounts, batch, dossiers, error_codes, operations, outbound, policy, problems, templates
 from waypost.http.context import SCOPE_KEY, Host, world_of
 from waypost.http.documented import Document
 from waypost.http.strict_body import StrictRequest
 from waypost.http.webhook_door import PATH, Receive, Scope, Send, webhook_door
 from waypost.ports.failure import LedgerError
 
-ROUTES = [outbound.router, error_codes.router, templates.router, accounts.router, operations.router]
+ROUTES = [
+    outbound.router,
+    batch.router,
+    policy.router,
+    dossiers.router,
+    error_codes.router,
+    templates.router,
+    accounts.router,
+    operations.router,
+]
 
 
 @cache

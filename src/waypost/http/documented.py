@@ -69,6 +69,20 @@ NUMBER_EXAMPLES = [
     )
 ]
 
+DOSSIER_EXAMPLES = [
+    Example(id="person", summary="A customer", value={"phone": "+15550001111", "name": "Ada", "externalRef": "crm-7"})
+]
+CONSENT_EXAMPLES = [
+    Example(
+        id="granted",
+        summary="Ada may be written to",
+        value={"dossierId": 1, "channel": "WHATSAPP", "status": "GRANTED"},
+    )
+]
+BATCH_EXAMPLES = [Example(id="batch", summary="Two messages", value={"messages": [_TEXT, _TEMPLATE]})]
+QUOTA_EXAMPLES = [Example(id="quota", summary="5000 in 24 hours", value={"quotaLimit": 5000})]
+REPLAY_EXAMPLES = [Example(id="code", summary="All that ended with one error", value={"errorCode": "131016"})]
+
 _MESSAGE = {
     "id": 456,
     "orgId": "acme",
@@ -105,6 +119,8 @@ _SENT = {
     "sentAt": "2026-11-15T09:30:00.120000Z",
 }
 _TIMELINE = {
+    "why": "the provider has it; no delivery was reported yet",
+    "nextAt": None,
     "events": [
         {
             "at": "2026-11-15T09:30:00Z",
@@ -113,7 +129,7 @@ _TIMELINE = {
         },
         {"at": "2026-11-15T09:30:00.020000Z", "kind": "claimed", "detail": "try 1"},
         {"at": "2026-11-15T09:30:00.120000Z", "kind": "accepted", "detail": ""},
-    ]
+    ],
 }
 _ERROR_CODES = [
     {
@@ -161,8 +177,12 @@ _PREVIEW: dict[str, Any] = {
 }
 
 
+def shows(view: type, description: str) -> ResponseSpec:
+    return ResponseSpec(data_container=view, description=description, generate_examples=False)
+
+
 def _message(description: str) -> ResponseSpec:
-    return ResponseSpec(data_container=MessageView, description=description, generate_examples=False)
+    return shows(MessageView, description)
 
 
 CREATED = {
@@ -170,8 +190,83 @@ CREATED = {
     201: _message("Stored"),
     202: _message("Stored; the status that was waited for did not come within the sync timeout"),
 }
+_WAITING = {"status": "QUEUED", "attemptCount": 0}
+_DEAD = {"status": "FAILED", "errorCode": "131016", "errorMessage": "Service unavailable", "attemptCount": 6}
+_REFUSED = {
+    "status": 422,
+    "error": {
+        "type": "about:blank",
+        "title": "Not acceptable as it is",
+        "status": 422,
+        "code": "invalid_recipient",
+        "detail": "to: has fewer than 7 digits",
+        "field": "to",
+    },
+}
+_QUOTA = {
+    "messagesSent": 400,
+    "quotaLimit": 5000,
+    "remainingQuota": 4600,
+    "resetAt": "2026-11-16T08:00:00Z",
+    "throttled": False,
+    "throttledUntil": None,
+}
+_GATE = {
+    "id": 3,
+    "name": "number:106540352242922",
+    "kind": "throttle",
+    "code": "130429",
+    "reason": "Rate limit hit",
+    "since": "2026-11-15T09:30:00Z",
+    "until": "2026-11-15T09:31:00Z",
+    "waiting": 250,
+}
+_WINDOW = {
+    "phoneNumber": "+15550001111",
+    "from": "106540352242922",
+    "open": True,
+    "windowOpensAt": "2026-11-15T08:00:00Z",
+    "windowExpiresAt": "2026-11-16T08:10:00Z",
+    "lastInboundMessageAt": "2026-11-15T08:10:00Z",
+    "lastOutboundMessageAt": "2026-11-15T09:30:00.120000Z",
+}
+_STATS = {
+    "counts": {"QUEUED": 3, "SENDING": 1, "SENT": 20, "DELIVERED": 1210, "FAILED": 4, "CANCELLED": 2},
+    "lookedAt": 1240,
+    "retriesByAttempt": {"2": 12, "3": 2},
+    "queuedToSentSeconds": {"count": 1230, "p50": 0.09, "p95": 0.4, "p99": 61.2},
+    "sentToDeliveredSeconds": {"count": 1210, "p50": 1.1, "p95": 4.0, "p99": 30.5},
+}
+_OUTBOUND = "/api/v1/outbound"
 _MESSAGES = "/api/v1/outbound/messages"
 _TEMPLATES = "/api/v1/outbound/templates"
+_AUDITED = [
+    {
+        "id": "m456-sent-1",
+        "at": "2026-11-15T09:30:00.120000Z",
+        "entityType": "OUTBOUND_MESSAGE",
+        "entityId": "456",
+        "action": "SENT",
+        "actor": "system",
+        "details": "the provider has it",
+    },
+    {
+        "id": "17",
+        "at": "2026-11-15T09:29:00Z",
+        "entityType": "DOSSIER",
+        "entityId": "1",
+        "action": "CONSENT_CHANGED",
+        "actor": "key_PZx7q2dLr0aB",
+        "details": "WHATSAPP: GRANTED (before: not recorded)",
+    },
+]
+_ACTIVITY = {
+    "id": "m456-sent-1",
+    "at": "2026-11-15T09:30:00.120000Z",
+    "dossierId": 1,
+    "type": "MESSAGE_SENT",
+    "payload": {"outboundMessageId": 456, "channel": "WHATSAPP", "to": "+15550001111", "status": "SENT"},
+}
 _ANSWERS: dict[tuple[str, str, str], Any] = {
     (_MESSAGES, "post", "200"): _MESSAGE | _SENT,
     (_MESSAGES, "post", "201"): _MESSAGE | {"status": "QUEUED", "attemptCount": 0},
@@ -180,10 +275,25 @@ _ANSWERS: dict[tuple[str, str, str], Any] = {
     (_MESSAGES + "/{message_id}", "get", "200"): _MESSAGE | _SENT,
     (_MESSAGES + "/{message_id}/timeline", "get", "200"): _TIMELINE,
     ("/api/v1/outbound/error-codes", "get", "200"): _ERROR_CODES,
+    ("/api/v1/outbound/audit", "get", "200"): {"content": _AUDITED},
+    ("/api/v1/outbound/activities", "get", "200"): {"content": [_ACTIVITY]},
+    (_MESSAGES + "/batch", "post", "207"): {"results": [{"status": 201, "message": _MESSAGE | _WAITING}, _REFUSED]},
+    (_OUTBOUND + "/quota", "get", "200"): _QUOTA,
+    (_OUTBOUND + "/quota", "put", "200"): _QUOTA,
+    (_OUTBOUND + "/gates", "get", "200"): {"content": [_GATE]},
+    (_OUTBOUND + "/gates/{gate_id}/release", "post", "200"): _GATE | {"waiting": 0},
+    (_OUTBOUND + "/session-windows/{phone}", "get", "200"): _WINDOW,
+    (_OUTBOUND + "/stats", "get", "200"): _STATS,
+    (_OUTBOUND + "/dead-letters", "get", "200"): {"content": [_MESSAGE | _DEAD]},
+    (_OUTBOUND + "/dead-letters/replay", "post", "200"): {"replayed": 12, "more": False},
     (_TEMPLATES, "get", "200"): {"content": [_ORDER_CONFIRMATION], "accounts": [_SYNCED]},
     (_TEMPLATES + "/sync", "post", "200"): [_SYNCED],
     (_TEMPLATES + "/{name}/preview", "post", "200"): _PREVIEW,
 }
+
+
+_ONE_OF_MANY = "#/components/schemas/CreateMessage"
+"""Taken as it comes, since each is read on its own; this is what it should be."""
 
 
 class Document(JsonRenderPlugin):
@@ -198,6 +308,9 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
     paths = {path: {method: _honest(told) for method, told in item.items()} for path, item in document["paths"].items()}
     for (path, method, status), example in _ANSWERS.items():
         paths[path][method]["responses"][status]["content"]["application/json"]["example"] = example
+    schemas = document["components"]["schemas"]
+    one_by_one = schemas["CreateMessages"]["properties"]["messages"] | {"items": {"$ref": _ONE_OF_MANY}}
+    schemas["CreateMessages"]["properties"]["messages"] = one_by_one
     return document | {"paths": paths | {PATH: _DOOR}}
 
 

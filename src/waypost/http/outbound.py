@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from litestar import Response, Router, get, post
@@ -9,7 +10,9 @@ from litestar.di import Provide
 from litestar.params import Body, HeaderParameter, PathParameter, QueryParameter
 
 from waypost.flow import await_status, submit
+from waypost.flow.audit import actor_of
 from waypost.flow.await_status import Goal
+from waypost.flow.read_back import circumstances, deferrals
 from waypost.http.context import Asking, Here, reader, writer
 from waypost.http.documented import CREATED, MESSAGE_EXAMPLES, problems
 from waypost.http.problems import Problem
@@ -25,13 +28,14 @@ from waypost.http.views import (
     timeline_view,
 )
 from waypost.model.ids import MessageId
-from waypost.model.message import Status
+from waypost.model.message import Message, Status
 from waypost.ports.hints import OUTBOX
 from waypost.ports.messages import Life, PageQuery, Query
 from waypost.ports.outbox import Changed, Done, NotAllowed
 from waypost.rules import recipient
 from waypost.rules.timeline import timeline
 from waypost.rules.webhook import said
+from waypost.rules.why import next_at, why
 
 LARGEST_ID = 2**63 - 1
 Id = Annotated[int, PathParameter(description="A message's id")]
@@ -57,18 +61,29 @@ async def create_message(
     ] = None,
 ) -> Response[MessageView]:
     """Store a message and send it. 201 when stored, 200 when the key was used before with the same content."""
-    answer = await submit.submit(_request(data, key), caller.org_id, world)
+    answer = await submit.submit(asked_for(data, key), caller.org_id, world, actor_of(caller))
     if isinstance(answer, submit.Refusal):
-        raise _refused(answer)
+        raise refused(answer)
     status = 201 if answer.created else 200
     message = answer.message
     if wait is not None and not world.tuning.never_wait:
         waited = await await_status.await_status(caller.org_id, message.id, wait, world)
         message, status = waited.message, status if waited.reached else 202
-    return Response(message_view(message), status_code=status)
+    return Response(await read_back(message, world), status_code=status)
 
 
-def _request(data: CreateMessage, header_key: str | None) -> submit.Request:
+async def read_back(message: Message, world: Here) -> MessageView:
+    (view,) = await read_all_back([message], world)
+    return view
+
+
+async def read_all_back(messages: Sequence[Message], world: Here) -> list[MessageView]:
+    """With the rule that each of them waits for."""
+    deferred = await deferrals(messages, world)
+    return [message_view(message, deferred.get(message.id)) for message in messages]
+
+
+def asked_for(data: CreateMessage, header_key: str | None) -> submit.Request:
     return submit.Request(
         channel=data.channel,
         to=data.to,
@@ -89,7 +104,7 @@ def _request(data: CreateMessage, header_key: str | None) -> submit.Request:
 _STATUSES = {"idempotency_conflict": 409, "unknown_number": 404}
 
 
-def _refused(refusal: submit.Refusal) -> Problem:
+def refused(refusal: submit.Refusal) -> Problem:
     status = _STATUSES.get(refusal.code, 422)
     return Problem(status, refusal.code, f"{refusal.field}: {refusal.reason}", field=refusal.field)
 
@@ -118,7 +133,7 @@ async def get_message(message_id: Id, caller: Asking, world: Here) -> MessageVie
     message = await world.ledger.messages.get(caller.org_id, _possible(message_id))
     if message is None:
         raise _no_message(message_id)
-    return message_view(message)
+    return await read_back(message, world)
 
 
 @get("/messages/{message_id:int}/attempts", summary="Every try of a message", responses=problems(404))
@@ -129,10 +144,12 @@ async def get_attempts(message_id: Id, caller: Asking, world: Here) -> list[Atte
 
 @get("/messages/{message_id:int}/timeline", summary="The life of a message", responses=problems(404))
 async def get_timeline(message_id: Id, caller: Asking, world: Here) -> Timeline:
-    """Oldest first; `kind` is one word."""
+    """Oldest first; `kind` is one word. `why` tells in one line where it stands and what happens next."""
     life = await _life(caller, message_id, world)
     reports = [(heard.received_at, heard.kind, said(heard.body)) for heard in life.reports]
-    return timeline_view(timeline(life.message, list(life.attempts), reports, list(life.events)))
+    moments = timeline(life.message, list(life.attempts), reports, list(life.events))
+    known, now = await circumstances(life.message, world), world.clock.now()
+    return timeline_view(moments, why(life.message, known, now), next_at(life.message, known, now))
 
 
 @get("/messages", summary="The newest messages", responses=problems(400))
@@ -145,7 +162,7 @@ async def list_messages(
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
 ) -> list[MessageView]:
     query = Query(dossier_id=dossier_id, status=status, recipient=_recipient(to, world))
-    return [message_view(message) for message in await world.ledger.messages.find(caller.org_id, query, limit)]
+    return await read_all_back(await world.ledger.messages.find(caller.org_id, query, limit), world)
 
 
 def _recipient(to: str | None, world: Here) -> str | None:
@@ -171,7 +188,7 @@ async def page_messages(
     query = PageQuery(dossier_id=dossier_id, page=page, size=size, ascending=ascending)
     found = await world.ledger.messages.page(caller.org_id, query)
     return MessagePage(
-        content=[message_view(message) for message in found.messages],
+        content=await read_all_back(found.messages, world),
         page=page,
         size=size,
         total_elements=found.total,
@@ -189,8 +206,8 @@ async def page_messages(
 async def retry_message(message_id: Id, caller: Asking, world: Here) -> MessageView:
     """A new generation: tries counted from 0, due now."""
     now = world.clock.now()
-    changed = await world.ledger.outbox.retry(caller.org_id, _possible(message_id), now)
-    return _changed(changed, message_id, "not_retryable", world)
+    changed = await world.ledger.outbox.retry(caller.org_id, _possible(message_id), now, actor_of(caller))
+    return await _changed(changed, message_id, "not_retryable", world)
 
 
 @post(
@@ -202,17 +219,17 @@ async def retry_message(message_id: Id, caller: Asking, world: Here) -> MessageV
 )
 async def cancel_message(message_id: Id, caller: Asking, world: Here) -> MessageView:
     now = world.clock.now()
-    changed = await world.ledger.outbox.cancel(caller.org_id, _possible(message_id), now)
-    return _changed(changed, message_id, "not_cancellable", world)
+    changed = await world.ledger.outbox.cancel(caller.org_id, _possible(message_id), now, actor_of(caller))
+    return await _changed(changed, message_id, "not_cancellable", world)
 
 
 _ALLOWED = {"not_retryable": "a FAILED, CANCELLED or parked one", "not_cancellable": "a QUEUED one"}
 
 
-def _changed(changed: Changed, message_id: int, code: str, world: Here) -> MessageView:
+async def _changed(changed: Changed, message_id: int, code: str, world: Here) -> MessageView:
     if isinstance(changed, Done):
         world.hints.give([OUTBOX])
-        return message_view(changed.message)
+        return await read_back(changed.message, world)
     if isinstance(changed, NotAllowed):
         status = changed.message.delivery.status.value
         raise Problem(409, code, f"message {message_id} is {status}: only {_ALLOWED[code]} can be")

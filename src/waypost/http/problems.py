@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import msgspec
@@ -53,16 +54,27 @@ _TITLES = {
     503: "Not available just now",
 }
 _CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "unsupported_type"}
-_NAMES = {"dossier_id": "dossierId", "journal_state": "state", "key": "Idempotency-Key"}
+_NAMES = {
+    "dossier_id": "dossierId",
+    "journal_state": "state",
+    "external_ref": "externalRef",
+    "entity_type": "entityType",
+    "entity_id": "entityId",
+    "error_code": "errorCode",
+    "key": "Idempotency-Key",
+}
 """Parameters that a caller knows by another name than a handler."""
 
 
-def body(problem: Problem) -> bytes:
+def problem_body(problem: Problem) -> ProblemBody:
     title = _TITLES.get(problem.status, "Error")
-    content = ProblemBody(
+    return ProblemBody(
         title=title, status=problem.status, code=problem.code, detail=problem.detail, field=problem.field
     )
-    return msgspec.json.encode(content)
+
+
+def body(problem: Problem) -> bytes:
+    return msgspec.json.encode(problem_body(problem))
 
 
 def _response(problem: Problem) -> Response[bytes]:
@@ -91,6 +103,7 @@ def on_ledger_error(_: Request[Any, Any, Any], failure: LedgerError) -> Response
     return _response(ledger_problem(failure))
 
 
+_MISSING = re.compile(r"Missing required query parameter '(\w+)'")
 _CHOICES = {"status": ", ".join(Status), "wait": "sent, delivered"}
 
 
@@ -98,6 +111,8 @@ def on_validation(_: Request[Any, Any, Any], error: ValidationException) -> Resp
     """A parameter that cannot be read; bodies are checked before Litestar sees them."""
     first = error.extra[0] if isinstance(error.extra, list) and error.extra else {}
     name = str(first.get("key") or "")
+    if missing := _MISSING.match(error.detail):
+        return _response(Problem(400, "invalid_parameter", f"{missing[1]} is required", field=missing[1]))
     field = _NAMES.get(name, name) or None
     what = str(first.get("message") or error.detail)
     if what.startswith("Invalid enum value") and field in _CHOICES:

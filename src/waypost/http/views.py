@@ -12,6 +12,7 @@ from waypost.model.account import ApiKey, Number, Role, User
 from waypost.model.message import Attempt, AttemptStatus, Channel, Message, Status
 from waypost.model.time import Instant, from_datetime, to_datetime
 from waypost.ports.journal import Journaled
+from waypost.rules.deferral import Deferral, next_retry_at
 from waypost.rules.timeline import Moment
 
 NO_NUL = "^[^\\x00]*$"
@@ -25,6 +26,10 @@ PhoneNumberId = Annotated[str, Meta(pattern="^[0-9A-Za-z_-]{1,64}$(?!\n)", examp
 AccountId = Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_NUL, examples=["102290129340398"])]
 WebAddress = Annotated[str, Meta(max_length=512, examples=["https://graph.facebook.com/v25.0"])]
 Catalogue = Literal["meta", "seed"]
+Pace = Annotated[int, Meta(ge=1, le=1000, description="Messages per second", examples=[80])]
+Tier = Annotated[
+    int, Meta(ge=1, le=2**31 - 1, description="New customers a day that templates may reach", examples=[1000])
+]
 BigInt = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 
 
@@ -87,7 +92,7 @@ class MessageView(msgspec.Struct, rename="camel", kw_only=True):
     deferred_by: str | None
 
 
-def message_view(message: Message) -> MessageView:
+def message_view(message: Message, deferred: Deferral | None = None) -> MessageView:
     draft, delivery = message.draft, message.delivery
     return MessageView(
         id=message.id,
@@ -107,7 +112,7 @@ def message_view(message: Message) -> MessageView:
         max_attempts=draft.max_attempts,
         error_code=delivery.error_code,
         error_message=delivery.error_message,
-        next_retry_at=shown(delivery.due_at) if delivery.error_code else None,
+        next_retry_at=shown(next_retry_at(delivery, deferred)),
         priority=draft.priority,
         ordered=draft.ordered,
         scheduled_at=shown(draft.scheduled_at),
@@ -117,7 +122,7 @@ def message_view(message: Message) -> MessageView:
         sent_at=shown(delivery.sent_at),
         delivered_at=shown(delivery.delivered_at),
         read_at=shown(delivery.read_at),
-        deferred_by=None,
+        deferred_by=deferred.by if deferred else None,
     )
 
 
@@ -167,12 +172,17 @@ class TimelineEvent(msgspec.Struct):
     detail: str
 
 
-class Timeline(msgspec.Struct):
+class Timeline(msgspec.Struct, rename="camel", kw_only=True):
+    why: str
+    """Where it stands and what happens next, in one line."""
+    next_at: datetime | None
+    """When it goes on by itself, if that is known."""
     events: list[TimelineEvent]
 
 
-def timeline_view(moments: list[Moment]) -> Timeline:
-    return Timeline([TimelineEvent(to_datetime(m.at), m.kind, m.detail) for m in moments])
+def timeline_view(moments: list[Moment], why: str, next_at: Instant | None) -> Timeline:
+    events = [TimelineEvent(to_datetime(m.at), m.kind, m.detail) for m in moments]
+    return Timeline(why=why, next_at=shown(next_at), events=events)
 
 
 class MessagePage(msgspec.Struct, rename="camel"):
@@ -194,6 +204,8 @@ class ConnectNumber(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     graph_url: WebAddress | None = None
     error_catalogue: Catalogue = "meta"
     enabled: bool = True
+    pace: Pace | None = None
+    tier: Tier | None = None
 
 
 class ChangeNumber(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -206,6 +218,8 @@ class ChangeNumber(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     graph_url: WebAddress | UnsetType = UNSET
     error_catalogue: Catalogue | UnsetType = UNSET
     enabled: bool | UnsetType = UNSET
+    pace: Pace | UnsetType = UNSET
+    tier: Tier | UnsetType = UNSET
 
 
 class NumberView(msgspec.Struct, kw_only=True):
@@ -215,6 +229,8 @@ class NumberView(msgspec.Struct, kw_only=True):
     graph_url: str | None
     error_catalogue: str
     enabled: bool
+    pace: int
+    tier: int | None
     created_at: datetime
     updated_at: datetime
 
@@ -227,6 +243,8 @@ def number_view(number: Number) -> NumberView:
         graph_url=number.graph_url,
         error_catalogue=number.error_catalogue,
         enabled=number.enabled,
+        pace=number.pace,
+        tier=number.tier,
         created_at=to_datetime(number.created_at),
         updated_at=to_datetime(number.updated_at),
     )

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from waypost.model.audit import SYSTEM
 from waypost.model.gate import GateId
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId
 from waypost.model.time import Instant
@@ -56,6 +57,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     expires_at: Instant | None
     ordered: bool
     max_attempts: int
+    created_by: str = SYSTEM
+    """The key or person who asked for it."""
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True, gc=False):

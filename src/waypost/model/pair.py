@@ -32,3 +32,5 @@ class Inbound(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     number: NumberId
     customer: str
     at: Instant
+    name: str | None = None
+    """As the customer calls themselves, where the provider told."""

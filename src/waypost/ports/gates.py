@@ -43,8 +43,11 @@ class Gates(Protocol):
     async def of_org(self, org: OrgId, now: Instant) -> Sequence[Closed]:
         """What is closed for this org, oldest first; a throttle whose time is up is not listed."""
 
-    async def standing(self, messages: Sequence[MessageId]) -> Mapping[MessageId, Standing]:
-        """Of those that are ready to be claimed, what they wait for."""
+    async def closed(self, org: OrgId, now: Instant) -> Sequence[Gate]:
+        """The same gates, without counting who waits."""
+
+    async def standing(self, messages: Sequence[MessageId], now: Instant | None = None) -> Mapping[MessageId, Standing]:
+        """Of those that are ready to be claimed, what they wait for; one look, however many they are."""
 
     async def tidy(self, before: Instant) -> int:
         """Forget throttles that have been over since before then; returns how many."""
@@ -54,8 +57,8 @@ class Quotas(Protocol):
     async def get(self, org: OrgId) -> Permit:
         """What the org has drawn since when, of how much; an org that never had a limit has none."""
 
-    async def set_limit(self, org: OrgId, most: int) -> Permit:
-        """Change the limit; what was drawn stays drawn."""
+    async def set_limit(self, org: OrgId, most: int | None) -> Permit:
+        """Change the limit, None to none at all; what was drawn stays drawn."""
 
 
 class Windows(Protocol):

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Protocol
 
 from waypost.ports.accounts import Accounts
+from waypost.ports.audit import Audit
+from waypost.ports.consents import Consents
 from waypost.ports.detector import Detector
+from waypost.ports.dossiers import Dossiers
 from waypost.ports.gates import Gates, Quotas, Windows
 from waypost.ports.journal import Journal
 from waypost.ports.messages import Messages
+from waypost.ports.operating import Operating
 from waypost.ports.outbox import Door, Lookup, Outbox
 from waypost.ports.templates import Templates
 
@@ -36,6 +40,14 @@ class Ledger(Protocol):
     def quotas(self) -> Quotas: ...
     @property
     def windows(self) -> Windows: ...
+    @property
+    def dossiers(self) -> Dossiers: ...
+    @property
+    def consents(self) -> Consents: ...
+    @property
+    def audit(self) -> Audit: ...
+    @property
+    def operating(self) -> Operating: ...
 
     async def ping(self) -> None:
         """Return when the Ledger answers and its schema is the one this code was made for; raise otherwise."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from waypost.model.ids import MessageId, OrgId
+from waypost.model.ids import Fence, MessageId, OrgId
 from waypost.model.message import Attempt, Event, Message, Status
 from waypost.model.time import Instant
 
@@ -37,6 +37,10 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     received_at: Instant
     kind: str
     body: str
+    wamid: str = ""
+    fence: Fence | None = None
+    """The try that it is about."""
+    error_code: str | None = None
 
 
 class Life(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,11 +56,23 @@ class Messages(Protocol):
     async def get(self, org: OrgId, message: MessageId) -> Message | None:
         """The message, if it is this org's."""
 
+    async def some(self, org: OrgId, messages: Sequence[MessageId]) -> Sequence[Message]:
+        """Those of the messages that are this org's, in any order."""
+
     async def life(self, org: OrgId, message: MessageId) -> Life | None:
         """The message with its attempts (oldest first), reports and events, if it is this org's."""
 
+    async def lives(self, org: OrgId, dossier_id: int | None, limit: int) -> Sequence[Life]:
+        """The org's newest messages, or those of one dossier, newest first, each with all that was recorded of it."""
+
+    async def used_key(self, org: OrgId, idempotency_key: str) -> bool:
+        """Whether a message was stored under this key."""
+
     async def find(self, org: OrgId, query: Query, limit: int) -> Sequence[Message]:
         """This org's messages that match, newest first."""
+
+    async def dead(self, org: OrgId, error_code: str | None, before: MessageId | None, limit: int) -> Sequence[Message]:
+        """This org's FAILED messages, newest first; only those with this error code and of smaller id, where given."""
 
     async def page(self, org: OrgId, query: PageQuery) -> Page:
         """One page of this org's messages by creation, with the total."""

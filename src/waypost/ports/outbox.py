@@ -7,6 +7,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
+from waypost.model.audit import SYSTEM
 from waypost.model.ids import MessageId, OrgId, WorkerId
 from waypost.model.message import Claimed, Delivery, Draft, Message
 from waypost.model.time import Instant, Span
@@ -29,7 +30,13 @@ class Different(msgspec.Struct, frozen=True, tag=True):
     message_id: MessageId
 
 
-Submitted: TypeAlias = Created | Same | Different
+class Blocked(msgspec.Struct, frozen=True, tag=True):
+    """Consent for its address was revoked, so it was not stored."""
+
+    reason: str
+
+
+Submitted: TypeAlias = Created | Same | Different | Blocked
 
 
 class Demand(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +112,8 @@ class Outbox(Protocol):
 
         Unique by (org, idempotency_key), also under concurrency: exactly one caller gets Created. An ordered message
         joins the queue of its (org, sender, recipient) and is claimable only when all before it are out of the way.
+        Where consent for the address was revoked nothing is stored but the audit entry of it; a key that was used
+        before gets the answer of the first call all the same.
         """
 
     async def claim(self, demand: Demand, now: Instant) -> Batch:
@@ -130,14 +139,20 @@ class Outbox(Protocol):
         For an owner whose claim committed without its hearing of it. Only the owner itself may call this.
         """
 
-    async def cancel(self, org: OrgId, message: MessageId, now: Instant) -> Changed:
-        """QUEUED becomes CANCELLED and is never sent; anything else is NotAllowed."""
+    async def cancel(self, org: OrgId, message: MessageId, now: Instant, actor: str = SYSTEM) -> Changed:
+        """QUEUED becomes CANCELLED and is never sent; anything else is NotAllowed.
 
-    async def retry(self, org: OrgId, message: MessageId, now: Instant) -> Changed:
-        """FAILED, CANCELLED or parked becomes QUEUED in a new generation: tries from 0, due now."""
+        What changes a message leaves an audit entry of the actor in the same transaction.
+        """
+
+    async def retry(self, org: OrgId, message: MessageId, now: Instant, actor: str = SYSTEM) -> Changed:
+        """FAILED, CANCELLED or parked becomes QUEUED in a new generation: tries from 0, due now; audited."""
 
     async def expire(self, limit: int, now: Instant) -> Sequence[MessageId]:
         """End what is still QUEUED after its `expires_at`, wherever it waits: CANCELLED with EXPIRED."""
+
+    async def replay(self, org: OrgId, messages: Sequence[MessageId], now: Instant) -> Sequence[MessageId]:
+        """As `retry`, for many, and only for what is FAILED; returns those that are QUEUED again."""
 
     async def sweep(self, patience: Patience, limit: int, now: Instant) -> Swept:
         """Give up waiting for tries that nobody settled for the whole limit, counted while the door was open.

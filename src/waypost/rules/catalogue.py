@@ -14,6 +14,9 @@ from waypost.model.time import Span, days, seconds
 LONGEST_WISH = days(1)
 """However long a provider asks us to stay away, it is asked again within this."""
 
+SHORTEST_WISH = 0.001
+"""Seconds."""
+
 
 class Action(StrEnum):
     RETRY = "retry"
@@ -97,10 +100,11 @@ class Catalogue(msgspec.Struct, frozen=True):
 def wait_for(wait: Wait | None, times_in_a_row: int, retry_after: float | None) -> Span:
     """How long a scope stays closed after it was refused so often in a row; what the provider asks for wins.
 
-    No time, or one of 0, is no answer: it would have us knock again at once.
+    No time, or one of as good as 0, is no answer: it would have us knock again at once.
     """
-    wished = Span(min(LONGEST_WISH, seconds(min(retry_after or 0, 1e9))))
-    return wished if wished > 0 else (wait or USUAL_WAIT).after(times_in_a_row)
+    if retry_after is not None and retry_after >= SHORTEST_WISH:
+        return Span(min(LONGEST_WISH, seconds(min(retry_after, 1e9))))
+    return (wait or USUAL_WAIT).after(times_in_a_row)
 
 
 def _is_number(code: str) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
+from waypost.model.dossier import ConsentStatus
 from waypost.model.message import Channel, Claimed
 from waypost.model.time import Instant
 from waypost.rules import window
@@ -11,12 +10,6 @@ from waypost.rules.delivery import Defer, Expire, GiveUp, Verdict
 
 SESSION_EXPIRED = "SESSION_EXPIRED"
 CONSENT_REQUIRED = "CONSENT_REQUIRED"
-
-
-class Consent(StrEnum):
-    GRANTED = "GRANTED"
-    REVOKED = "REVOKED"
-    PENDING = "PENDING"
 
 
 def clear(message: Claimed, now: Instant, *, enforce_window: bool = True) -> Verdict | None:
@@ -44,8 +37,8 @@ def _needs_window(message: Claimed) -> bool:
 
 def refused_by_consent(with_dossier: bool, dossier: str | None, address: str | None) -> str | None:
     """With a dossier, its latest consent must be GRANTED; without one, only a recorded REVOKED blocks."""
-    if address == Consent.REVOKED:
+    if address == ConsentStatus.REVOKED:
         return "consent for this address was revoked"
-    if with_dossier and dossier != Consent.GRANTED:
+    if with_dossier and dossier != ConsentStatus.GRANTED:
         return f"consent of the dossier is {dossier or 'not recorded'}: it must be GRANTED"
     return None

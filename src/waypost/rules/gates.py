@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from waypost.model.gate import Closing, Gate, GateId, GateKind, GateName, Outlet
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.pair import Pair
+from waypost.model.report import ReportKind, StatusReport
 from waypost.model.time import Instant, Span, minutes
-from waypost.rules.catalogue import ErrorCode, Scope, wait_for
+from waypost.rules.catalogue import Action, Catalogue, ErrorCode, Scope, wait_for
 
 PROBE_AFTER: Span = minutes(1)
 """How long an open breaker lets nothing through, and how often it then probes."""
@@ -20,6 +21,9 @@ NUMBER_DISABLED = "NUMBER_DISABLED"
 
 FORGIVEN_AFTER: Span = minutes(10)
 """A gate that stayed open for this long begins with its shortest wait again."""
+
+NEWS_FOR: Span = minutes(10)
+"""How long a reported failure says something about the present; a status is delivered again for days."""
 
 
 def of_org(org: OrgId) -> GateName:
@@ -154,3 +158,17 @@ def _scope(scope: Scope | None, place: Place) -> tuple[GateName, tuple[NumberId,
             return of_template(place.waba_id, place.template), None
         case _:
             return of_number(place.number), None
+
+
+def reported(told: StatusReport, waba_id: str, catalogue: Catalogue, now: Instant) -> Closing | None:
+    """What a failure that came by webhook closes, if its code concerns more than its own message.
+
+    A status does not name its template, so the code of one closes nothing: the next direct answer will.
+    """
+    row = catalogue.find(told.error_code) if told.kind is ReportKind.FAILED and told.error_code else None
+    if row is None or row.action not in (Action.WAIT, Action.HOLD) or row.scope is Scope.TEMPLATE:
+        return None
+    if now > told.at + NEWS_FOR:
+        return None
+    place = Place(org_id=told.org_id, number=told.number, waba_id=waba_id, recipient=told.recipient, template=None)
+    return replace(closing(row, place, told.error_message or row.title, None), code=told.error_code)

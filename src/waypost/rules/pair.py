@@ -9,8 +9,8 @@ from waypost.model.time import Instant, Span, seconds
 
 STEP: Span = seconds(6)
 BURST = 45
-FURTHEST: Span = Span(STEP * BURST + seconds(10))
-"""No burst runs further ahead, and our clocks are not further apart: what is, was drawn by a clock that was wrong."""
+SKEW: Span = seconds(60)
+"""How far the clocks of two servers may reasonably differ."""
 
 
 def put_off(pair: Pair, now: Instant) -> Instant | None:
@@ -27,4 +27,5 @@ def drawn(pair: Pair, now: Instant) -> Pair:
 
 
 def _free_at(pair: Pair, now: Instant) -> Instant:
-    return pair.free_at if now < pair.free_at <= now + FURTHEST else now
+    """Nobody draws further ahead than a burst: what is further off was written before a clock was set back."""
+    return now if pair.free_at > now + STEP * BURST + SKEW else Instant(max(pair.free_at, now))

@@ -1,11 +1,11 @@
-"""The life of a message in order, from what was recorded of it; and why it stands where it stands."""
+"""The life of a message in order, from what was recorded of it."""
 
 from __future__ import annotations
 
 import msgspec
 
-from waypost.model.message import Attempt, AttemptStatus, Delivery, Event, Message, Status
-from waypost.model.time import Instant, as_seconds, to_datetime
+from waypost.model.message import Attempt, AttemptStatus, Delivery, Event, Message
+from waypost.model.time import Instant, to_datetime
 
 _ENDINGS = {AttemptStatus.SUCCESS: "accepted", AttemptStatus.FAILED: "refused"}
 """An unsure try is an event of its own: what settles it later does not undo that it was unsure."""
@@ -49,44 +49,3 @@ def _ended(attempt: Attempt, delivery: Delivery) -> str:
     if attempt.next_retry_at is None:
         return words
     return f"{words}; next try at {to_datetime(attempt.next_retry_at):%Y-%m-%d %H:%M:%S}Z".lstrip("; ")
-
-
-def why(message: Message, now: Instant) -> str:
-    """One line: where it stands and what happens next."""
-    delivery = message.delivery
-    match delivery.status:
-        case Status.QUEUED:
-            return _why_queued(message, now)
-        case Status.SENDING:
-            return _why_sending(delivery, now)
-        case Status.SENT:
-            return "the provider has it; no delivery was reported yet"
-        case Status.DELIVERED:
-            return "read by the recipient" if delivery.read_at else "delivered; no reading was reported yet"
-        case _:
-            return _why_ended(delivery)
-
-
-def _why_queued(message: Message, now: Instant) -> str:
-    delivery = message.delivery
-    if delivery.due_at is not None and delivery.due_at > now:
-        reason = f"after {delivery.error_code} ({delivery.error_message})" if delivery.error_code else "as scheduled"
-        return f"waits {as_seconds(delivery.due_at - now):.0f} s for its next try, {reason}"
-    if message.queue_id is not None:
-        return "due; ordered, so it goes when everything before it to this recipient is out of the way"
-    return "due: the next free worker takes it. If it stays, no worker is running"
-
-
-def _why_sending(delivery: Delivery, now: Instant) -> str:
-    if delivery.parked:
-        return "parked: the provider never said whether it has it. Retry it or leave it: a person decides"
-    if delivery.owner is None:
-        return f"unsure: {delivery.error_message}. A status settles it, or the stale limit queues it again"
-    ago = as_seconds(now - (delivery.claimed_at or now))
-    return f"claimed {ago:.0f} s ago; if that worker is gone, a status settles it, or the stale limit queues it again"
-
-
-def _why_ended(delivery: Delivery) -> str:
-    if delivery.error_code is None:
-        return "cancelled by a person"
-    return f"ended by {delivery.error_code}: {delivery.error_message}"

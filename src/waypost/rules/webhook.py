@@ -21,6 +21,8 @@ MOST_UPDATES = 10_000
 LONGEST_NAME = 255
 """Of whatever becomes part of a key: ids, participants, recipients."""
 _LATEST = 4_102_444_800  # the year 2100: a later timestamp is nonsense
+_NOBODY_WROTE = "system"
+"""Meta's own notices, such as a changed phone number, come among the messages."""
 _UNREADABLE = (msgspec.MsgspecError, RecursionError)
 _ESCAPES = re.compile(
     rb"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
@@ -73,9 +75,9 @@ class _MessageId(msgspec.Struct):
     id: str
 
 
-class _Written(msgspec.Struct, rename={"sender": "from"}):
-    sender: str
+class _Written(msgspec.Struct):
     timestamp: str | int | float
+    from_: str | int = msgspec.field(default="", name="from")
     type: str = ""
 
 
@@ -242,23 +244,6 @@ def reports(part: Part, org: OrgId, number: NumberId) -> tuple[list[StatusReport
     return told, items
 
 
-def inbound(part: Part, number: NumberId) -> list[Inbound]:
-    """Which customers wrote, each by the message's own time: what opens a window."""
-    if part.value is None or part.at_account_level or len(part.value.messages) > MOST_UPDATES:
-        return []
-    return [wrote for raw in part.value.messages if (wrote := _wrote(raw, number)) is not None]
-
-
-def _wrote(raw: msgspec.Raw, number: NumberId) -> Inbound | None:
-    """A notice of the system's own is in the customer's name, and not written by them."""
-    try:
-        message = _written.decode(raw)
-        at, customer = _moment(message.timestamp), recipient.phone(_name(message.sender))
-    except (*_UNREADABLE, ValueError, OverflowError):
-        return None
-    return Inbound(number=number, customer=customer, at=at) if customer and message.type != "system" else None
-
-
 def _read_status(raw: msgspec.Raw, org: OrgId, number: NumberId) -> StatusReport | JournalItem:
     try:
         status = _decoded_status(raw)
@@ -352,6 +337,24 @@ def _read_message(raw: msgspec.Raw, value: _Value, org: OrgId, number: NumberId)
         return _kept(org, number, "message", raw, None, "failed", "a message without an id")
     body = msgspec.json.encode({"message": raw, "contacts": value.contacts}).decode()
     return JournalItem(org_id=org, number=number, kind="message", key=wamid, body=body)
+
+
+def inbound(part: Part, number: NumberId) -> list[Inbound]:
+    """Which customers wrote to the number, and when by their own messages' time; one without a phone is left out."""
+    if part.value is None or part.at_account_level or len(part.value.messages) > MOST_UPDATES:
+        return []
+    found = (_wrote(raw, number) for raw in part.value.messages)
+    return [wrote for wrote in found if wrote is not None]
+
+
+def _wrote(raw: msgspec.Raw, number: NumberId) -> Inbound | None:
+    try:
+        written = _written.decode(raw)
+        at = _moment(written.timestamp)
+    except (*_UNREADABLE, ValueError, OverflowError):
+        return None
+    customer = recipient.phone(str(written.from_)) if written.type != _NOBODY_WROTE else None
+    return Inbound(number=number, customer=customer, at=at) if customer else None
 
 
 def _kept(

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import getpass
+import importlib
 import sys
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
-import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from waypost.adapters.local.vault import AesVault
 from waypost.flow import admit, reseal
@@ -20,68 +16,34 @@ from waypost.flow.world import World
 from waypost.http.views import ConnectNumber, CreateKey, CreateUser
 from waypost.model.account import Role
 from waypost.model.ids import KeyId, NumberId, OrgId, UserId
-from waypost.model.time import minutes, to_datetime
+from waypost.model.time import minutes
 from waypost.ports.accounts import NumberChange
 from waypost.rules.address import web_address
+from waypost.runtime import admin_dossiers
 from waypost.runtime.cli import Failed, with_world
 from waypost.runtime.settings import load
+from waypost.runtime.tables import Json
+from waypost.runtime.tables import checked as _checked
+from waypost.runtime.tables import day as _day
+from waypost.runtime.tables import known as _known
+from waypost.runtime.tables import of_known as _of_known
+from waypost.runtime.tables import show as _show
+from waypost.runtime.tables import table as _table
 from waypost.runtime.wiring import open_vault
 
-app = typer.Typer(name="admin", help="Orgs, numbers, keys and people.", no_args_is_help=True)
+app = typer.Typer(name="admin", help="Orgs, numbers, keys, people; quotas, gates, dead letters.", no_args_is_help=True)
 
-Body = TypeVar("Body")
-Found = TypeVar("Found")
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Org = Annotated[str, typer.Argument(metavar="ORG", help="The org's id.")]
 PhoneNumberId = Annotated[str, typer.Argument(help="Meta's id of the number.")]
 UserIdArgument = Annotated[str, typer.Argument(metavar="USER_ID", help="The person's id, as `users` lists it.")]
 
 
 def register(parent: typer.Typer) -> None:
+    importlib.import_module("waypost.runtime.admin_policy")  # adds its commands to this group
     parent.add_typer(app)
 
 
-def _show(facts: Mapping[str, str], *, as_json: bool) -> None:
-    if as_json:
-        sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
-        return
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for name, value in facts.items():
-        table.add_row(Text(name, "dim"), Text(value))
-    Console(highlight=False, soft_wrap=True).print(table)
-
-
-def _table(columns: list[str], rows: list[list[str]], *, as_json: bool) -> None:
-    if as_json:
-        sys.stdout.write(msgspec.json.encode([dict(zip(columns, row, strict=True)) for row in rows]).decode() + "\n")
-        return
-    table = Table(*columns, box=None, pad_edge=False, header_style="dim")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    Console(highlight=False).print(table if rows else "none")
-
-
-async def _known(org: str, world: World) -> OrgId:
-    if await world.ledger.accounts.org(OrgId(org)) is None:
-        raise Failed(f"there is no org {org}: make it with `waypost admin create-org {org}`")
-    return OrgId(org)
-
-
-def _of_known(org: str, read: Callable[[World], Awaitable[Found]]) -> Found:
-    async def of_known(world: World) -> Found:
-        await _known(org, world)
-        return await read(world)
-
-    return with_world(of_known, existing=True)
-
-
-def _checked(kind: type[Body], **given: object) -> Body:
-    """What the API would take; its bounds hold here, too."""
-    try:
-        return msgspec.convert(given, kind)
-    except msgspec.ValidationError as error:
-        what, _, field = str(error).partition(" - at `$.")
-        raise Failed(f"{field.rstrip('`').replace('_', '-')}: {what}") from None
+admin_dossiers.register(app)
 
 
 @app.command()
@@ -104,10 +66,6 @@ def orgs(json: Json = False) -> None:
     """List the orgs."""
     found = with_world(lambda world: world.ledger.accounts.orgs(), existing=True)
     _table(["org_id", "created"], [[o.id, _day(o.created_at)] for o in found], as_json=json)
-
-
-def _day(moment: Any) -> str:
-    return f"{to_datetime(moment):%Y-%m-%d %H:%M}"
 
 
 @app.command()
@@ -150,8 +108,19 @@ def connect_whatsapp(  # each is an option that the contract names
 def numbers(org: Org, json: Json = False) -> None:
     """List an org's numbers."""
     found = _of_known(org, lambda world: world.ledger.accounts.numbers(OrgId(org)))
-    columns = ["phone_number_id", "waba_id", "catalogue", "enabled"]
-    _table(columns, [[n.id, n.waba_id, n.error_catalogue, str(n.enabled).lower()] for n in found], as_json=json)
+    columns = ["phone_number_id", "waba_id", "catalogue", "enabled", "pace", "tier"]
+    rows = [
+        [
+            n.id,
+            n.waba_id,
+            n.error_catalogue,
+            str(n.enabled).lower(),
+            str(n.pace),
+            "none" if n.tier is None else str(n.tier),
+        ]
+        for n in found
+    ]
+    _table(columns, rows, as_json=json)
 
 
 @app.command()

@@ -204,6 +204,30 @@ def why(message_id: Annotated[int, typer.Argument(min=1, max=2**63 - 1, help="Th
 
 
 @app.command()
+def send(
+    org: Annotated[str, typer.Argument(metavar="ORG", help="The org's id.")],
+    file: Annotated[
+        Path,
+        typer.Option(
+            "--csv",
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="Columns: to; text, or templateCode, language, body1, body2 …, or payloadJson; and from, priority, "
+            "scheduledAt, expiresAt, ordered, maxAttempts, dossierId, subject, channel, idempotencyKey.",
+        ),
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check every row, store nothing.")] = False,
+) -> None:
+    """Send a CSV file, one message per row. Run it again after an interruption: no row is sent twice."""
+    from waypost.runtime import bulk  # noqa: PLC0415
+
+    rows = bulk.read_rows(file)
+    count = with_world(lambda world: bulk.send(org, file, rows, world, dry_run=dry_run), existing=True)
+    raise typer.Exit(bulk.report(count, dry_run=dry_run))
+
+
+@app.command()
 def doctor() -> None:
     """Check the configuration and every connected service, and say what to fix."""
     from waypost.runtime.doctor import examine  # noqa: PLC0415

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import fcntl
 import sys
 from dataclasses import dataclass
@@ -20,9 +22,11 @@ from waypost.runtime.serve import build_server
 from waypost.runtime.serving import address, listen, serve_until, show_bugs, stop_signal, web_server
 from waypost.runtime.settings import Settings, SettingsError
 from waypost.runtime.wiring import Ports, migrate, sqlite_path, system_ports
-from waypost.sandbox import Sandbox, SandboxNumber
+from waypost.sandbox import Said, Sandbox, SandboxNumber
 
 API_VERSION = "v25.0"
+CUSTOMER = "15550001111"
+FIRST_WORDS = "Where is my order?"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,10 +71,13 @@ async def demo(settings: Settings, place: DemoPlace) -> None:
     sandbox = demo_sandbox(account, ports, url, sandbox_url)
     await server.start()
     memory.settle()
-    _show(account, url, sandbox_url, as_json=place.as_json)
+    welcome = asyncio.ensure_future(_welcome(account, sandbox, url, sandbox_url, as_json=place.as_json))
     try:
         await serve_until(told, [(web_server(server.app), front), (web_server(sandbox), back)], server.wind_down)
     finally:
+        welcome.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await welcome
         await sandbox.close()
         await server.stop()
         alone.close()
@@ -88,6 +95,14 @@ def demo_sandbox(account: DemoAccount, ports: Ports, url: str, sandbox_url: str)
     return Sandbox(ports.clock, ports.dice, ports.ids, ports.wire, [number], sandbox_url)
 
 
+async def _welcome(account: DemoAccount, sandbox: Sandbox, url: str, sandbox_url: str, *, as_json: bool) -> None:
+    """A customer writes first, which opens the 24 hours in which a business may answer with any text."""
+    number = sandbox.numbers.get(account.phone_number_id)
+    if number is not None:
+        await sandbox.phones.say(CUSTOMER, number, Said(text=FIRST_WORDS, name="Ada"))
+    _show(account, url, sandbox_url, as_json=as_json)
+
+
 def _show(account: DemoAccount, url: str, sandbox_url: str, *, as_json: bool) -> None:
     facts = {"url": url, "sandbox_url": sandbox_url, **msgspec.structs.asdict(account), "login_url": f"{url}/"}
     if as_json:
@@ -96,6 +111,8 @@ def _show(account: DemoAccount, url: str, sandbox_url: str, *, as_json: bool) ->
         return
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"[bold]Waypost[/bold] is running at {url}, the sandbox phone network at {sandbox_url}\n")
+    console.print(f'The phone +{CUSTOMER} has just written "{FIRST_WORDS}": for 24 hours you may answer with any text.')
+    console.print("(A phone that never wrote can only be sent a template.)\n", style="dim")
     console.print("Send a message:\n")
     console.print(
         f"  curl -s {url}/api/v1/outbound/messages -H 'Authorization: Bearer {account.api_key}' \\\n"

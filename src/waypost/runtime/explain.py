@@ -1,4 +1,4 @@
-"""`waypost why`: one message's life, for a person."""
+"""`waypost why`: one message's life, for a person; the first line is the answer."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from waypost.flow.read_back import circumstances
 from waypost.flow.world import World
 from waypost.model.ids import MessageId
 from waypost.model.time import to_datetime
-from waypost.rules.timeline import timeline, why
+from waypost.rules.timeline import timeline
 from waypost.rules.webhook import said
+from waypost.rules.why import why
 from waypost.runtime.cli import Failed
 
 
@@ -21,8 +23,9 @@ async def explain(message_id: int, world: World) -> None:
         raise Failed(f"there is no message {message_id} in this database")
     console = Console(highlight=False, soft_wrap=True)
     message = life.message
-    console.print(f"[bold]Message {message.id}[/bold] of org {message.draft.org_id}: {message.delivery.status.value}")
-    console.print(why(message, world.clock.now()), markup=False)
+    reason = why(message, await circumstances(message, world), world.clock.now())
+    status = message.delivery.status.value
+    console.print(f"Message {message.id} of org {message.draft.org_id}, {status}: {reason}", markup=False)
     table = Table("at (UTC)", "what", "detail", box=None, pad_edge=False, header_style="dim")
     reports = [(heard.received_at, heard.kind, said(heard.body)) for heard in life.reports]
     for moment in timeline(message, list(life.attempts), reports, list(life.events)):

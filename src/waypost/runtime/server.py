@@ -48,6 +48,7 @@ class Server:
             self._keep(lambda: tend.hold_door(world))
         if Role.WORKER in self._roles:
             self._keep(self._courier.run)
+            self._keep(lambda: tend.every(tend.SHOW_LIFE_EVERY, tend.show_life, world))
             self._keep(lambda: tend.every(world.tuning.door_tick, tend.settle_unsure, world))
             self._keep(lambda: tend.every(tend.TIDY_EVERY, tend.tidy, world))
             self._keep(lambda: tend.every(detect.LOOK_EVERY, self._detect, world))

@@ -138,6 +138,7 @@ class MeteredOutbox:
         self.cancel = outbox.cancel
         self.retry = outbox.retry
         self.expire = outbox.expire
+        self.replay = outbox.replay
 
     async def settle(self, settlement: Settlement, now: Instant) -> Settled:
         settled = await self._outbox.settle(settlement, now)

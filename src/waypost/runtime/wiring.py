@@ -94,6 +94,10 @@ class _Metered:
         self.gates = ledger.gates
         self.quotas = ledger.quotas
         self.windows = ledger.windows
+        self.dossiers = ledger.dossiers
+        self.consents = ledger.consents
+        self.audit = ledger.audit
+        self.operating = ledger.operating
         self.ping = ledger.ping
         self.close = ledger.close
 

@@ -23,7 +23,7 @@ class Engine(Protocol):
         """Run one plan in a transaction of its own; safe to lose, never to double."""
 
     async def read(self, statement: str, *arguments: object) -> list[Row]:
-        """Run one reading statement on what is committed."""
+        """Run one reading statement on what is committed; an argument may be a list of numbers."""
 
     async def ping(self) -> None:
         """Return when the database answers with the right schema."""

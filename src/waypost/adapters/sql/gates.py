@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.engine import Engine
+from waypost.adapters.sql.group_commit import GroupCommit
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.model.gate import Closing, Gate, GateId
 from waypost.model.ids import MessageId, NumberId, OrgId
@@ -18,9 +20,18 @@ from waypost.rules.pacing import Permit
 COUNT_AT_MOST = 10_000
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Messages whose standing somebody wants to know."""
+
+    messages: tuple[MessageId, ...]
+    now: Instant
+
+
 class SqlGates:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._asked: GroupCommit[_Asked] = GroupCommit(self._look, weight=lambda each: len(each.messages))
 
     async def close(self, closing: Closing, now: Instant) -> Gate:
         return await self._engine.transact(_close(closing, now))
@@ -32,18 +43,33 @@ class SqlGates:
         return await self._engine.transact(_open("gate_release", gate, org))
 
     async def of_org(self, org: OrgId, now: Instant) -> Sequence[Closed]:
-        found = [rows.gate(row) for row in await self._engine.read("gates_of", org, now)]
-        return [Closed(gate, await self._waiting(gate)) for gate in found]
+        return [Closed(gate, await self._waiting(gate)) for gate in await self.closed(org, now)]
 
     async def _waiting(self, gate: Gate) -> int:
         scope, _, key = gate.name.partition(":")
         ((count,),) = await self._engine.read(f"waiting_behind_{scope}", gate.org_id, key, COUNT_AT_MOST)
         return int(count)
 
-    async def standing(self, messages: Sequence[MessageId]) -> Mapping[MessageId, Standing]:
+    async def closed(self, org: OrgId, now: Instant) -> Sequence[Gate]:
+        return [rows.gate(row) for row in await self._engine.read("gates_of", org, now)]
+
+    async def standing(self, messages: Sequence[MessageId], now: Instant | None = None) -> Mapping[MessageId, Standing]:
         if not messages:
             return {}
-        return await self._engine.transact(_standing(messages, self._engine.now()))
+        asked = _Asked(tuple(messages), self._engine.now() if now is None else now)
+        answer: Mapping[MessageId, Standing] = await self._asked.do(asked)
+        return answer
+
+    async def _look(self, asked: Sequence[_Asked]) -> list[dict[MessageId, Standing]]:
+        """Whoever asks while others are being answered shares the next look."""
+        wanted = sorted({message for each in asked for message in each.messages})
+        ready = {row[0]: row[1] for row in await self._engine.read("ready_of", wanted)}
+        outlets = sorted(set(ready.values()))
+        now = max(each.now for each in asked)
+        found = await self._engine.read("outlets_standing", outlets, now) if outlets else []
+        standing = {row[0]: rows.standing(row) for row in found}
+        at = {message: standing[outlet] for message, outlet in ready.items() if outlet in standing}
+        return [{message: at[message] for message in each.messages if message in at} for each in asked]
 
     async def tidy(self, before: Instant) -> int:
         return await self._engine.transact(_count("gates_forget", before))
@@ -66,16 +92,6 @@ def _count(statement: str, *arguments: object) -> Plan[int]:
     return len((yield Once(statement, arguments)))
 
 
-def _standing(messages: Sequence[MessageId], now: Instant) -> Plan[dict[MessageId, Standing]]:
-    found = yield from each("ready_outlets", [(message,) for message in sorted(messages)])
-    at = {row[0]: row[1] for row in found}
-    states = yield from each("outlet_state", [(outlet, now) for outlet in sorted(set(at.values()))])
-    outlets = {row[0]: rows.outlet(row) for row in states}
-    names = pacing.needed(list(outlets.values()))
-    permits = {row[0]: rows.permit(row) for row in (yield from each("permit_read", [(name,) for name in names]))}
-    return {message: Standing(outlets[outlet], permits) for message, outlet in at.items() if outlet in outlets}
-
-
 class SqlQuotas:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -84,7 +100,7 @@ class SqlQuotas:
         found = await self._engine.read("permit_read", pacing.quota_of(org))
         return rows.permit(found[0]) if found else _unlimited(org)
 
-    async def set_limit(self, org: OrgId, most: int) -> Permit:
+    async def set_limit(self, org: OrgId, most: int | None) -> Permit:
         await self._engine.transact(_count("quota_limit", pacing.quota_of(org), most))
         return await self.get(org)
 

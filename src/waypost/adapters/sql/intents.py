@@ -9,16 +9,19 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from waypost.adapters.sql import rows
-from waypost.adapters.sql.work import Work
+from waypost.adapters.sql.work import Work, addressee
+from waypost.model.audit import SYSTEM, Action, Entity, Entry
+from waypost.model.dossier import ConsentStatus
 from waypost.model.gate import Closing, GateName
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId
 from waypost.model.message import Attempt, AttemptStatus, Claimed, Delivery, Draft, Message, Status
 from waypost.model.report import Post, StatusReport
 from waypost.model.time import Instant
 from waypost.ports.journal import Move, Taken
-from waypost.ports.outbox import Created, Different, Patience, Same, Settled, Settlement, Submitted, Swept
+from waypost.ports.outbox import Blocked, Created, Different, Patience, Same, Settled, Settlement, Submitted, Swept
 from waypost.rules import delivery as rule
 from waypost.rules import gates, window
+from waypost.rules.clearance import refused_by_consent
 from waypost.rules.delivery import UNSURE, Accept, Defer, Expire, StandBack, StayUnsure, TryAgain, Unsettled, Verdict
 from waypost.rules.pacing import quota_of
 
@@ -69,8 +72,11 @@ class Submit:
 
     def decide(self, work: Work) -> Submitted:
         key = (self.draft.org_id, self.draft.idempotency_key)
+        refused = addressee(self.draft) in work.revoked
+        if refused and key not in work.stored:
+            return self._block(work)
         message_id, digest, fresh = work.stored[key]
-        if not fresh:
+        if refused or not fresh:
             return Same(message_id) if digest == self.draft.digest else Different(message_id)
         work.stored[key] = (message_id, digest, False)  # the next one with this key in the batch finds it stored
         delivery = work.deliveries[message_id]
@@ -78,6 +84,22 @@ class Submit:
         return Created(
             Message(id=message_id, draft=self.draft, queue_id=queue_id, created_at=self.now, delivery=delivery)
         )
+
+    def _block(self, work: Work) -> Blocked:
+        draft = self.draft
+        reason = refused_by_consent(False, None, ConsentStatus.REVOKED) or ""
+        work.audited.append(
+            Entry(
+                org_id=draft.org_id,
+                at=self.now,
+                entity_type=Entity.ADDRESS if draft.dossier_id is None else Entity.DOSSIER,
+                entity_id=draft.recipient if draft.dossier_id is None else str(draft.dossier_id),
+                action=Action.BLOCKED_BY_POLICY,
+                actor=draft.created_by,
+                details=f"{draft.channel.value} message refused: {reason}",
+            )
+        )
+        return Blocked(reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +231,7 @@ class Take:
         for wrote in self.post.inbound:
             pair = work.pair(wrote.number, wrote.customer)
             work.change_pair(window.written(pair, wrote.at))
+            work.meet(wrote, self.now)
         for closing in self.post.closings:
             self._close(closing, work)
         moves: dict[MessageId, Move] = {}
@@ -267,12 +290,13 @@ def apply_waiting(work: Work, key: tuple[NumberId, Wamid], message_id: MessageId
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A person's cancel or retry. Answers (before, after), or None for a message that is not this org's."""
+    """A person's cancel, retry or replay. Answers (before, after), or None for a message that is not this org's."""
 
     org: OrgId
     message: MessageId
     verb: str
     now: Instant
+    actor: str = SYSTEM
 
     def needs(self, keys: Keys) -> None:
         keys.messages.add(self.message)
@@ -281,11 +305,31 @@ class Change:
         before = work.deliveries.get(self.message)
         if before is None or before.org_id != self.org:
             return None
-        after = rule.cancel(before, self.now) if self.verb == "cancelled" else rule.reopen(before, self.now)
+        after = self._changed(before)
         if after is not before:
             work.change(after, self.now)
             work.note(self.message, self.now, self.verb, "by a person")
+            work.audited.append(self._entry(before))
         return before, after, _freed(work, self.message)
+
+    def _entry(self, before: Delivery) -> Entry:
+        was = f"it was {before.status.value}" + (f" with {before.error_code}" if before.error_code else "")
+        return Entry(
+            org_id=self.org,
+            at=self.now,
+            entity_type=Entity.OUTBOUND_MESSAGE,
+            entity_id=str(self.message),
+            action=self.verb.upper(),
+            actor=self.actor,
+            details=was,
+        )
+
+    def _changed(self, before: Delivery) -> Delivery:
+        if self.verb == "cancelled":
+            return rule.cancel(before, self.now)
+        if self.verb == "replayed" and before.status is not Status.FAILED:
+            return before
+        return rule.reopen(before, self.now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.intents import Intent, Keys, all_keys
 from waypost.adapters.sql.plan import Plan, Row, each
 from waypost.adapters.sql.rows import FACTS, Facts
-from waypost.adapters.sql.work import Binding, Queue, Work, outlet_name
+from waypost.adapters.sql.work import Binding, Queue, Work, addressee, outlet_name
 from waypost.adapters.sql.writing import write
+from waypost.model.dossier import ConsentStatus
 from waypost.model.ids import Fence, MessageId, NumberId, QueueId, Wamid
 from waypost.model.report import StatusReport
 from waypost.rules.pacing import quota_of
@@ -31,6 +32,7 @@ def decide_together(intents: Sequence[Intent]) -> Plan[list[Any]]:
     to_bind = yield from _resolve(keys, work)
     yield from _find_outlets(keys, work)
     yield from _lock_queues(keys, work)
+    yield from _hear_consents(keys, work)
     yield from _store_messages(keys, work)
     yield from _bind_wamids(to_bind, keys, work)
     yield from _lock_deliveries(work)
@@ -108,15 +110,23 @@ def _lock_queues(keys: Keys, work: Work) -> Plan[None]:
         work.queues[QueueId(queue_id)] = Queue(QueueId(queue_id), head, tail)
 
 
+def _hear_consents(keys: Keys, work: Work) -> Plan[None]:
+    """Which of the addresses have said no."""
+    wanted = sorted({addressee(draft) for draft, _ in keys.drafts})
+    for org, subject, channel, status in (yield from each("consent_find", wanted)):
+        if status == ConsentStatus.REVOKED:
+            work.revoked.add((org, subject, channel))
+
+
 def _store_messages(keys: Keys, work: Work) -> Plan[None]:
     """Insert what is new; whoever used the key first, here or in another process, is found instead."""
+    drafts = [(draft, now) for draft, now in keys.drafts if addressee(draft) not in work.revoked]
     queue_of = [
-        work.queue_names[draft.org_id, draft.sender, draft.recipient] if draft.ordered else None
-        for draft, _ in keys.drafts
+        work.queue_names[draft.org_id, draft.sender, draft.recipient] if draft.ordered else None for draft, _ in drafts
     ]
-    wanted = [rows.draft_row(draft, queue, now) for (draft, now), queue in zip(keys.drafts, queue_of, strict=True)]
+    wanted = [rows.draft_row(draft, queue, now) for (draft, now), queue in zip(drafts, queue_of, strict=True)]
     fresh = {(org, key): message_id for message_id, org, key in (yield from each("message_insert", wanted))}
-    for (draft, now), queue in zip(keys.drafts, queue_of, strict=True):
+    for (draft, now), queue in zip(drafts, queue_of, strict=True):
         name = (draft.org_id, draft.idempotency_key)
         if name in fresh and name not in work.stored:
             work.stored[name] = (fresh[name], draft.digest, True)

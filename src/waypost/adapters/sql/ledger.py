@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.accounts import SqlAccounts
+from waypost.adapters.sql.audit import SqlAudit
 from waypost.adapters.sql.claiming import claim_due
+from waypost.adapters.sql.consents import SqlConsents
 from waypost.adapters.sql.detector import SqlDetector
+from waypost.adapters.sql.dossiers import SqlDossiers
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.gates import SqlGates, SqlQuotas, SqlWindows
 from waypost.adapters.sql.intents import Change, ExpireWaiting, GiveUpWaiting, HandBack, Settle, Submit, Take
+from waypost.adapters.sql.operating import SqlOperating
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.reading import SqlMessages
 from waypost.adapters.sql.templates import SqlTemplates
+from waypost.model.audit import SYSTEM
 from waypost.model.ids import MessageId, OrgId, WorkerId
 from waypost.model.message import Delivery, Draft
 from waypost.model.report import Post
@@ -58,11 +64,17 @@ class SqlOutbox:
         answer: list[MessageId] = await self._engine.writer.decide(HandBack(owner, unknown, now))
         return answer
 
-    async def cancel(self, org: OrgId, message: MessageId, now: Instant) -> Changed:
-        return await self._change(Change(org, message, "cancelled", now))
+    async def cancel(self, org: OrgId, message: MessageId, now: Instant, actor: str = SYSTEM) -> Changed:
+        return await self._change(Change(org, message, "cancelled", now, actor))
 
-    async def retry(self, org: OrgId, message: MessageId, now: Instant) -> Changed:
-        return await self._change(Change(org, message, "retried", now))
+    async def retry(self, org: OrgId, message: MessageId, now: Instant, actor: str = SYSTEM) -> Changed:
+        return await self._change(Change(org, message, "retried", now, actor))
+
+    async def replay(self, org: OrgId, messages: Sequence[MessageId], now: Instant) -> Sequence[MessageId]:
+        decide = self._engine.writer.decide
+        answers = await asyncio.gather(*(decide(Change(org, message, "replayed", now)) for message in messages))
+        moved = [answer[1] for answer in answers if answer is not None and answer[1] is not answer[0]]
+        return [delivery.message_id for delivery in moved]
 
     async def _change(self, change: Change) -> Changed:
         answer = await self._engine.writer.decide(change)
@@ -158,6 +170,10 @@ class SqlLedger:
         self.windows = SqlWindows(engine)
         self.lookup = SqlLookup(engine)
         self.detector = SqlDetector(engine)
+        self.dossiers = SqlDossiers(engine)
+        self.consents = SqlConsents(engine)
+        self.audit = SqlAudit(engine)
+        self.operating = SqlOperating(engine)
 
     async def ping(self) -> None:
         await self._engine.ping()

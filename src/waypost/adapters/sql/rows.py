@@ -6,12 +6,15 @@ from typing import NamedTuple
 
 from waypost.adapters.sql.plan import Row
 from waypost.model.account import ApiKey, Caller, Number, Org, Role, User
+from waypost.model.audit import Entry, Recorded
+from waypost.model.dossier import Consent, ConsentStatus, Dossier, DossierId, Person
 from waypost.model.gate import Gate, GateId, GateKind, GateName, Outlet
 from waypost.model.ids import Fence, KeyId, MessageId, NumberId, OrgId, QueueId, UserId
 from waypost.model.message import Attempt, AttemptStatus, Channel, Delivery, Draft, Event, Message, Status
 from waypost.model.pair import Pair
 from waypost.model.report import JournalItem, ReportKind, StatusReport
 from waypost.model.time import Instant
+from waypost.ports.gates import Standing
 from waypost.ports.journal import Journaled
 from waypost.ports.messages import Heard
 from waypost.rules.gates import NUMBER_DISABLED
@@ -134,11 +137,12 @@ def draft_row(draft: Draft, queue_id: QueueId | None, now: Instant) -> Row:
         draft.max_attempts,
         queue_id,
         now,
+        draft.created_by,
     )
 
 
 def message(row: Row) -> Message:
-    """From `message` (18 columns), then `delivery`."""
+    """From `message` (19 columns), then `delivery`."""
     draft = Draft(
         org_id=OrgId(row[1]),
         sender=NumberId(row[2]),
@@ -155,8 +159,9 @@ def message(row: Row) -> Message:
         expires_at=row[13],
         ordered=bool(row[14]),
         max_attempts=row[15],
+        created_by=row[18],
     )
-    return Message(id=MessageId(row[0]), draft=draft, queue_id=row[16], created_at=row[17], delivery=delivery(row[18:]))
+    return Message(id=MessageId(row[0]), draft=draft, queue_id=row[16], created_at=row[17], delivery=delivery(row[19:]))
 
 
 def attempt(row: Row) -> Attempt:
@@ -227,7 +232,7 @@ def waiting_report(row: Row) -> StatusReport:
 
 
 def heard(row: Row) -> Heard:
-    return Heard(at=row[0], received_at=row[1], kind=row[2], body=row[3])
+    return Heard(at=row[0], received_at=row[1], kind=row[2], body=row[3], wamid=row[4], fence=row[5], error_code=row[6])
 
 
 def event(row: Row) -> Event:
@@ -316,6 +321,12 @@ def permit(row: Row) -> Permit:
     return Permit(name=row[0], free_at=row[1], used=row[2], since=row[3], most=row[4])
 
 
+def standing(row: Row) -> Standing:
+    """From an outlet with its gate (17 columns), then its permits of quota, pace and tier."""
+    found = [permit(row[at : at + 5]) for at in (17, 22, 27) if row[at] is not None]
+    return Standing(outlet(row), {each.name: each for each in found})
+
+
 def permit_row(p: Permit) -> Row:
     return (p.name, p.free_at, p.used, p.since)
 
@@ -336,3 +347,36 @@ def pair(row: Row) -> Pair:
 
 def pair_row(p: Pair) -> Row:
     return (p.sender, p.recipient, p.opened_at, p.last_inbound_at, p.expires_at, p.blocked_until, p.blocked_times)
+
+
+def audit_row(e: Entry) -> Row:
+    return (e.org_id, e.at, e.entity_type, e.entity_id, e.action, e.actor, e.details)
+
+
+def recorded(row: Row) -> Recorded:
+    """From the id, then the columns of `audit_row`."""
+    entry = Entry(
+        org_id=row[1],
+        at=row[2],
+        entity_type=row[3],
+        entity_id=row[4],
+        action=row[5],
+        actor=row[6],
+        details=row[7],
+    )
+    return Recorded(str(row[0]), entry)
+
+
+def dossier(row: Row) -> Dossier:
+    return Dossier(
+        id=DossierId(row[0]),
+        org_id=row[1],
+        person=Person(phone=row[2], email=row[3], name=row[4], external_ref=row[5]),
+        status=row[6],
+        created_at=row[7],
+        updated_at=row[8],
+    )
+
+
+def consent(dossier_id: DossierId, row: Row) -> Consent:
+    return Consent(dossier_id=dossier_id, channel=Channel(row[0]), status=ConsentStatus(row[1]), at=row[2])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 _MESSAGE = (
     "id org_id sender channel recipient template subject payload dossier_id idempotency_key digest priority "
-    "scheduled_at expires_at ordered max_attempts queue_id created_at"
+    "scheduled_at expires_at ordered max_attempts queue_id created_at created_by"
 )
 _DELIVERY = (
     "message_id org_id sender priority max_attempts queue_id outlet status generation fence first_fence tries due_at "

@@ -85,7 +85,9 @@ class Store:
         return list(cursor)
 
     def read(self, statement: str, arguments: Row) -> list[Row]:
-        return self._translated(lambda: list(self._connection.execute(self._statements[statement].text, arguments)))
+        """A list among the arguments goes in as one JSON text."""
+        given = [msgspec.json.encode(a).decode() if isinstance(a, list) else a for a in arguments]
+        return self._translated(lambda: list(self._connection.execute(self._statements[statement].text, given)))
 
     @staticmethod
     def _translated(action: Callable[[], T]) -> T:

@@ -13,13 +13,13 @@ from waypost.adapters.sql.plan import Once, Plan
 from waypost.adapters.sqlite.engine import InlineEngine
 from waypost.adapters.sqlite.store import Store
 from waypost.flow.world import Tuning, World
+from waypost.model.dossier import ConsentStatus
 from waypost.model.time import Span, as_seconds
 from waypost.ports.clock import Clock
 from waypost.ports.failure import Unavailable
 from waypost.ports.ledger import Ledger
 from waypost.ports.wire import Wire
 from waypost.rules import pacing
-from waypost.rules.clearance import Consent
 from waypost.runtime.server import Server
 from waypost.runtime.simulation.record import Lived, Record
 from waypost.runtime.simulation.wires import WatchedWire
@@ -100,7 +100,7 @@ class SharedLedger:
         """An operator's PUT of a quota, done at this very moment."""
         self.store.transact(_statement("quota_limit", pacing.quota_of(org), most))
 
-    def consent(self, org: str, customer: str, status: Consent) -> None:
+    def consent(self, org: str, customer: str, status: ConsentStatus) -> None:
         """A customer's consent, recorded at this very moment."""
         row = (org, f"address:{customer}", "WHATSAPP", status.value, self.clock.now())
         self.store._connection.execute(_CONSENT, row)  # noqa: SLF001  # no port of ours writes it yet

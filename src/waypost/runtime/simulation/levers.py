@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from waypost.rules.clearance import Consent
+from waypost.model.dossier import ConsentStatus
 from waypost.runtime.simulation.callers import Crowd, Org, phone
 from waypost.runtime.simulation.cluster import SharedLedger
 from waypost.runtime.simulation.record import Record
@@ -61,7 +61,7 @@ class Levers:
             self._consent(org, customer, granted=True)
 
     def _consent(self, org: Org, customer: str, *, granted: bool) -> None:
-        status = Consent.GRANTED if granted else Consent.REVOKED
+        status = ConsentStatus.GRANTED if granted else ConsentStatus.REVOKED
         self._ledger.consent(org.name, customer, status)
         self._record.consents.setdefault((org.name, customer), []).append((self._record.now(), granted))
 

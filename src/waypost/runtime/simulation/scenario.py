@@ -107,7 +107,15 @@ class _Run:
         self.ledger = SharedLedger(sim, self.record)
         self.levers = Levers(self.ledger, self.record)
         plan = self.plan
-        tuning = Tuning(unsure=plan.policy, door_tick=plan.tick, poll=plan.tick, slots=plan.slots)
+        tuning = Tuning(
+            unsure=plan.policy,
+            door_tick=plan.tick,
+            poll=plan.tick,
+            slots=plan.slots,
+            enforce_window=False,
+            quota=None,
+            pace=1000,
+        )
         self.cluster = Cluster(sim, self.record, tuning, self.ledger, dress)
 
     async def through(self, length: Span) -> Ending:

@@ -31,6 +31,7 @@ from waypost.testing.contracts.examples import (
     submit,
     take,
 )
+from waypost.testing.contracts.inbound import InboundContract, ReportedFailureContract
 from waypost.testing.contracts.statuses import EarlyStatusContract, StatusContract, StatusTenancyContract
 
 UNWRITABLE = "half of a character: \ud83d"
@@ -146,5 +147,13 @@ class TidyContract:
         assert await ledger.journal.tidy(later(days(9)), later(days(9))) == Orphans(0, 0)
 
 
-class JournalContract(TakeContract, StatusContract, EarlyStatusContract, StatusTenancyContract, TidyContract):
+class JournalContract(
+    TakeContract,
+    StatusContract,
+    EarlyStatusContract,
+    StatusTenancyContract,
+    TidyContract,
+    InboundContract,
+    ReportedFailureContract,
+):
     pass

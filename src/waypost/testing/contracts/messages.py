@@ -19,6 +19,7 @@ from waypost.testing.contracts.examples import (
     a_report,
     a_wamid,
     accept,
+    claim,
     claim_one,
     give_up,
     later,
@@ -126,3 +127,29 @@ class MessagesContract:
         for ascending in (True, False):
             page = await ledger.messages.page(ORG, a_page(0, size=9, dossier=7, ascending=ascending))
             assert (ids(page.messages), page.total) == (stored[::2] if ascending else stored[-2::-2], 3)
+
+    async def test_the_lives_of_the_newest_are_those_of_each(self, ledger: Ledger) -> None:
+        messages = [await submit(ledger, dossier_id=dossier) for dossier in (7, None, 7, 8)]
+        theirs = await submit(ledger, org_id=OTHER_ORG, dossier_id=7)
+        for claimed in await claim(ledger):
+            await accept(ledger, claimed, wamid := a_wamid(), later(seconds(1)))
+            told = [a_report(kind, wamid, echo=claimed, org_id=claimed.org_id) for kind in ("delivered", "read")]
+            await take(ledger, *told, now=later(seconds(2)))
+        await ledger.outbox.cancel(ORG, (await submit(ledger, dossier_id=7)).id, T0)
+        whole = await ledger.messages.lives(ORG, None, 100)
+        assert [each.message.id for each in whole][1:] == [message.id for message in reversed(messages)]
+        for each in whole:
+            assert each == await ledger.messages.life(ORG, each.message.id)
+        assert whole[1].attempts
+        assert len(whole[1].reports) == 2
+        assert whole[0].events
+        assert await ledger.messages.lives(ORG, None, 2) == whole[:2]
+        assert await ledger.messages.lives(ORG, 7, 100) == [w for w in whole if w.message.draft.dossier_id == 7]
+        assert [each.message.id for each in await ledger.messages.lives(OTHER_ORG, 7, 100)] == [theirs.id]
+        assert await ledger.messages.lives(ORG, 9, 100) == []
+
+    async def test_a_key_that_was_used_is_known_in_its_org(self, ledger: Ledger) -> None:
+        await submit(ledger, key="k")
+        assert await ledger.messages.used_key(ORG, "k")
+        assert not await ledger.messages.used_key(ORG, "other")
+        assert not await ledger.messages.used_key(OTHER_ORG, "k")

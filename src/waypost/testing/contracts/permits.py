@@ -306,6 +306,16 @@ class TierContract:
         for _ in range(3):
             assert await self.send(ledger, a_customer(), template=None)
 
+    async def test_whom_it_counted_is_known_for_the_whole_day(self, ledger: Ledger) -> None:
+        await connect(ledger, tier=2)
+        customer, long_ago = a_customer(), Instant(T0 - days(3))
+        await ledger.journal.take(Post([], [], [Inbound(number=NUMBER, customer=customer, at=long_ago)]), T0)
+        assert await self.send(ledger, customer)
+        assert await ledger.windows.expire(later(hours(23))) == 0
+        assert await self.send(ledger, customer, later(hours(23)))
+        assert await self.send(ledger, a_customer(), later(hours(23)))
+        assert await ledger.windows.expire(later(days(3))) == 1
+
     async def test_concurrent_claims_never_reach_more(self, ledgers: Ledgers) -> None:
         await connect(ledgers[0], tier=5)
         await submit_many(ledgers[0], 10, template="hello")

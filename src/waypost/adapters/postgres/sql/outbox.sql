@@ -33,6 +33,18 @@ ON CONFLICT (org_id, sender, template) DO NOTHING
 SELECT {gate} FROM unnest($1::text[], $2::text[]) AS u (org_id, name) JOIN gate g USING (org_id, name)
 ORDER BY g.org_id, g.name, g.kind FOR UPDATE OF g
 
+-- name: gate_put (set-wise)
+INSERT INTO gate (org_id, name, kind, code, reason, since, until, times)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::integer[])
+    AS u (org_id, name, kind, code, reason, since, until, times)
+ORDER BY org_id, name, kind
+ON CONFLICT (org_id, name, kind) DO UPDATE SET code = excluded.code, reason = excluded.reason, since = excluded.since,
+    until = CASE WHEN gate.until > excluded.until THEN gate.until ELSE excluded.until END, times = excluded.times
+RETURNING id, org_id, name, kind, code, reason, since, until, times
+
+-- name: gate_probe (set-wise)
+UPDATE gate g SET until = u.until FROM unnest($1::bigint[], $2::bigint[]) AS u (id, until) WHERE g.id = u.id
+
 -- name: pair_lock (set-wise)
 SELECT p.sender, p.recipient, p.opened_at, p.last_inbound_at, p.expires_at, p.free_at, p.blocked_until, p.blocked_times,
     p.counted_at
@@ -88,16 +100,17 @@ DELETE FROM queue_line WHERE message_id = ANY($1::bigint[])
 -- name: message_insert (set-wise)
 -- Ids are given in the order of arrival, keys are inserted in key order.
 INSERT INTO message (id, org_id, sender, channel, recipient, template, subject, payload, dossier_id, idempotency_key, digest, priority,
-    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at)
+    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, created_by)
 SELECT * FROM (
     SELECT nextval(pg_get_serial_sequence('message', 'id')), u.org_id, u.sender, u.channel, u.recipient, u.template, u.subject, u.payload, u.dossier_id, u.idempotency_key,
-    u.digest, u.priority, u.scheduled_at, u.expires_at, u.ordered, u.max_attempts, u.queue_id, u.created_at
+    u.digest, u.priority, u.scheduled_at, u.expires_at, u.ordered, u.max_attempts, u.queue_id, u.created_at,
+    u.created_by
     FROM unnest(
         $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[],
     $10::bytea[], $11::smallint[], $12::bigint[], $13::bigint[], $14::boolean[], $15::smallint[], $16::bigint[],
-    $17::bigint[]
+    $17::bigint[], $18::text[]
     ) WITH ORDINALITY AS u (org_id, sender, channel, recipient, template, subject, payload, dossier_id, idempotency_key, digest, priority,
-    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, arrival)
+    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, created_by, arrival)
     ORDER BY arrival
 ) AS arrived
 ORDER BY org_id, idempotency_key, nextval
@@ -296,6 +309,14 @@ SELECT name, free_at, used, since, most FROM permit WHERE name = ANY($1::text[])
 UPDATE permit p SET free_at = u.free_at, used = u.used, since = u.since
 FROM unnest($1::text[], $2::bigint[], $3::integer[], $4::bigint[]) AS u (name, free_at, used, since)
 WHERE p.name = u.name
+
+-- name: permit_refund (set-wise)
+-- Only into the window that it was drawn from; one permit may get back what was drawn at several moments.
+UPDATE permit p SET used = greatest(0, p.used - (
+    SELECT coalesce(sum(u.count), 0) FROM unnest($1::text[], $2::bigint[], $3::integer[]) AS u (name, drawn_at, count)
+    WHERE u.name = p.name AND p.since <= u.drawn_at
+))
+WHERE p.name = ANY($1::text[])
 
 -- name: pair_draw (set-wise)
 INSERT INTO pair (sender, recipient, free_at, counted_at)

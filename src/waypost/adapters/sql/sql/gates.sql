@@ -40,21 +40,6 @@ SELECT count(*) FROM (
     WHERE o.org_id = $1 AND n.waba_id || '/' || o.template = $2 LIMIT $3
 ) AS waiting
 
--- name: ready_outlets
-SELECT message_id, outlet FROM ready WHERE message_id = $1
-
--- name: outlet_state
-SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, n.pace, n.tier, 0, {gate}
-FROM outlet o
-LEFT JOIN number n ON n.id = o.sender
-LEFT JOIN gate g ON g.id = (
-    SELECT x.id FROM gate x
-    WHERE x.org_id = o.org_id AND x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
-        'template:' || n.waba_id || '/' || o.template)
-    ORDER BY (x.until IS NULL) DESC, (x.until > $2) DESC, (x.kind = 'breaker') DESC LIMIT 1
-)
-WHERE o.id = $1
-
 -- name: permit_read
 SELECT name, free_at, used, since, most FROM permit WHERE name = $1
 
@@ -74,5 +59,6 @@ JOIN delivery d ON d.message_id = m.id
 WHERE n.id = $1 AND m.sender = $1
 
 -- name: pairs_forget
--- A window that closed, of a customer who may be written to freely again.
-DELETE FROM pair WHERE expires_at < $1 AND free_at < $1 AND blocked_until < $1 RETURNING sender
+-- A window that closed, of a customer who may be written to freely again and was no new one of the last day.
+DELETE FROM pair WHERE expires_at < $1 AND free_at < $1 AND blocked_until < $1 AND counted_at < $1 - 86400000000
+RETURNING sender

@@ -76,8 +76,8 @@ DELETE FROM queue_line WHERE message_id = $1
 
 -- name: message_insert
 INSERT INTO message (org_id, sender, channel, recipient, template, subject, payload, dossier_id, idempotency_key, digest,
-    priority, scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+    priority, scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, created_by)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
 ON CONFLICT (org_id, idempotency_key) DO NOTHING
 RETURNING id, org_id, idempotency_key
 

@@ -46,7 +46,7 @@ SELECT message_id, fence, generation, attempt_no, status, error_code, error_mess
 FROM attempt WHERE message_id = $1 ORDER BY fence
 
 -- name: reports_of
-SELECT at, received_at, kind, body FROM report WHERE message_id = $1 ORDER BY received_at, at
+SELECT at, received_at, kind, body, wamid, fence, error_code FROM report WHERE message_id = $1 ORDER BY received_at, at
 
 -- name: events_of
 SELECT at, kind, detail FROM event WHERE message_id = $1 ORDER BY id
@@ -61,3 +61,36 @@ FROM journal WHERE org_id = $1 ORDER BY id DESC LIMIT $2
 -- name: journal_by_state
 SELECT id, org_id, number, kind, key, state, error, received_at, body
 FROM journal WHERE org_id = $1 AND state = $3 ORDER BY id DESC LIMIT $2
+
+-- name: key_used
+SELECT id FROM message WHERE org_id = $1 AND idempotency_key = $2
+
+-- name: lives_attempts_org
+-- Of an org's messages between two; the messages themselves were read before.
+SELECT a.message_id, a.fence, a.generation, a.attempt_no, a.status, a.error_code, a.error_message, a.response,
+    a.next_retry_at, a.created_at, a.finished_at
+FROM message m JOIN attempt a ON a.message_id = m.id WHERE m.org_id = $1 AND m.id BETWEEN $2 AND $3
+
+-- name: lives_reports_org
+SELECT r.message_id, r.at, r.received_at, r.kind, r.body, r.wamid, r.fence, r.error_code
+FROM message m JOIN report r ON r.message_id = m.id WHERE m.org_id = $1 AND m.id BETWEEN $2 AND $3
+
+-- name: lives_events_org
+SELECT e.message_id, e.id, e.at, e.kind, e.detail
+FROM message m JOIN event e ON e.message_id = m.id WHERE m.org_id = $1 AND m.id BETWEEN $2 AND $3
+
+-- name: lives_attempts_dossier
+SELECT a.message_id, a.fence, a.generation, a.attempt_no, a.status, a.error_code, a.error_message, a.response,
+    a.next_retry_at, a.created_at, a.finished_at
+FROM message m JOIN attempt a ON a.message_id = m.id
+WHERE m.org_id = $1 AND m.dossier_id = $4 AND m.id BETWEEN $2 AND $3
+
+-- name: lives_reports_dossier
+SELECT r.message_id, r.at, r.received_at, r.kind, r.body, r.wamid, r.fence, r.error_code
+FROM message m JOIN report r ON r.message_id = m.id
+WHERE m.org_id = $1 AND m.dossier_id = $4 AND m.id BETWEEN $2 AND $3
+
+-- name: lives_events_dossier
+SELECT e.message_id, e.id, e.at, e.kind, e.detail
+FROM message m JOIN event e ON e.message_id = m.id
+WHERE m.org_id = $1 AND m.dossier_id = $4 AND m.id BETWEEN $2 AND $3

@@ -118,6 +118,9 @@ CREATE TABLE policy (
     settings TEXT NOT NULL
 ) STRICT;
 
+-- Who asked for a message; the rest of its life has rows already.
+ALTER TABLE message ADD COLUMN created_by TEXT NOT NULL DEFAULT 'system';
+
 -- What no other row records of who did what. The life of a message is in its own rows.
 CREATE TABLE audit (
     id INTEGER PRIMARY KEY,
@@ -130,4 +133,14 @@ CREATE TABLE audit (
     details TEXT NOT NULL
 ) STRICT;
 CREATE INDEX audit_by_org ON audit (org_id, id);
+CREATE INDEX audit_by_type ON audit (org_id, entity_type, id);
 CREATE INDEX audit_by_entity ON audit (org_id, entity_type, entity_id, id);
+
+-- Messages that nobody will send unless somebody replays them, by the error that ended them.
+CREATE INDEX delivery_dead ON delivery (org_id, error_code, message_id) WHERE status = 'FAILED';
+
+-- When somebody of that role last said that they are there.
+CREATE TABLE sign (
+    name TEXT PRIMARY KEY,
+    at INTEGER NOT NULL
+) STRICT;

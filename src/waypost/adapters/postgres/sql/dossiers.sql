@@ -1,0 +1,28 @@
+-- name: dossier_lock
+SELECT id, org_id, phone, email, name, external_ref, status, created_at, updated_at
+FROM dossier WHERE id = $2 AND org_id = $1 FOR UPDATE
+
+-- name: dossier_met (set-wise)
+-- In the order of their phones; the neighbour who inserts the same one first is waited for.
+INSERT INTO dossier (org_id, phone, name, status, created_at, updated_at)
+SELECT n.org_id, u.phone, u.name, 'NEW', u.at, u.at
+FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS u (number, phone, name, at)
+JOIN number n ON n.id = u.number
+WHERE NOT EXISTS (SELECT 1 FROM dossier d WHERE d.org_id = n.org_id AND d.phone = u.phone)
+ORDER BY n.org_id, u.phone
+ON CONFLICT DO NOTHING
+RETURNING id, org_id
+
+-- name: consent_put (set-wise)
+INSERT INTO consent (org_id, subject, channel, status, at)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[])
+ON CONFLICT (org_id, subject, channel) DO UPDATE SET status = excluded.status, at = excluded.at
+
+-- name: consent_find (set-wise)
+SELECT c.org_id, c.subject, c.channel, c.status
+FROM unnest($1::text[], $2::text[], $3::text[]) AS u (org_id, subject, channel)
+JOIN consent c ON c.org_id = u.org_id AND c.subject = u.subject AND c.channel = u.channel
+
+-- name: audit_insert (set-wise)
+INSERT INTO audit (org_id, at, entity_type, entity_id, action, actor, details)
+SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])

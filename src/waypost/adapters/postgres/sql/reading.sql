@@ -1,0 +1,24 @@
+-- name: ready_of
+SELECT message_id, outlet FROM ready WHERE message_id = ANY($1::bigint[])
+
+-- name: outlets_standing
+-- Each outlet with the gate in its way, as `outlets_busy` finds it, and the permits that it draws from.
+SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, n.pace, n.tier, 0, {gate},
+    q.name, q.free_at, q.used, q.since, q.most, p.name, p.free_at, p.used, p.since, p.most,
+    t.name, t.free_at, t.used, t.since, t.most
+FROM outlet o
+LEFT JOIN number n ON n.id = o.sender
+LEFT JOIN gate g ON g.id = (
+    SELECT x.id FROM gate x
+    WHERE x.org_id = o.org_id AND x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
+        'template:' || n.waba_id || '/' || o.template)
+    ORDER BY (x.until IS NULL) DESC, (x.until > $2) DESC, (x.kind = 'breaker') DESC LIMIT 1
+)
+LEFT JOIN permit q ON q.name = 'quota:' || o.org_id
+LEFT JOIN permit p ON p.name = 'pace:' || o.sender
+LEFT JOIN permit t ON t.name = 'tier:' || o.sender
+WHERE o.id = ANY($1::bigint[])
+
+-- name: messages_some
+SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id
+WHERE m.id = ANY($2::bigint[]) AND m.org_id = $1

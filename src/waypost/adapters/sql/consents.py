@@ -1,0 +1,75 @@
+"""Consents in SQL: one row per subject and channel, where the claim's statement finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from waypost.adapters.sql import rows
+from waypost.adapters.sql.audit import written
+from waypost.adapters.sql.engine import Engine
+from waypost.adapters.sql.plan import Once, Plan, each
+from waypost.model.audit import Action, Entity, Entry
+from waypost.model.dossier import Consent, ConsentStatus, DossierId, Person
+from waypost.model.ids import OrgId
+from waypost.model.message import Channel
+from waypost.model.time import Instant
+from waypost.ports.consents import Word
+
+
+class SqlConsents:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def put(
+        self, org: OrgId, dossier: DossierId, channel: Channel, status: ConsentStatus, actor: str, now: Instant
+    ) -> Consent | None:
+        consent = Consent(dossier_id=dossier, channel=channel, status=status, at=now)
+        return await self._engine.transact(_put(org, consent, actor))
+
+    async def of(self, org: OrgId, dossier: DossierId) -> Sequence[Consent]:
+        found = await self._engine.read("consents_of", org, subject_of(dossier))
+        return [rows.consent(dossier, row) for row in found]
+
+    async def word(self, org: OrgId, dossier: DossierId | None, address: str, channel: Channel) -> Word:
+        subjects = (subject_of(dossier), f"address:{address}")
+        ((known, by_dossier, by_address),) = await self._engine.read("consent_word", org, dossier, *subjects, channel)
+        return Word(
+            dossier_known=known is not None,
+            dossier=by_dossier and ConsentStatus(by_dossier),
+            address=by_address and ConsentStatus(by_address),
+        )
+
+
+def subject_of(dossier: DossierId | None) -> str:
+    """As the statement `claim_pick` builds it."""
+    return f"dossier:{dossier}"
+
+
+def addresses(person: Person, channel: Channel) -> list[str]:
+    """The subjects under which the channel would look for this person, if it can reach them at all."""
+    address = person.email if channel is Channel.EMAIL else person.phone
+    return [] if address is None else [f"address:{address}"]
+
+
+def _put(org: OrgId, consent: Consent, actor: str) -> Plan[Consent | None]:
+    found = yield Once("dossier_lock", (org, consent.dossier_id))
+    if not found:
+        return None
+    dossier = rows.dossier(found[0])
+    said = yield Once("consents_of", (org, subject_of(dossier.id)))
+    before = next((status for channel, status, _ in said if channel == consent.channel), "not recorded")
+    subjects = [*addresses(dossier.person, consent.channel), subject_of(dossier.id)]
+    told = (consent.channel.value, consent.status.value, consent.at)
+    yield from each("consent_put", [(org, subject, *told) for subject in subjects])
+    yield from written(
+        Entry(
+            org_id=org,
+            at=consent.at,
+            entity_type=Entity.DOSSIER,
+            entity_id=str(dossier.id),
+            action=Action.CONSENT_CHANGED,
+            actor=actor,
+            details=f"{consent.channel.value}: {consent.status.value} (before: {before})",
+        )
+    )
+    return consent

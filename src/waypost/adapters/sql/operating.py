@@ -1,0 +1,47 @@
+"""What an operator asks, in SQL: by indexes, and never more rows than a fixed number."""
+
+from __future__ import annotations
+
+from waypost.adapters.sql.engine import Engine
+from waypost.adapters.sql.plan import Once, Plan, Row
+from waypost.model.ids import MessageId, OrgId
+from waypost.model.message import Status
+from waypost.model.time import Instant
+from waypost.ports.operating import Place, Tally, Times
+
+WORKER = "worker"
+
+
+class SqlOperating:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def tally(self, org: OrgId, recent: int, count_at_most: int) -> Tally:
+        counts = {status: await self._count(org, status, count_at_most) for status in Status}
+        retries = {row[0]: row[1] for row in await self._engine.read("retries_recent", org, recent)}
+        times = [_times(row) for row in await self._engine.read("times_recent", org, recent)]
+        return Tally(counts=counts, retries=retries, recent=times)
+
+    async def _count(self, org: OrgId, status: Status, at_most: int) -> int:
+        ((count,),) = await self._engine.read("count_by_status", org, status.value, at_most)
+        return int(count)
+
+    async def place(self, message: MessageId) -> Place:
+        ((ready_since, head),) = await self._engine.read("place_of", message)
+        return Place(ready_since=ready_since, head=head)
+
+    async def worker_lives(self, now: Instant) -> None:
+        await self._engine.transact(_sign(WORKER, now))
+
+    async def worker_seen_at(self) -> Instant | None:
+        found = await self._engine.read("sign_get", WORKER)
+        return Instant(found[0][0]) if found else None
+
+
+def _times(row: Row) -> Times:
+    created_at, scheduled_at, sent_at, delivered_at = row
+    return Times(wanted_at=max(created_at, scheduled_at or 0), sent_at=sent_at, delivered_at=delivered_at)
+
+
+def _sign(name: str, now: Instant) -> Plan[None]:
+    yield Once("sign_put", (name, now))

@@ -1,0 +1,70 @@
+"""Who did what, when; and what happened to the messages of a dossier."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from waypost.model.ids import OrgId
+from waypost.model.time import Instant
+
+SYSTEM: Final = "system"
+"""Whoever acts when no person and no key does."""
+PROVIDER: Final = "provider"
+OPERATOR: Final = "cli"
+"""Somebody at the command line."""
+
+
+class Entity(StrEnum):
+    OUTBOUND_MESSAGE = "OUTBOUND_MESSAGE"
+    DOSSIER = "DOSSIER"
+    ADDRESS = "ADDRESS"
+    """A phone number or email address that no dossier was named with."""
+    ORG = "ORG"
+
+
+class Action(StrEnum):
+    CREATED = "CREATED"
+    SENT = "SENT"
+    FAILED = "FAILED"
+    UPDATED = "UPDATED"
+    BLOCKED_BY_POLICY = "BLOCKED_BY_POLICY"
+    RETRIED = "RETRIED"
+    CANCELLED = "CANCELLED"
+    REPLAYED = "REPLAYED"
+    CONSENT_CHANGED = "CONSENT_CHANGED"
+    QUOTA_CHANGED = "QUOTA_CHANGED"
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    org_id: OrgId
+    at: Instant
+    entity_type: str
+    entity_id: str
+    action: str
+    actor: str
+    """The id of a key or a person, or one of the words above."""
+    details: str
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """An entry with a name that it keeps: a number where it is a row of its own, else where it was read from."""
+
+    id: str
+    entry: Entry
+
+
+class ActivityType(StrEnum):
+    MESSAGE_SENT = "MESSAGE_SENT"
+    MESSAGE_STATUS_UPDATE = "MESSAGE_STATUS_UPDATE"
+    MESSAGE_FAILED = "MESSAGE_FAILED"
+
+
+class Activity(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    at: Instant
+    dossier_id: int
+    type: ActivityType
+    payload: dict[str, Any]

@@ -1,0 +1,144 @@
+"""Why a message stands where it stands and what happens next, in one line."""
+
+from __future__ import annotations
+
+import msgspec
+
+from waypost.model.ids import MessageId
+from waypost.model.message import Delivery, Message, Status
+from waypost.model.time import Instant, Span, as_seconds, seconds, to_datetime
+from waypost.rules.deferral import Deferral, next_retry_at
+from waypost.rules.gates import NUMBER_DISABLED
+
+SILENT_AFTER: Span = seconds(30)
+"""A worker says every few seconds that it is there: by then, none is."""
+
+
+class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+    """What the message itself does not know."""
+
+    deferred: Deferral | None = None
+    head: MessageId | None = None
+    """Of a message that stands in line: who goes first."""
+    ready_since: Instant | None = None
+    worker_seen_at: Instant | None = None
+
+
+def why(message: Message, known: Circumstances, now: Instant) -> str:
+    delivery = message.delivery
+    match delivery.status:
+        case Status.QUEUED:
+            return _why_queued(message, known, now)
+        case Status.SENDING:
+            return _why_sending(delivery, now)
+        case Status.SENT:
+            return "the provider has it; no delivery was reported yet"
+        case Status.DELIVERED:
+            return "read by the recipient" if delivery.read_at else "delivered; no reading was reported yet"
+        case _:
+            return _why_ended(delivery)
+
+
+def next_at(message: Message, known: Circumstances, now: Instant) -> Instant | None:
+    """When something happens by itself, as far as anybody knows."""
+    delivery = message.delivery
+    if delivery.status is not Status.QUEUED:
+        return None
+    if delivery.due_at is not None and delivery.due_at > now:
+        return delivery.due_at
+    return next_retry_at(delivery, known.deferred) if known.deferred else None
+
+
+def _why_queued(message: Message, known: Circumstances, now: Instant) -> str:
+    delivery = message.delivery
+    silence = _silence(known, now)
+    if known.deferred is not None:
+        return _also(_deferred(known.deferred, message, now), silence)
+    if delivery.due_at is not None and delivery.due_at > now:
+        return _also(_in_time(delivery, now), silence)
+    if known.head is not None:
+        return _also(f"ordered, and in line behind message {known.head}: it goes when that is out of the way", silence)
+    if silence is not None:
+        return f"due, but {silence}: start one with `waypost serve --roles worker`"
+    since = f" since {_span(now - known.ready_since)}" if known.ready_since is not None else ""
+    return f"due{since}: nothing stands in its way, the next free worker takes it"
+
+
+def _also(reason: str, silence: str | None) -> str:
+    return reason if silence is None else f"{reason}. Also, {silence}"
+
+
+def _silence(known: Circumstances, now: Instant) -> str | None:
+    """Workers that are there say so; nothing is said of whether one is busy."""
+    if known.worker_seen_at is None:
+        return "no worker has ever run on this database"
+    quiet_for = now - known.worker_seen_at
+    return None if quiet_for <= SILENT_AFTER else f"no worker is running: none was seen for {_span(quiet_for)}"
+
+
+def _in_time(delivery: Delivery, now: Instant) -> str:
+    due = _moment(delivery.due_at, now)
+    if delivery.error_code is None:
+        return f"scheduled: it goes {due}"
+    return f"try {delivery.tries} failed with {delivery.error_code} ({delivery.error_message}); the next comes {due}"
+
+
+_RULES = {
+    "quota": "the org's quota is used up",
+    "throttle": "the provider asked us to wait",
+    "pacing": "it is not its turn yet",
+    "breaker": "the provider fails too often, so sending is interrupted",
+    "hold": "it is held",
+    "quiet": "the org keeps quiet hours where the recipient is",
+    "budget": "the org's budget is used up",
+}
+_ENABLE = ": `waypost admin enable {org} {of}`"
+_HELP = {
+    "quota": ", or at once when the quota is raised: `waypost admin set-quota {org} N`",
+    "breaker": ", when one message finds out whether it is back",
+    "hold": ": remove the cause, then `waypost admin release {org} GATE`, as `waypost admin gates {org}` lists it",
+}
+
+
+def _deferred(deferred: Deferral, message: Message, now: Instant) -> str:
+    rule = _RULES.get(deferred.by, f"the rule {deferred.by} says not now")
+    closed = f" ({deferred.gate})" if deferred.gate else ""
+    told = deferred.reason or _last_words(message.delivery)
+    reason = f": {told}" if told else ""
+    until = "when somebody opens it" if deferred.until is None else _moment(deferred.until, now)
+    advice = _ENABLE if deferred.code == NUMBER_DISABLED else _HELP.get(deferred.by, "")
+    return (
+        f"{rule}{closed}{reason}; it goes on {until}{advice.format(org=message.draft.org_id, of=message.draft.sender)}"
+    )
+
+
+def _last_words(delivery: Delivery) -> str:
+    return f"{delivery.error_code} {delivery.error_message}" if delivery.error_code else ""
+
+
+def _moment(at: Instant | None, now: Instant) -> str:
+    if at is None:
+        return "at no known time"
+    return f"at {to_datetime(at):%Y-%m-%d %H:%M:%S}Z, in {_span(max(0, at - now))}"
+
+
+def _span(span: int) -> str:
+    whole = max(0, as_seconds(span))
+    if whole < 120:
+        return f"{whole:.0f} s"
+    return f"{whole / 60:.0f} min" if whole < 7200 else f"{whole / 3600:.1f} h"
+
+
+def _why_sending(delivery: Delivery, now: Instant) -> str:
+    if delivery.parked:
+        return "parked: the provider never said whether it has it. Retry it or leave it: a person decides"
+    if delivery.owner is None:
+        return f"unsure: {delivery.error_message}. A status settles it, or the stale limit queues it again"
+    ago = _span(now - (delivery.claimed_at or now))
+    return f"claimed {ago} ago; if that worker is gone, a status settles it, or the stale limit queues it again"
+
+
+def _why_ended(delivery: Delivery) -> str:
+    if delivery.error_code is None:
+        return "cancelled by a person"
+    return f"ended by {delivery.error_code}: {delivery.error_message}"

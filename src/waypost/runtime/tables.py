@@ -1,0 +1,70 @@
+"""How the command line shows facts and lists, and checks what it was given as the API would."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, TypeVar
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from waypost.flow.world import World
+from waypost.model.ids import OrgId
+from waypost.model.time import Instant, to_datetime
+from waypost.runtime.cli import Failed, with_world
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+Body = TypeVar("Body")
+Found = TypeVar("Found")
+
+
+def show(facts: Mapping[str, str], *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
+        return
+    lines = Table(box=None, show_header=False, pad_edge=False)
+    for name, value in facts.items():
+        lines.add_row(Text(name, "dim"), Text(value))
+    Console(highlight=False, soft_wrap=True).print(lines)
+
+
+def table(columns: list[str], rows: list[list[str]], *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(msgspec.json.encode([dict(zip(columns, row, strict=True)) for row in rows]).decode() + "\n")
+        return
+    lines = Table(*columns, box=None, pad_edge=False, header_style="dim")
+    for row in rows:
+        lines.add_row(*map(Text, row))
+    Console(highlight=False).print(lines if rows else "none")
+
+
+def day(moment: Instant) -> str:
+    return f"{to_datetime(moment):%Y-%m-%d %H:%M}"
+
+
+async def known(org: str, world: World) -> OrgId:
+    if await world.ledger.accounts.org(OrgId(org)) is None:
+        raise Failed(f"there is no org {org}: make it with `waypost admin create-org {org}`")
+    return OrgId(org)
+
+
+def of_known(org: str, read: Callable[[World], Awaitable[Found]]) -> Found:
+    async def of_known_org(world: World) -> Found:
+        await known(org, world)
+        return await read(world)
+
+    return with_world(of_known_org, existing=True)
+
+
+def checked(kind: type[Body], **given: object) -> Body:
+    """What the API would take; its bounds hold here, too."""
+    try:
+        return msgspec.convert(given, kind)
+    except msgspec.ValidationError as error:
+        what, _, field = str(error).partition(" - at `$.")
+        raise Failed(f"{field.rstrip('`').replace('_', '-')}: {what}") from None
