@@ -112,7 +112,6 @@ class _Run:
             door_tick=plan.tick,
             poll=plan.tick,
             slots=plan.slots,
-            enforce_window=False,
             quota=None,
             pace=1000,
         )
