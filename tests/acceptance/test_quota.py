@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import time
+from typing import Any
 
 from tests.acceptance.clients import OUTAGE, Api, Sandbox, clients
 from tests.acceptance.conftest import Report
@@ -39,7 +40,7 @@ async def post_all(api: Api) -> None:
     await asyncio.gather(*(caller() for _ in range(CALLERS)))
 
 
-async def taken(api: Api, wish: dict[str, object]) -> bool:
+async def taken(api: Api, wish: dict[str, Any]) -> bool:
     try:
         return (await api.post(wish)).status in (200, 201)
     except OUTAGE:

@@ -38,6 +38,8 @@ async def test_a_violation_is_told_once(stage: Stage) -> None:
 
 async def test_a_quota_that_is_overdrawn_is_told(stage: Stage) -> None:
     memory = detect.Memory()
+    limit = "INSERT INTO permit (name, most) VALUES ('quota:acme', 10) ON CONFLICT (name) DO UPDATE SET most = 10"
+    await stage.database.run(limit)
     await detect.detect(stage.world, memory)
     await stage.database.run("UPDATE permit SET used = most + 1 WHERE name = 'quota:acme'")
     assert await detect.detect(stage.world, memory) == [Finding(Invariant.ABOVE_QUOTA, "org acme")]

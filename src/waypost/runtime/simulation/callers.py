@@ -226,6 +226,8 @@ class Crowd:
                 wish.ids.add(view.id)
                 self.record.tell(org.name, asked, view)
                 return view
+            if reply is not None and reply.status == 422 and b'"consent_required"' in reply.body:
+                return None  # the customer has said STOP
             self.client.expected(reply, *TRY_LATER)
             await asyncio.sleep(self.dice.uniform(0.2, min(60, 2**tries)))
         if not gives_up:
@@ -241,7 +243,7 @@ class Crowd:
     async def _try_other_content(self, org: Org, body: dict[str, Any]) -> None:
         other = {**body, "priority": 1}
         reply = await self.client.ask(org, "POST", MESSAGES, other)
-        self.client.expected(reply, 409, *TRY_LATER)
+        self.client.expected(reply, 409, 422, *TRY_LATER)
 
     # A person at work
 

@@ -68,10 +68,12 @@ def _name(case: Case, view: View | None = None) -> str:
 
 
 def no_bug(evidence: Evidence, checked: Counter[str]) -> Iterator[Finding]:
-    """Nothing failed that nobody handled, and no caller got an answer that makes no sense."""
+    """Nothing failed that nobody handled, no caller got an answer that makes no sense, the loss detector is silent."""
     checked[NO_BUG] += 1
     for complaint in evidence.ending.complaints:
         yield complaint.where, f"{complaint.message}: {complaint.error!r}"
+    for finding in evidence.ending.detected:
+        yield finding.subject, f"the loss detector says {finding.invariant.value}"
     for surprise in evidence.record.surprises:
         yield "a caller", surprise
 

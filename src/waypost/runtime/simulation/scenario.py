@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
 
-from waypost.flow import admit
+from waypost.adapters.sql.ledger import SqlLedger
+from waypost.flow import admit, detect
 from waypost.flow.world import Tuning, World
 from waypost.http.webhook_door import PATH
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.time import Span, hours, minutes, seconds
+from waypost.ports.detector import Finding
 from waypost.rules.delivery import Unsettled
 from waypost.runtime.simulation.callers import Client, Crowd, Org
 from waypost.runtime.simulation.cluster import GRAPH, GRAPH_URL, SERVERS, Cluster, Dress, SharedLedger, real
@@ -28,6 +31,7 @@ from waypost.testing.simulation import Complaint, Simulation, run_simulation
 
 STORM = 0.4
 """Of the hours asked for; the rest is calm, in which everything has to come to rest."""
+EVERYTHING = 2**40
 LONGEST_CALM: Span = hours(4)
 LOOK_EVERY: Span = minutes(5)
 SETTLING, WAITING = 5, 24
@@ -49,6 +53,8 @@ class Ending:
     calls: list[Call]
     skews: dict[str, list[tuple[int, Span]]]
     """Server -> how far its clock was off, from when on."""
+    detected: Sequence[Finding]
+    """What the loss detector says of the database that is left."""
     complaints: list[Complaint]
     crashes: int
     micros: int
@@ -106,7 +112,6 @@ class _Run:
             door_tick=plan.tick,
             poll=plan.tick,
             slots=plan.slots,
-            enforce_window=False,
             quota=None,
             pace=1000,
         )
@@ -181,12 +186,20 @@ class _Run:
             journal=journal,
             calls=sandbox.calls.listed(),
             skews={name: self.sim.node(name).clock.history for name in SERVERS},
+            detected=await self._detected(),
             complaints=self.sim.complaints,
             crashes=self.cluster.crashes,
             micros=self.sim.loop.micros,
             digest=self.sim.trace.digest(),
             lines=self.sim.trace.lines(),
         )
+
+    async def _detected(self) -> Sequence[Finding]:
+        """All but what goes by clocks: those of this storm were wrong by hours."""
+        tuning = self.cluster.tuning
+        look = detect.wanted(tuning, self.ledger.clock.now(), 0, EVERYTHING)
+        timeless = msgspec.structs.replace(look, enforce_window=False, clock_slack=hours(24))
+        return await SqlLedger(self.ledger.engine(self.sim.node("auditor"))).detector.look(timeless)
 
 
 def _sandbox_number(org: Org) -> SandboxNumber:

@@ -111,4 +111,5 @@ WHERE m.id > $1 AND m.id <= $2 AND a.message_id > $1 AND a.message_id <= $2 AND 
 LIMIT $3
 
 -- name: detect_quotas
-SELECT name, free_at, used, since, most FROM permit WHERE name LIKE 'quota:%' ORDER BY name LIMIT $1
+-- The first condition is there to begin in the middle of the index.
+SELECT name, free_at, used, since, most FROM permit WHERE name > 'quota:' AND name LIKE 'quota:%' ORDER BY name LIMIT $1
