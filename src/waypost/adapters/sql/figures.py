@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.engine import Engine
-from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.model.figures import ClosedGates, QuotaUse, Survey
 from waypost.model.ids import OrgId
 from waypost.model.time import Instant
@@ -21,20 +20,18 @@ class SqlFigures:
         self._engine = engine
 
     async def survey(self, most: int, now: Instant) -> Survey:
-        return await self._engine.transact(_survey(most, now))
-
-
-def _survey(most: int, now: Instant) -> Plan[Survey]:
-    found = yield Once("outlets_depth", (OUTLETS_AT_MOST, COUNT_AT_MOST, now))
-    queues = [(rows.outlet(row), row[7], row[17] or now) for row in found]
-    names = pacing.needed([outlet for outlet, _, _ in queues])
-    permits = {row[0]: rows.permit(row) for row in (yield from each("permit_read", [(name,) for name in names]))}
-    ((later,),) = yield Once("later_depth", (LATER_AT_MOST,))
-    quotas = yield Once("quotas_fullest", (now - pacing.WINDOW, most))
-    closed = yield Once("gates_closed", (now, most))
-    return Survey(
-        waiting=added_up(queues, permits, most, now),
-        later=later,
-        quotas=[QuotaUse(OrgId(name.removeprefix("quota:")), used, limit) for name, used, limit in quotas],
-        closed=[ClosedGates(*row) for row in closed],
-    )
+        """Only reads, and not all of one moment: figures need no more."""
+        read = self._engine.read
+        found = await read("outlets_depth", OUTLETS_AT_MOST, COUNT_AT_MOST, now)
+        queues = [(rows.outlet(row), row[7], row[17] or now) for row in found]
+        names = pacing.needed([outlet for outlet, _, _ in queues])
+        permits = {row[0]: rows.permit(row) for row in (await read("permits_of", names) if names else [])}
+        ((later,),) = await read("later_depth", LATER_AT_MOST)
+        quotas = await read("quotas_fullest", now - pacing.WINDOW, most)
+        closed = await read("gates_closed", now, most)
+        return Survey(
+            waiting=added_up(queues, permits, most, now),
+            later=later,
+            quotas=[QuotaUse(OrgId(name.removeprefix("quota:")), used, limit) for name, used, limit in quotas],
+            closed=[ClosedGates(*row) for row in closed],
+        )

@@ -45,7 +45,7 @@ class SqlMoney:
         return await self._engine.transact(_moved("cap", org, of_org(org), reason, now))
 
     async def lift_cap(self, org: OrgId) -> bool:
-        return await self._engine.transact(_moved("cap_lift", of_org(org)))
+        return await self._engine.transact(_moved("cap_lift", org))
 
 
 def _moved(statement: str, *arguments: object) -> Plan[bool]:

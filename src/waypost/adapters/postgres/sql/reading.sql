@@ -21,6 +21,9 @@ LEFT JOIN permit p ON p.name = 'pace:' || o.sender
 LEFT JOIN permit t ON t.name = 'tier:' || o.sender
 WHERE o.id = ANY($1::bigint[])
 
+-- name: permits_of
+SELECT name, free_at, used, since, most FROM permit WHERE name = ANY($1::text[])
+
 -- name: messages_some
 SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id
 WHERE m.id = ANY($2::bigint[]) AND m.org_id = $1

@@ -45,7 +45,7 @@ SELECT org_id FROM gate WHERE code = 'BUDGET_REACHED'
 -- name: cap
 -- Another hold of the org stays as it is.
 INSERT INTO gate (org_id, name, kind, code, reason, since, until, times)
-VALUES ($1, $2, 'hold', 'BUDGET_REACHED', $3, $4, NULL, 1) ON CONFLICT (name, kind) DO NOTHING RETURNING id
+VALUES ($1, $2, 'hold', 'BUDGET_REACHED', $3, $4, NULL, 1) ON CONFLICT (org_id, name, kind) DO NOTHING RETURNING id
 
 -- name: cap_lift
-DELETE FROM gate WHERE name = $1 AND kind = 'hold' AND code = 'BUDGET_REACHED' RETURNING id
+DELETE FROM gate WHERE org_id = $1 AND name = 'org:' || $1 AND kind = 'hold' AND code = 'BUDGET_REACHED' RETURNING id

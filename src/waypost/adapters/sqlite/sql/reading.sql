@@ -23,6 +23,9 @@ LEFT JOIN permit p ON p.name = 'pace:' || o.sender
 LEFT JOIN permit t ON t.name = 'tier:' || o.sender
 WHERE o.id IN (SELECT value FROM json_each($1))
 
+-- name: permits_of
+SELECT name, free_at, used, since, most FROM permit WHERE name IN (SELECT value FROM json_each($1))
+
 -- name: messages_some
 SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id
 WHERE m.id IN (SELECT value FROM json_each($2)) AND m.org_id = $1
