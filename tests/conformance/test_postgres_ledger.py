@@ -36,11 +36,8 @@ from waypost.testing.contracts.windows import WindowsContract
 from waypost.testing.services import Postgres
 
 TABLES = (
-    "ready later queue_line queue attempt wamid report event journal delivery message expiring outlet permit gate pair "
-    "consent dossier policy audit template template_sync number person api_key org"
-    "ready later queue_line queue attempt wamid report event journal delivery message outlet permit gate pair consent "
-    "dossier policy audit template template_sync mailbox number person api_key org"
-    "dossier policy audit template template_sync cost number person api_key org"
+    "ready later expiring queue_line queue attempt wamid report event journal delivery message outlet permit "
+    "gate pair consent dossier policy audit template template_sync mailbox cost sign number person api_key org"
 )
 EMPTY = (
     "; ".join(f"DELETE FROM {table}" for table in TABLES.split()) + "; UPDATE door SET open_total = 0, ticked_at = 0"

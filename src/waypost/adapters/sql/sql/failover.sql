@@ -4,14 +4,14 @@
 SELECT o.id, o.org_id, o.sender, o.template, f.id, g.kind || ': ' || g.reason
 FROM number n CROSS JOIN number f CROSS JOIN gate g CROSS JOIN outlet o
 WHERE n.failover IS NOT NULL AND f.id = n.failover AND f.org_id = n.org_id
-    AND g.name IN ('number:' || n.id, 'account:' || n.waba_id)
+    AND g.org_id = n.org_id AND g.name IN ('number:' || n.id, 'account:' || n.waba_id)
     AND (g.until IS NULL OR g.until > $2) AND g.code <> 'NUMBER_DISABLED'
     AND o.org_id = n.org_id AND o.sender = n.id
     AND (o.template = '' OR f.waba_id = n.waba_id)
     AND EXISTS (SELECT 1 FROM ready r WHERE r.outlet = o.id)
     AND NOT EXISTS (
         SELECT 1 FROM gate x
-        WHERE x.name IN ('org:' || n.org_id, 'number:' || n.id, 'number:' || f.id, 'account:' || f.waba_id,
+        WHERE x.org_id = n.org_id AND x.name IN ('org:' || n.org_id, 'number:' || n.id, 'number:' || f.id, 'account:' || f.waba_id,
             'template:' || f.waba_id || '/' || o.template)
             AND (x.until IS NULL OR x.until > $1)
             AND (x.name <> 'number:' || n.id OR x.code = 'NUMBER_DISABLED')

@@ -6,16 +6,18 @@ WITH RECURSIVE busy (outlet) AS (
     UNION ALL
     SELECT (SELECT min(r.outlet) FROM ready r WHERE r.outlet > busy.outlet) FROM busy WHERE busy.outlet IS NOT NULL
 )
-SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, n.pace, n.tier,
+SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, coalesce(n.pace, mb.pace), n.tier,
     (SELECT count(*) FROM (SELECT 1 FROM ready r WHERE r.outlet = o.id LIMIT $2) AS counted), {gate},
     (SELECT r.ready_at FROM ready r WHERE r.outlet = o.id ORDER BY r.rank, r.message_id LIMIT 1)
 FROM (SELECT outlet FROM busy WHERE outlet IS NOT NULL LIMIT $1) b
 JOIN outlet o ON o.id = b.outlet
 LEFT JOIN number n ON n.id = o.sender
+LEFT JOIN mailbox mb ON mb.id = o.sender
 LEFT JOIN gate g ON g.id = (
     SELECT x.id FROM gate x
-    WHERE x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
+    WHERE x.org_id = o.org_id AND x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
         'template:' || n.waba_id || '/' || o.template)
+        AND (mb.id IS NULL OR x.kind = 'hold' OR x.name = 'number:' || o.sender)
     ORDER BY (x.until IS NULL) DESC, (x.until > $3) DESC, (x.kind = 'breaker') DESC LIMIT 1
 )
 

@@ -11,7 +11,7 @@ SELECT (SELECT ready_at FROM ready WHERE message_id = $1),
     (SELECT q.head FROM queue_line l JOIN queue q ON q.id = l.queue_id WHERE l.message_id = $1)
 
 -- name: count_by_status
-SELECT count(*) FROM (SELECT 1 FROM delivery WHERE org_id = $1 AND status = $2 LIMIT $3) AS counted
+SELECT count(*) FROM (SELECT 1 FROM delivery WHERE org_id = $1 AND status = $2 LIMIT $3) AS recent
 
 -- name: retries_recent
 SELECT a.attempt_no, count(*)

@@ -18,3 +18,4 @@ CREATE TABLE cost (
 ) STRICT, WITHOUT ROWID;
 -- The sum of a day or a month is read from the index alone.
 CREATE INDEX cost_by_day ON cost (org_id, day, currency, amount_micros);
+CREATE INDEX gate_of_budget ON gate (code) WHERE code = 'BUDGET_REACHED';
