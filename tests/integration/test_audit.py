@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.integration.conftest import OpenStage
 from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage
 from tests.integration.test_dossiers import ACTIVITIES, AUDIT, TEMPLATE, key_with, of_dossier, opened, says, trail
 from tests.integration.webhooks import PHONE, told
@@ -124,7 +125,8 @@ async def test_an_expired_message_is_a_cancelled_one(stage: Stage) -> None:
     assert actions(await of_message(stage, posted["id"])) == ["CANCELLED", "CREATED"]
 
 
-async def test_a_freeform_message_outside_the_window_was_blocked(stage: Stage) -> None:
+async def test_a_freeform_message_outside_the_window_was_blocked(set_up: OpenStage) -> None:
+    stage = await set_up(outbound_window="enforce")
     posted = await stage.send(to="+16505550007")
     await stage.becomes(posted["id"], "FAILED", errorCode="SESSION_EXPIRED")
     assert actions(await of_message(stage, posted["id"])) == ["FAILED", "BLOCKED_BY_POLICY", "CREATED"]

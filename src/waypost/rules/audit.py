@@ -59,6 +59,9 @@ def steps(message: Message, attempts: Sequence[Attempt], heard: Sequence[Heard],
         found += _tried(attempt)
     found += _reported(attempts, heard)
     for n, event in enumerate(events):
+        if event.kind == "expired":  # while it waited, without a try
+            details = f"{EXPIRED}: {event.detail}"
+            found.append(Step(at=event.at, action=Action.CANCELLED, name=f"expired-{n}", details=details))
         if event.kind in _SYSTEM_CHANGES:
             details = f"{_SYSTEM_CHANGES[event.kind]}: {event.detail}"
             found.append(Step(at=event.at, action=Action.UPDATED, name=f"{event.kind}-{n}", details=details))

@@ -21,7 +21,8 @@ class TooSoon(msgspec.Struct, frozen=True):
 def draw(full_at: Instant, rate: RequestRate, now: Instant) -> Instant | TooSoon:
     """When the bucket is full again after one more request, or how long to wait before it."""
     step = interval(rate)
-    after = max(full_at, now) + step
+    furthest = now + step * rate.burst  # what is further off was drawn before a clock was set back
+    after = (max(full_at, now) if full_at <= furthest else now) + step
     over = after - now - step * rate.burst
     return TooSoon(Span(over)) if over > 0 else Instant(after)
 
