@@ -21,7 +21,7 @@ async def test_what_is_held_shows_in_the_figures_within_seconds(set_up: OpenStag
         return await stage.metric(name) == 1
 
     assert await stage.eventually(shown)
-    assert await stage.metric('outbound_gates_closed{code="NUMBER_DISABLED",kind="hold"}') == 1
+    assert await stage.metric('outbound_gates_closed{code="NUMBER_DISABLED",kind="disabled"}') == 1
     assert await stage.metric("outbound_queue_oldest_seconds") > 0
     assert len(await stage.get(MESSAGES)) == 1
 

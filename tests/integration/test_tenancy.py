@@ -42,7 +42,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("/api/v1/outbound/messages/batch", "post"): {"messages": [HELLO]},
     ("/api/v1/outbound/quota", "put"): {"quotaLimit": 7},
     ("/api/v1/outbound/dead-letters/replay", "post"): {"ids": [1]},
-    ("/api/v1/outbound/read-receipts", "post"): {"messageId": "wamid.acmes"},
+    ("/api/v1/outbound/read-receipts", "post"): {"messageId": "wamid.acmes", "from": "2001"},
     ("/api/v1/policy", "put"): {"unsure": "park"},
     ("/api/v1/policy", "patch"): {"defaultRegion": "DE"},
 }  # fmt: skip
@@ -149,7 +149,8 @@ async def test_every_route_keeps_another_orgs_things_to_their_owner(stage: Stage
     for path, method in ROUTES:
         body = BODIES.get((path, method))
         answer = await stage.call(method.upper(), filled(path, acmes), body, key=stage.globex.key)
-        assert answer.status in ((404,) if names_a_thing(path) else (200, 201)), (method, path, answer)
+        fine = (415,) if path.endswith("/media") else (200, 201, 207)  # a file would be multipart
+        assert answer.status in ((404,) if names_a_thing(path) else fine), (method, path, answer)
         shown = answer.body.decode().replace(filled(path, acmes), "")
         if answer.status == 200:
             assert not [name for name in names if name in shown], (method, path, answer)
@@ -318,7 +319,7 @@ async def make_secrets(stage: Stage) -> list[str]:
 async def test_secrets_are_never_read_back(stage: Stage, acmes: Possessions) -> None:
     hidden = await make_secrets(stage)
     posted = await stage.send()
-    await stage.becomes(posted["id"], "DELIVERED")
+    await stage.becomes(posted["id"], "SENT")
     shown = b""
     for path, method in ROUTES:
         if method == "get":
