@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Sequence
 from waypost.flow.channels import LINES, Line
 from waypost.flow.policies import keep_quiet
 from waypost.flow.world import World
-from waypost.model.gate import GateName
+from waypost.model.gate import Closing
 from waypost.model.ids import Fence, MessageId
 from waypost.model.message import Claimed
 from waypost.model.outcome import Outcome, Unreached, Unsure
@@ -70,10 +70,8 @@ def stay_behind(message: Claimed, line: Line, world: World) -> Verdict | None:
         gates.of_account(line.account),
         gates.of_template(line.account, message.template or ""),
     ]
-    for name in names:
-        if now < world.just_closed.get(name, now):
-            return Defer(now, "throttle", f"{name} was closed a moment ago")
-    return None
+    until = max(world.just_closed.get((message.org_id, name), now) for name in names)
+    return Defer(until, "throttle", "what it would go through was closed a moment ago") if now < until else None
 
 
 async def call_provider(message: Claimed, line: Line, world: World) -> Verdict:
@@ -85,7 +83,7 @@ async def call_provider(message: Claimed, line: Line, world: World) -> Verdict:
     backoff = world.policies.known(message.org_id).backoff
     verdict = judge(outcome, message, line.account, catalogue, backoff, now, dice)
     if isinstance(verdict, StandBack) and verdict.closing.pair is None:
-        remember_closed(verdict.closing.name, world)
+        remember_closed(verdict.closing, world)
     return verdict
 
 
@@ -96,12 +94,12 @@ def tell_the_operator(outcome: Outcome, catalogue: Catalogue, world: World) -> N
         world.meters.unknown_code(outcome.code)
 
 
-def remember_closed(name: GateName, world: World) -> None:
+def remember_closed(closing: Closing, world: World) -> None:
     """For what was claimed before the gate was closed; later claims see the gate itself."""
     now = world.clock.now()
     for passed in [known for known, until in world.just_closed.items() if until <= now]:
         del world.just_closed[passed]
-    world.just_closed[name] = Instant(now + JUST)
+    world.just_closed[closing.org_id, closing.name] = Instant(now + JUST)
 
 
 async def watch_the_breaker(message: Claimed, line: Line, outcome: Outcome, world: World) -> None:
@@ -117,7 +115,7 @@ async def watch_the_breaker(message: Claimed, line: Line, outcome: Outcome, worl
     elif record.add(failed, world.clock.now()):
         closing = breaker.closing(message.org_id, line.breaker)
         await _whatever_comes(world.ledger.gates.close(closing, world.clock.now()))
-        remember_closed(closing.name, world)
+        remember_closed(closing, world)
         record.clear()
 
 

@@ -93,7 +93,7 @@ async def change(
     sealed = None if password is None else world.vault.seal(password, purpose(org, mailbox))
     whole = msgspec.structs.replace(wanted, sealed_password=sealed)
     changed = await world.ledger.mailboxes.change(org, mailbox, whole, world.clock.now())
-    world.just_closed.pop(gates.of_number(mailbox), None)  # what it opened is open here, too
+    world.just_closed.pop((org, gates.of_number(mailbox)), None)  # what it opened is open here, too
     _tell(world)
     return changed
 

@@ -79,7 +79,7 @@ async def release(org: OrgId, gate_id: GateId, world: World, actor: str = SYSTEM
     gate = await world.ledger.gates.release(org, gate_id) if known is not None else None
     if gate is None:
         return NoGate()
-    world.just_closed.pop(gate.name, None)
+    world.just_closed.pop((gate.org_id, gate.name), None)
     await record(org, About(Entity.ORG, org), "GATE_RELEASED", actor, f"{gate.kind.value} of {gate.name}", world)
     world.hints.give([OUTBOX])
     return Released(gate)

@@ -1,12 +1,15 @@
-"""A new key for the secrets at rest: each number is sealed anew, one at a time, while servers go on."""
+"""A new key for the secrets at rest: numbers and mailboxes are sealed anew, one at a time, while servers go on."""
 
 from __future__ import annotations
 
 import msgspec
 
+from waypost.flow.mail_book import purpose as mail_purpose
 from waypost.flow.numbers import purpose
 from waypost.model.account import Number
+from waypost.model.email import MailAccount
 from waypost.ports.accounts import Accounts
+from waypost.ports.mailboxes import Mailboxes
 from waypost.ports.vault import CannotOpen, Vault
 
 FIELDS = ("token", "app_secret", "verify_token")
@@ -20,9 +23,11 @@ class Resealed(msgspec.Struct):
     """Numbers whose secrets neither key opens."""
 
 
-async def reseal_all(accounts: Accounts, fresh: Vault, former: Vault) -> Resealed:
+async def reseal_all(accounts: Accounts, mailboxes: Mailboxes, fresh: Vault, former: Vault) -> Resealed:
     """Broken off, it may be run again: what is sealed under the new key is left as it is."""
     told = Resealed()
+    for mailbox in await mailboxes.of():
+        await _reseal_mailbox(mailbox, mailboxes, fresh, former, told)
     for number in await accounts.numbers():
         try:
             if await _reseal(number, accounts, fresh, former):
@@ -32,6 +37,27 @@ async def reseal_all(accounts: Accounts, fresh: Vault, former: Vault) -> Reseale
         except CannotOpen:
             told.closed.append(f"number {number.id}")
     return told
+
+
+async def _reseal_mailbox(
+    mailbox: MailAccount, mailboxes: Mailboxes, fresh: Vault, former: Vault, told: Resealed
+) -> None:
+    """Whoever changes the password meanwhile seals it under the new key anyway."""
+    if mailbox.sealed_password is None:
+        return
+    what = mail_purpose(mailbox.org_id, mailbox.id)
+    try:
+        fresh.open(mailbox.sealed_password, what)
+        told.already += 1
+        return
+    except CannotOpen:
+        pass
+    try:
+        password = former.open(mailbox.sealed_password, what)
+    except CannotOpen:
+        told.closed.append(f"mailbox {mailbox.id}")
+        return
+    told.resealed += await mailboxes.reseal(mailbox, fresh.seal(password, what))
 
 
 async def _reseal(number: Number, accounts: Accounts, fresh: Vault, former: Vault) -> bool:

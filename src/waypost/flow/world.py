@@ -98,7 +98,7 @@ class World:
     worker: WorkerId
     breakers: dict[GateName, Record] = field(default_factory=dict)
     """How the latest tries with each provider went, as far as this process saw."""
-    just_closed: dict[GateName, Instant] = field(default_factory=dict)
+    just_closed: dict[tuple[OrgId, GateName], Instant] = field(default_factory=dict)
     """Gates that this process closed a moment ago, for what it had claimed before."""
     uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(UPLOADS_AT_ONCE))
     """Places for files on their way to the provider."""

@@ -45,5 +45,8 @@ class Mailboxes(Protocol):
         A change that may mend it opens what its server's refusals had closed; disabling holds its messages.
         """
 
+    async def reseal(self, before: MailAccount, sealed_password: bytes) -> bool:
+        """Replace the sealed password, and nothing else; False when it is no longer sealed as `before` says."""
+
     async def disconnect(self, org: OrgId, mailbox: MailboxId) -> bool:
         """Remove a mailbox, and whatever is closed in front of it; False when the org has no such mailbox."""

@@ -203,7 +203,9 @@ def rotate_secret_key() -> None:
     old = settings.secret_key_old or _asked_for("The key before it: ")
     open_vault(settings)  # says what is wrong with the new key, if anything is
     fresh, former = AesVault(settings.secret_key), AesVault(old)
-    found = with_world(lambda world: reseal.reseal_all(world.ledger.accounts, fresh, former), existing=True)
+    found = with_world(
+        lambda world: reseal.reseal_all(world.ledger.accounts, world.ledger.mailboxes, fresh, former), existing=True
+    )
     told = f"{found.resealed} sealed anew, {found.already} were already"
     if found.closed:
         raise Failed(f"{told}; neither key opens the secrets of {', '.join(found.closed)}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.engine import Engine
-from waypost.adapters.sql.plan import Once, Plan, each
+from waypost.adapters.sql.plan import Once, Plan, Row, each
 from waypost.model.email import MailAccount
 from waypost.model.gate import Closing, GateKind
 from waypost.model.ids import MailboxId, OrgId
@@ -28,6 +28,10 @@ class SqlMailboxes:
 
     async def change(self, org: OrgId, mailbox: MailboxId, change: MailboxChange, now: Instant) -> MailAccount | None:
         return await self._engine.transact(_change(org, mailbox, change, now))
+
+    async def reseal(self, before: MailAccount, sealed_password: bytes) -> bool:
+        arguments = (before.org_id, before.id, before.sealed_password, sealed_password)
+        return bool(await self._engine.transact(_resealed(arguments)))
 
     async def disconnect(self, org: OrgId, mailbox: MailboxId) -> bool:
         return await self._engine.transact(_disconnect(org, mailbox))
@@ -76,3 +80,7 @@ def _disconnect(org: OrgId, mailbox: MailboxId) -> Plan[bool]:
     if found:  # what waited is to end, not to wait for ever
         yield Once("sender_forgotten", (of_number(mailbox), org))
     return bool(found)
+
+
+def _resealed(arguments: Row) -> Plan[list[Row]]:
+    return (yield Once("mailbox_reseal", arguments))

@@ -18,6 +18,10 @@ UPDATE mailbox SET name = coalesce($3, name), domain = coalesce($4, domain), hos
 WHERE org_id = $1 AND id = $2
 RETURNING {mailbox}
 
+-- name: mailbox_reseal
+-- Only while it is still sealed as it was read.
+UPDATE mailbox SET sealed_password = $4 WHERE org_id = $1 AND id = $2 AND sealed_password = $3 RETURNING id
+
 -- name: mailbox_delete
 DELETE FROM mailbox WHERE org_id = $1 AND id = $2 RETURNING id
 
