@@ -16,7 +16,14 @@ Ledger: TypeAlias = Literal["sqlite", "postgres"]
 Place: TypeAlias = Callable[[Ledger], Site]
 Report: TypeAlias = Callable[[str], None]
 
-POLICY = {"WAYPOST_OUTBOUND_WINDOW": "ignore", "WAYPOST_OUTBOUND_QUOTA": "0", "WAYPOST_OUTBOUND_PACE": "1000"}
+POLICY = {
+    "WAYPOST_OUTBOUND_WINDOW": "ignore",
+    "WAYPOST_OUTBOUND_QUOTA": "0",
+    "WAYPOST_OUTBOUND_PACE": "1000",
+    "WAYPOST_OUTBOUND_PAIR_BURST": "1000000",
+}
+    "WAYPOST_OUTBOUND_PAIR_BURST": "1000000"
+}
 """None, so that a storm meets nothing but the storm."""
 
 FAST = {

@@ -94,7 +94,7 @@ async def test_a_message_is_delivered_read_and_explained(laptop: Site) -> None:
         told = laptop.run("why", str(message), **local(laptop))
     assert told.code == 0
     head, *lines = told.out.splitlines()
-    assert head == f"Message {message} of org demo: DELIVERED"
+    assert head == f"Message {message} of org demo, DELIVERED: read by the recipient"
     kinds = [line.split()[2] for line in lines if line.startswith("20")]
     assert [kind for kind in kinds if kind != "status"] == ["submitted", "claimed", "accepted"]
     assert kinds.count("status") == 3
@@ -222,7 +222,7 @@ async def test_no_secret_is_in_a_log_an_answer_or_an_explanation(laptop: Site) -
     async with demo(laptop, WAYPOST_LOG_LEVEL="debug", WAYPOST_LOG_FORMAT="text") as (facts, api, sandbox):
         secrets = {name: facts[name] for name in SECRETS}
         secrets["seal"] = (laptop.folder / "data" / "waypost.key").read_text().strip()
-        await sandbox.fault(times=1, error_code=190)
+        await sandbox.fault(times=1, error_code=131016)
         await sandbox.fault(times=1, raw_status=502)
         await sandbox.fault(times=1, drop_response=True)
         ids = [(await api.post({**HELLO, "maxAttempts": 0})).body["id"] for _ in range(4)]

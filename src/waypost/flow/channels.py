@@ -43,7 +43,7 @@ async def whatsapp(message: Claimed, world: World) -> Opened:
     if connected is None:
         await world.numbers.look_again()  # connected a moment ago, by another process
         connected = world.numbers.known(message.sender)
-    if connected is None:
+    if connected is None or connected.number.org_id != message.org_id:  # another org may have connected it since
         return _without_number(message, world)
     sender = connected.sender
     return Line(
@@ -66,7 +66,7 @@ def _sealed(what: str, world: World) -> Verdict:
 
 async def by_email(message: Claimed, world: World) -> Opened:
     connected = await world.mailboxes.find(message.sender)
-    if connected is None:
+    if connected is None or connected.account.org_id != message.org_id:
         return GiveUp("MAILBOX_DISCONNECTED", "the mailbox it was to be sent from is no longer connected", None)
     mailbox = connected.mailbox
     if mailbox is None:

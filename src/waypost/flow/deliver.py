@@ -105,8 +105,6 @@ def remember_closed(closing: Closing, world: World) -> None:
 async def watch_the_breaker(message: Claimed, line: Line, outcome: Outcome, world: World) -> None:
     """Too many failures of the provider itself close the gate to it; a probe that succeeds opens it."""
     failed = breaker.is_failure(outcome)
-    if failed is None:
-        return
     record = world.breakers.setdefault(line.breaker, breaker.Record())
     if message.probe is not None and not failed:
         record.clear()
@@ -189,7 +187,8 @@ class Courier:
             return
         await self._world.numbers.all()
         await self._world.policies.refresh()
-        demand = Demand(owner=self._world.worker, slots=wanted, after=self._after)
+        burst = self._world.tuning.pair_burst
+        demand = Demand(owner=self._world.worker, slots=wanted, after=self._after, pair_burst=burst)
         batch = await self._world.ledger.outbox.claim(demand, self._world.clock.now())
         self._after = batch.after
         if batch.claimed and self._stopping:

@@ -20,7 +20,7 @@ Opening: TypeAlias = Ensured | Invalid
 
 async def ensure(org: OrgId, given: Person, actor: str, world: World) -> Opening:
     """The org's dossier with this phone or reference, or a new one."""
-    person = rule.checked(given, world.tuning.default_region)
+    person = rule.checked(given, (await world.policies.of(org)).default_region)
     if isinstance(person, Invalid):
         return person
     if not rule.is_anybody(person):
@@ -28,17 +28,17 @@ async def ensure(org: OrgId, given: Person, actor: str, world: World) -> Opening
     return await world.ledger.dossiers.ensure(org, person, actor, world.clock.now())
 
 
-def checked_change(change: DossierChange, world: World) -> DossierChange | Invalid:
+async def checked_change(org: OrgId, change: DossierChange, world: World) -> DossierChange | Invalid:
     """With phone and email as they are kept, or the field at fault."""
     given = {name: value for name, value in asdict(change).items() if value is not UNSET}
     addresses = {name: given[name] for name in ("phone", "email") if name in given}
-    person = rule.checked(Person(**addresses), world.tuning.default_region)
+    person = rule.checked(Person(**addresses), (await world.policies.of(org)).default_region)
     if isinstance(person, Invalid):
         return person
     return replace(change, **{name: getattr(person, name) for name in addresses})
 
 
-def phone(text: str, world: World) -> str | Invalid:
+async def phone(org: OrgId, text: str, world: World) -> str | Invalid:
     """A phone number as it is kept."""
-    person = rule.checked(Person(phone=text), world.tuning.default_region)
+    person = rule.checked(Person(phone=text), (await world.policies.of(org)).default_region)
     return person if isinstance(person, Invalid) else msgspec.convert(person.phone, str)

@@ -7,7 +7,7 @@ import msgspec
 from waypost.flow.mail_book import purpose
 from waypost.flow.world import World
 from waypost.model.email import MailAccount, Mailbox, Security
-from waypost.model.ids import MailboxId, OrgId
+from waypost.model.ids import MAILBOX, MailboxId, OrgId
 from waypost.ports.hints import ACCOUNTS, OUTBOX
 from waypost.ports.mailboxes import MailboxChange
 from waypost.rules import email, gates
@@ -36,7 +36,7 @@ async def connect(org: OrgId, new: NewMailbox, world: World) -> MailAccount | In
     mailbox = _mailbox(new)
     if wrong := email.check_mailbox(mailbox) or _check_login(mailbox):
         return wrong
-    mailbox_id, now = MailboxId("mail_" + world.ids.token(9)), world.clock.now()
+    mailbox_id, now = MailboxId(MAILBOX + world.ids.token(9)), world.clock.now()
     sealed = None if new.password is None else world.vault.seal(new.password, purpose(org, mailbox_id))
     account = MailAccount(
         id=mailbox_id,

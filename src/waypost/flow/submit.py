@@ -121,13 +121,21 @@ async def check(request: Request, org: OrgId, world: World, actor: str = SYSTEM)
         return recipient
     if refusal := _check_content(request, channel) or _check_moments(request, world):
         return refusal
+    sender, refusal = await _check_world(request, channel, recipient, org, world, actor)
+    if refusal is not None and not await _was_stored(request, org, world):
+        return refusal
+    return msgspec.structs.replace(_draft(request, org, channel, recipient, sender, world), created_by=actor)
+
+
+async def _check_world(
+    request: Request, channel: Channel, recipient: str, org: OrgId, world: World, actor: str
+) -> tuple[NumberId, Refusal | None]:
+    """What may change between a call and its repetition: the numbers, the templates, the consents."""
     sender = await _SENDERS[channel](request.sender, recipient, org, world)
     if isinstance(sender, Refusal):
-        return sender
+        return NumberId(request.sender or ""), sender
     refusal = await _check_template(request, sender, org, world)
-    refusal = refusal or await _check_dossier(request, recipient, org, world, actor)
-    draft = _draft(request, org, channel, recipient, sender, world)
-    return refusal or msgspec.structs.replace(draft, created_by=actor)
+    return sender, refusal or await _check_dossier(request, recipient, org, world, actor)
 
 
 def _draft(request: Request, org: OrgId, channel: Channel, recipient: str, sender: NumberId, world: World) -> Draft:

@@ -13,7 +13,9 @@ from waypost.flow.world import World
 from waypost.model.ids import OrgId
 from waypost.model.template import Preview, Template
 from waypost.model.time import Instant, Span, from_unix, hours, minutes, seconds
+from waypost.ports.hints import OUTBOX
 from waypost.ports.templates import NotFetched, TemplateAccount
+from waypost.rules import gates
 from waypost.rules import templates as rules
 from waypost.rules.template_parameters import WrongParameters, wrong_parameters
 from waypost.rules.template_reading import status_change
@@ -98,6 +100,9 @@ async def heard(org: OrgId, waba_id: str, value: object, told_at: int, world: Wo
     at = Instant(max(0, min(from_unix(told_at) + _ONE_SECOND - 1, world.clock.now())))
     changed = await world.ledger.templates.change_status(org, waba_id, change, at)
     world.templates.forget(org, waba_id)
+    if changed and change.status == "APPROVED":  # what held it is gone
+        await world.ledger.gates.reopen(org, gates.of_template(waba_id, change.name))
+        world.hints.give([OUTBOX])
     return changed
 
 

@@ -25,6 +25,7 @@ from waypost.ports.vault import Vault
 from waypost.rules.breaker import Record
 from waypost.rules.catalogue import Catalogue
 from waypost.rules.delivery import Unsettled
+from waypost.rules.pair import BURST
 from waypost.rules.retry import Backoff
 
 TEN_MINUTES = minutes(10)
@@ -54,6 +55,10 @@ class Tuning:
     """A provider that is not Meta may know no 24-hour window."""
     quota: int | None = 1000
     """What a new org may send in 24 hours."""
+    pair_burst: int = BURST
+    """Messages that one customer may get at once, before one in six seconds."""
+    figures: bool = True
+    """Whether this server looks at queues and gates for an operator's board."""
     pace: int = 80
     """Messages per second of a newly connected number."""
     default_region: str | None = None

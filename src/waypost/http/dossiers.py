@@ -94,7 +94,11 @@ async def find_dossiers(
     limit: Limit = 100,
 ) -> DossierList:
     """Those that have all of what is given; without either, the newest."""
-    number = None if phone is None else dossiers.phone(phone if phone.lstrip()[:1] == "+" else phone.strip(), world)
+    number = (
+        None
+        if phone is None
+        else await dossiers.phone(caller.org_id, phone if phone.lstrip()[:1] == "+" else phone.strip(), world)
+    )
     if isinstance(number, Invalid):
         told = f"phone: {number.reason}; in a URL, + is written %2B"
         raise Problem(400, "invalid_parameter", told, field="phone")
@@ -117,7 +121,7 @@ async def get_dossier(dossier_id: Id, caller: Asking, world: Here) -> DossierVie
 async def change_dossier(dossier_id: Id, data: JSONBody[ChangeDossier], caller: Asking, world: Here) -> DossierView:
     """What is left out stays; null takes a field away. A revoked consent goes along to a new phone or email."""
     await _known(dossier_id, caller, world, "not_found")
-    change = dossiers.checked_change(DossierChange(**msgspec.structs.asdict(data)), world)
+    change = await dossiers.checked_change(caller.org_id, DossierChange(**msgspec.structs.asdict(data)), world)
     if isinstance(change, Invalid):
         raise _invalid(change)
     answer = await world.ledger.dossiers.change(

@@ -83,7 +83,8 @@ async def release_gate(
 @get("/session-windows/{phone:str}", summary="May this customer be answered freely?", responses=problems(404))
 async def get_window(phone: FromPath[str], caller: Asking, world: Here) -> WindowView:
     """A customer who never wrote has no open window."""
-    number = recipient.phone(phone, world.tuning.default_region) if len(phone) <= 64 else None
+    region = (await world.policies.of(caller.org_id)).default_region
+    number = recipient.phone(phone, region) if len(phone) <= 64 else None
     if number is None:
         raise Problem(404, "not_found", "that is not a phone number: 7 to 15 digits, with + written as %2B or left out")
     return window_view(number, await policy.window_with(caller.org_id, number, world))

@@ -10,6 +10,8 @@ UserId = NewType("UserId", str)
 NumberId = NewType("NumberId", str)
 """Meta's `phone_number_id` of a connected business number."""
 
+MAILBOX = "mail_"
+
 MailboxId = NewType("MailboxId", str)
 """Ours of a connected mailbox (`mail_…`); as the sender of a message it stands where a number's id does."""
 
@@ -21,3 +23,7 @@ QueueId = NewType("QueueId", int)
 Wamid = NewType("Wamid", str)
 WorkerId = NewType("WorkerId", str)
 """One start of one process; never reused."""
+
+
+def is_mailbox(sender: str) -> bool:
+    return sender.startswith(MAILBOX)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from waypost.model.gate import Closing, Gate, GateId, Outlet
+from waypost.model.gate import Closing, Gate, GateId, GateName, Outlet
 from waypost.model.ids import MessageId, NumberId, OrgId
 from waypost.model.pair import Pair
 from waypost.model.time import Instant
@@ -36,6 +36,9 @@ class Gates(Protocol):
 
     async def open(self, gate: GateId) -> bool:
         """Open a gate by its id; False when it was not there."""
+
+    async def reopen(self, org: OrgId, name: GateName) -> int:
+        """Open whatever this org has closed under that name; returns how many."""
 
     async def release(self, org: OrgId, gate: GateId) -> Gate | None:
         """Open a gate of this org; None when the org has no such gate."""

@@ -12,6 +12,7 @@ from waypost.model.ids import MessageId, OrgId, WorkerId
 from waypost.model.message import Claimed, Delivery, Draft, Message
 from waypost.model.time import Instant, Span
 from waypost.rules.delivery import Unsettled, Verdict
+from waypost.rules.pair import BURST
 
 
 class Created(msgspec.Struct, frozen=True, tag=True):
@@ -42,6 +43,8 @@ Submitted: TypeAlias = Created | Same | Different | Blocked
 class Demand(msgspec.Struct, frozen=True, kw_only=True):
     owner: WorkerId
     slots: int
+    pair_burst: int = BURST
+    """Messages that one customer may get at once."""
     after: int = 0
     """Where the last claim stopped: with few slots or very many outlets, each claim goes on from there and round."""
 

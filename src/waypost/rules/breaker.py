@@ -17,15 +17,15 @@ _INFRASTRUCTURE = frozenset({"1", "2", "131000", "131016", "133004", "131057"})
 """The provider's own troubles; a customer's bad number says nothing about the provider."""
 
 
-def is_failure(outcome: Outcome) -> bool | None:
-    """Whether a try speaks against the provider, for it (False), or not at all (None)."""
+def is_failure(outcome: Outcome) -> bool:
+    """Whether a try speaks against the provider; a refusal of this one message is an answer, and speaks for it."""
     match outcome:
         case Accepted():
             return False
         case Unreached() | Unsure():
             return True
         case Rejected():
-            return True if outcome.code in _INFRASTRUCTURE else None
+            return outcome.code in _INFRASTRUCTURE
 
 
 def closing(org: OrgId, name: GateName) -> Closing:

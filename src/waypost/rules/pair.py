@@ -13,19 +13,19 @@ SKEW: Span = seconds(60)
 """How far the clocks of two servers may reasonably differ."""
 
 
-def put_off(pair: Pair, now: Instant) -> Instant | None:
+def put_off(pair: Pair, now: Instant, burst: int = BURST) -> Instant | None:
     """Until when this customer must be left alone, if so."""
     if now < pair.blocked_until:
         return pair.blocked_until
-    ahead = Instant(_free_at(pair, now) - STEP * (BURST - 1))
+    ahead = Instant(_free_at(pair, now, burst) - STEP * (burst - 1))
     return ahead if now < ahead else None
 
 
-def drawn(pair: Pair, now: Instant) -> Pair:
+def drawn(pair: Pair, now: Instant, burst: int = BURST) -> Pair:
     """One more message goes."""
-    return replace(pair, free_at=Instant(_free_at(pair, now) + STEP))
+    return replace(pair, free_at=Instant(_free_at(pair, now, burst) + STEP))
 
 
-def _free_at(pair: Pair, now: Instant) -> Instant:
+def _free_at(pair: Pair, now: Instant, burst: int) -> Instant:
     """Nobody draws further ahead than a burst: what is further off was written before a clock was set back."""
-    return now if pair.free_at > now + STEP * BURST + SKEW else Instant(max(pair.free_at, now))
+    return now if pair.free_at > now + STEP * burst + SKEW else Instant(max(pair.free_at, now))

@@ -398,6 +398,14 @@ def _kept(
     )
 
 
+def told_in(part: Part) -> object:
+    """The value of a change, whatever its shape."""
+    try:
+        return msgspec.json.decode(part.raw)
+    except _UNREADABLE:
+        return None
+
+
 def said(body: str) -> str:
     """What a stored status says beyond its kind: its error and its price, in words."""
     try:

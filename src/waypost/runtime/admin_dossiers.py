@@ -98,7 +98,7 @@ def change_dossier(
     wanted = _checked(ChangeDossier, **named, **({} if status is None else {"status": status}))
 
     async def change(world: World) -> Dossier:
-        checked = files.checked_change(DossierChange(**msgspec.structs.asdict(wanted)), world)
+        checked = await files.checked_change(OrgId(org), DossierChange(**msgspec.structs.asdict(wanted)), world)
         if isinstance(checked, Invalid):
             raise _taken(checked)
         answer = await world.ledger.dossiers.change(
@@ -121,7 +121,7 @@ def dossiers(org: Org, phone: Phone = None, external_ref: Ref = None, limit: Lim
     """List dossiers, newest first."""
 
     async def find(world: World) -> list[Dossier]:
-        number = None if phone is None else files.phone(phone, world)
+        number = None if phone is None else await files.phone(OrgId(org), phone, world)
         if isinstance(number, Invalid):
             raise _taken(number)
         return list(await world.ledger.dossiers.find(OrgId(org), number, external_ref, limit))

@@ -57,7 +57,8 @@ class Server:
             self._keep(lambda: tend.every(tend.EXPIRE_EVERY, tend.expire, world))
             self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_windows, world))
             self._keep(lambda: tend.every(FAIL_OVER_EVERY, FailOver().round, world))
-            self._keep(lambda: tend.survey(world))
+            if world.tuning.figures:
+                self._keep(lambda: tend.survey(world))
             self._keep(lambda: tend.every(budgets.CHECK_EVERY, budgets.check_budgets, world))
             self._keep(lambda: tend.every(templates.LOOK_EVERY, templates.refresh, world))
 

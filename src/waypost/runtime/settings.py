@@ -76,6 +76,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, _about("Messages a new org may send in 24 hours; 0 is no limit", ge=0, le=1_000_000_000)
     ] = 1000
     outbound_pace: Annotated[int, _about("Messages per second of a newly connected number", ge=1, le=1000)] = 80
+    outbound_pair_burst: Annotated[
+        int, _about("Messages to one customer at once, before one in 6 s (Meta's limit is 45)", ge=1, le=1_000_000)
+    ] = 45
     outbound_window: Annotated[
         str,
         _about(
@@ -120,6 +123,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             enforce_window=self.outbound_window == "enforce",
             quota=self.outbound_quota or None,
             pace=self.outbound_pace,
+            pair_burst=self.outbound_pair_burst,
             default_region=_region(self.default_region),
             request_rate=_request_rate(self.api_requests_per_second),
         )

@@ -84,6 +84,7 @@ def _disconnect(org: OrgId, number: NumberId) -> Plan[bool]:
     found = yield Once("number_delete", (org, number))
     if found:
         yield Once("failover_ended", (number,))
+        yield Once("sender_forgotten", (of_number(number), org))  # what waited is to end, not to wait for ever
     return bool(found)
 
 

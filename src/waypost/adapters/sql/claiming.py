@@ -110,6 +110,8 @@ class _Hand:
     now: Instant
     claimed: list[Claimed] = field(default_factory=list)
     pairs: dict[tuple[str, str], Pair] = field(default_factory=dict)
+    put_off: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How many of this claim wait for each pair."""
     probes: dict[int, int] = field(default_factory=dict)
 
     def take(self, picked: Sequence[Row]) -> list[Row]:
@@ -138,7 +140,7 @@ class _Hand:
             counted_at=counted_at or NEVER,
         )
         way = Channel(channel)
-        put_off = pairs.put_off(pair, self.now) if way is Channel.WHATSAPP else None
+        put_off = self._put_off(pair) if way is Channel.WHATSAPP else None
         if put_off is None and way is Channel.WHATSAPP:  # other channels know no pace between two
             self.pairs[known.sender, recipient] = self._drawn(pair, outlet, window_until)
         return Claimed(
@@ -159,7 +161,7 @@ class _Hand:
             ready_at=ready_at,
             priority=known.priority,
             rank=rank,
-            start_at=self._draw(outlet),
+            start_at=self._draw(outlet, paced=put_off is None),
             channel=way,
             subject=subject,
             dossier_id=dossier_id,
@@ -167,25 +169,33 @@ class _Hand:
             consent=consent,
             address_consent=address_consent,
             put_off_until=put_off,
-            put_off_by=None if put_off is None else "throttle" if put_off == pair.blocked_until else "pacing",
+            put_off_by=None if put_off is None else "throttle" if self.now < pair.blocked_until else "pacing",
             probe=self._probe(outlet),
             delivery=delivery,
         )
 
-    def _draw(self, outlet: Outlet) -> Instant:
+    def _put_off(self, pair: Pair) -> Instant | None:
+        """Those who must wait for one customer wait one behind the other, so that each is looked at about once."""
+        earliest = pairs.put_off(pair, self.now, self.demand.pair_burst)
+        if earliest is None:
+            return None
+        self.put_off[pair.sender, pair.recipient] += 1
+        return Instant(earliest + pairs.STEP * (self.put_off[pair.sender, pair.recipient] - 1))
+
+    def _draw(self, outlet: Outlet, *, paced: bool) -> Instant:
         """One permit of the org's quota and one of the number's pace; returns when it is its turn."""
         quota = self.permits.get(pacing.quota_of(outlet.org_id))
         if quota is not None:
             self.permits[quota.name] = pacing.draw_quota(quota, 1, self.now)
         pace = self.permits.get(pacing.pace_of(outlet))
-        if pace is None or outlet.pace is None:
+        if pace is None or outlet.pace is None or not paced:
             return self.now
         self.permits[pace.name], (start,) = pacing.draw_pace(pace, outlet.pace, 1, self.now)
         return start
 
     def _drawn(self, pair: Pair, outlet: Outlet, window_until: Instant | None) -> Pair:
         """One more message to this customer; a template outside the window may make a new customer of the day."""
-        after = pairs.drawn(pair, self.now)
+        after = pairs.drawn(pair, self.now, self.demand.pair_burst)
         tier = self.permits.get(pacing.tier_of(outlet)) if outlet.template else None
         if tier is None or is_open(window_until, self.now):
             return after

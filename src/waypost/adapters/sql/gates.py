@@ -9,7 +9,7 @@ from waypost.adapters.sql import rows
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.group_commit import GroupCommit
 from waypost.adapters.sql.plan import Once, Plan, each
-from waypost.model.gate import Closing, Gate, GateId
+from waypost.model.gate import Closing, Gate, GateId, GateName
 from waypost.model.ids import MessageId, NumberId, OrgId
 from waypost.model.pair import Pair
 from waypost.model.time import Instant
@@ -38,6 +38,9 @@ class SqlGates:
 
     async def open(self, gate: GateId) -> bool:
         return await self._engine.transact(_open("gate_open", gate)) is not None
+
+    async def reopen(self, org: OrgId, name: GateName) -> int:
+        return await self._engine.transact(_count("gate_reopen", org, name))
 
     async def release(self, org: OrgId, gate: GateId) -> Gate | None:
         return await self._engine.transact(_open("gate_release", gate, org))

@@ -13,7 +13,7 @@ from waypost.adapters.sql.work import Work, addressee
 from waypost.model.audit import SYSTEM, Action, Entity, Entry
 from waypost.model.dossier import ConsentStatus
 from waypost.model.gate import Closing, GateName
-from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId
+from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId, is_mailbox
 from waypost.model.message import Attempt, AttemptStatus, Claimed, Delivery, Draft, Message, Status
 from waypost.model.report import Post, StatusReport
 from waypost.model.time import Instant
@@ -124,9 +124,9 @@ class Settle:
         before = work.deliveries[message.id]
         held = before.fence == message.fence and before.status is Status.SENDING
         after = rule.settle(before, message.fence, verdict, self.now)
+        retry_at = after.due_at if held and isinstance(verdict, TryAgain) else None
         if held and isinstance(verdict, StandBack):
-            after = _behind(after, verdict.closing, work, self.now)
-        retry_at = after.due_at if held and isinstance(verdict, TryAgain | StandBack) else None
+            after, retry_at = _behind(after, verdict.closing, work, self.now)
         if isinstance(verdict, Accept) or (held and not isinstance(verdict, Defer)):
             work.put_attempt(ended(message, verdict, retry_at, self.now))
         work.change(after, self.now)
@@ -157,14 +157,17 @@ class Settle:
             work.note(message.id, self.now, "deferred", f"{verdict.closing.kind}: {verdict.message}")
 
 
-def _behind(delivery: Delivery, closing: Closing, work: Work, now: Instant) -> Delivery:
-    """Close the gate and leave the message behind it; of one customer only, it waits for its own time."""
+def _behind(delivery: Delivery, closing: Closing, work: Work, now: Instant) -> tuple[Delivery, Instant | None]:
+    """Close the gate and leave the message behind it; of one customer only, it waits for its own time.
+
+    Also says when the next try may come, where that is known.
+    """
     if closing.pair is None:
-        work.close(closing, now)
-        return delivery
+        return delivery, work.close(closing, now).until
     pair = gates.block(work.pair(*closing.pair), closing, now)
     work.change_pair(pair)
-    return replace(delivery, due_at=pair.blocked_until, deferred_by=closing.kind.value)
+    waits = replace(delivery, due_at=pair.blocked_until, deferred_by=closing.kind.value)
+    return waits, pair.blocked_until
 
 
 _SILENT = "no answer and no status came"
@@ -353,7 +356,9 @@ class GiveUpWaiting:
             before = work.deliveries[message_id]
             if before.open_at_claim > self.stale_before:
                 continue  # claimed again since the candidates were read
-            policy = Unsettled.PARK if message_id in work.suspects else self.patience.policy_of(before.org_id)
+            # A mail server never reports back, so an email's silence says nothing.
+            doubtful = message_id in work.suspects or is_mailbox(work.facts[message_id].sender)
+            policy = Unsettled.PARK if doubtful else self.patience.policy_of(before.org_id)
             after = rule.give_up_waiting(before, policy, work.facts[message_id].max_attempts, self.now)
             if after is before:
                 continue

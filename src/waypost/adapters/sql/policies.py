@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from waypost.adapters.sql.engine import Engine
-from waypost.adapters.sql.plan import Once, Plan
+from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.model.ids import OrgId
 from waypost.model.policy import Policy
+from waypost.model.time import Instant
 from waypost.rules.policy import read, settings
 
 
@@ -23,12 +24,16 @@ class SqlPolicies:
         return read(found[0][0]) if found else Policy()
 
     async def put(self, org: OrgId, policy: Policy, instead_of: Policy | None = None) -> bool:
-        return await self._engine.transact(_put(org, policy, instead_of))
+        return await self._engine.transact(_put(org, policy, instead_of, self._engine.now()))
 
 
-def _put(org: OrgId, policy: Policy, instead_of: Policy | None) -> Plan[bool]:
+def _put(org: OrgId, policy: Policy, instead_of: Policy | None, now: Instant) -> Plan[bool]:
     if instead_of is None:
         yield Once("policy_put", (org, settings(policy)))
-        return True
-    yield Once("policy_ensure", (org,))
-    return bool((yield Once("policy_swap", (org, settings(policy), settings(instead_of)))))
+    else:
+        yield Once("policy_ensure", (org,))
+        if not (yield Once("policy_swap", (org, settings(policy), settings(instead_of)))):
+            return False
+    asleep = yield Once("quiet_ended", (org, now))
+    yield from each("later_sooner", sorted((row[0], now) for row in asleep))
+    return True

@@ -115,12 +115,12 @@ def _not_at_rest(evidence: Evidence, case: Case, view: View) -> Iterator[str]:
 
 
 def _waits_visibly(evidence: Evidence, case: Case, view: View) -> bool:
-    """For its own time, or behind a message of its queue that does."""
-    if _not_due(evidence, view):
+    """For its own time, behind a gate that it names, or behind a message of its queue that does."""
+    if _not_due(evidence, view) or view.deferred_by == "hold":
         return True
     others = [other for other in evidence.cases if other.wish.stream == case.wish.stream and other is not case]
     waiting = [v for other in others for v in other.views if v.status == "QUEUED"]
-    return case.wish.stream is not None and any(_not_due(evidence, v) for v in waiting)
+    return case.wish.stream is not None and any(_not_due(evidence, v) or v.deferred_by == "hold" for v in waiting)
 
 
 def _not_due(evidence: Evidence, view: View) -> bool:

@@ -108,6 +108,7 @@ class _Run:
         self.levers = Levers(self.ledger, self.record)
         plan = self.plan
         tuning = Tuning(
+            figures=False,
             unsure=plan.policy,
             door_tick=plan.tick,
             poll=plan.tick,

@@ -109,5 +109,5 @@ class WindowsContract:
         for _ in range(BURST + 5):
             await submit(ledgers[0])
         taken = [*await claim(ledgers[0], slots=BURST - 5), *await claim(ledgers[1])]
-        assert [claimed.put_off_until for claimed in taken] == [None] * BURST + [T0 + STEP] * 5
+        assert [claimed.put_off_until for claimed in taken] == [None] * BURST + [T0 + STEP * n for n in range(1, 6)]
         assert {claimed.put_off_by for claimed in taken[BURST:]} == {"pacing"}

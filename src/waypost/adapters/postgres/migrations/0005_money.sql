@@ -19,3 +19,4 @@ CREATE TABLE cost (
 -- The sum of a day or a month is read from the index alone.
 CREATE INDEX cost_by_day ON cost (org_id, day, currency, amount_micros);
 CREATE INDEX gate_of_budget ON gate (code) WHERE code = 'BUDGET_REACHED';
+CREATE INDEX delivery_quiet ON delivery (org_id) WHERE deferred_by = 'quiet';

@@ -280,6 +280,10 @@ INSERT INTO later (message_id, outlet, rank, due_at)
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
 ON CONFLICT (message_id) DO UPDATE SET rank = excluded.rank, due_at = excluded.due_at
 
+-- name: later_sooner (set-wise)
+UPDATE later l SET due_at = u.due_at FROM unnest($1::bigint[], $2::bigint[]) AS u (message_id, due_at)
+WHERE l.message_id = u.message_id
+
 -- name: later_drop (set-wise)
 DELETE FROM later WHERE message_id = ANY($1::bigint[])
 

@@ -2,6 +2,9 @@
 DELETE FROM gate WHERE id = $1
 RETURNING id, org_id, name, kind, code, reason, since, until, times
 
+-- name: gate_reopen
+DELETE FROM gate WHERE org_id = $1 AND name = $2 RETURNING id
+
 -- name: gate_release
 DELETE FROM gate WHERE id = $1 AND org_id = $2
 RETURNING id, org_id, name, kind, code, reason, since, until, times

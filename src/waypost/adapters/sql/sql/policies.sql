@@ -14,3 +14,11 @@ INSERT INTO policy (org_id, settings) VALUES ($1, '{}') ON CONFLICT (org_id) DO 
 -- name: policy_swap
 -- Compare and set: whoever changed it meanwhile is not overwritten.
 UPDATE policy SET settings = $2 WHERE org_id = $1 AND settings = $3 RETURNING org_id
+
+-- name: quiet_ended
+-- Whoever was put off by quiet hours is looked at again.
+UPDATE delivery SET due_at = $2, deferred_by = NULL WHERE org_id = $1 AND deferred_by = 'quiet' AND status = 'QUEUED'
+RETURNING message_id
+
+-- name: later_sooner
+UPDATE later SET due_at = $2 WHERE message_id = $1
