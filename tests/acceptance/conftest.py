@@ -22,8 +22,6 @@ POLICY = {
     "WAYPOST_OUTBOUND_PACE": "1000",
     "WAYPOST_OUTBOUND_PAIR_BURST": "1000000",
 }
-    "WAYPOST_OUTBOUND_PAIR_BURST": "1000000"
-}
 """None, so that a storm meets nothing but the storm."""
 
 FAST = {
