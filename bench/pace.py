@@ -6,11 +6,12 @@ import asyncio
 import time
 
 import uvloop
+from msgspec.structs import replace
 
 from bench.peers import database, provider
 from bench.peers.provider import Provider
 from bench.table import Line
-from bench.waypost_send import draft, opened
+from bench.waypost_send import NUMBERS, draft, opened
 from waypost.flow.deliver import Courier
 from waypost.flow.world import World
 from waypost.model.time import seconds
@@ -22,7 +23,7 @@ LASTING = 10.0
 
 
 async def _submit(world: World, stored: dict[int, float], number: int) -> None:
-    await world.ledger.outbox.submit(draft(number), world.clock.now())
+    await world.ledger.outbox.submit(replace(draft(number), sender=NUMBERS[0]), world.clock.now())
     stored[number + 1] = time.monotonic()  # ids count from 1 in a fresh database
     world.hints.give([OUTBOX])
 
