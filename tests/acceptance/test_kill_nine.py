@@ -67,7 +67,7 @@ async def test_a_killed_worker_is_replaced_and_nothing_is_lost_doubled_or_reorde
             os.kill(victim, signal.SIGKILL)
             await until(lambda: replaced(running, victim), "the killed child is replaced")
 
-        storm = Storm(api, sandbox, kill_one, dice.randrange(2**32), messages=5000, strikes=20)
+        storm = Storm(api, sandbox, kill_one, dice.randrange(2**32), messages=3000, strikes=20)
         conclude(await storm.rage(), started, report, here)
 
 
@@ -95,5 +95,5 @@ async def test_a_postgresql_that_restarts_in_the_middle_loses_doubles_and_reorde
                 await asyncio.to_thread(own_postgres.restart, dice.choice(endings))
                 await api.ready()
 
-            storm = Storm(api, sandbox, restart_database, dice.randrange(2**32), messages=5000, strikes=20)
+            storm = Storm(api, sandbox, restart_database, dice.randrange(2**32), messages=2000, strikes=10)
             conclude(await storm.rage(), started, report, here)
