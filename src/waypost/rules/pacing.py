@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from waypost.model.gate import Outlet
-from waypost.model.time import Instant, Span, days, hours, seconds
+from waypost.model.time import Instant, Span, days, minutes, seconds
 from waypost.rules import gates
 
 HORIZON: Span = seconds(0.1)
@@ -17,8 +17,8 @@ TRUSTED: Span = seconds(10)
 """How far apart the clocks of our processes may be. No claim draws as far ahead: what is further was drawn by a clock
 that was wrong, and must not keep the number waiting until then."""
 
-SKEW: Span = hours(1)
-"""No two clocks of ours are further apart."""
+SKEW: Span = minutes(1)
+"""A window that seems to begin later than this from now was begun by a clock that is wrong, or ours is: it stays."""
 
 WINDOW: Span = days(1)
 """What a quota counts over."""
@@ -60,7 +60,7 @@ def draw_pace(permit: Permit, pace: int, count: int, now: Instant) -> tuple[Perm
 
 def current(permit: Permit, now: Instant) -> Permit:
     """A quota begins again by itself when its window is over."""
-    if permit.since > now + SKEW:  # begun by a clock that was wrong: what was drawn stays drawn
+    if now < permit.since <= now + SKEW:  # begun a moment ago by another: a refund of ours belongs to it, too
         return msgspec.structs.replace(permit, since=now)
     if now < permit.since + WINDOW:
         return permit
