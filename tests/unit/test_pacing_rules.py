@@ -235,3 +235,13 @@ def test_what_the_pace_stops_opens_as_soon_as_it_may_be_drawn() -> None:
     assert opens is not None
     assert pacing.paced(pace, 1, Instant(opens - 1)) == 0
     assert pacing.paced(pace, 1, opens) == 1
+
+
+def test_a_slower_claim_joins_the_window_that_a_faster_one_began_a_moment_ago() -> None:
+    """So that what it gives back is given back to that window."""
+    begun = Permit(name="quota:acme", free_at=T0, used=3, since=Instant(T0 + seconds(1)), most=10)
+    drawn = pacing.draw_quota(begun, 2, T0)
+    assert (drawn.since, drawn.used) == (T0, 5)
+    assert pacing.refund(drawn, [T0, T0]).used == 3
+    wrong = Permit(name="quota:acme", free_at=T0, used=3, since=Instant(T0 + days(2)), most=10)
+    assert pacing.draw_quota(wrong, 1, T0).since == wrong.since
