@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from waypost.flow.admit import SECRETS
 from waypost.flow.mail_book import purpose as mail_purpose
 from waypost.flow.numbers import purpose
 from waypost.model.account import Number
@@ -12,7 +13,6 @@ from waypost.ports.accounts import Accounts
 from waypost.ports.mailboxes import Mailboxes
 from waypost.ports.vault import CannotOpen, Vault
 
-FIELDS = ("token", "app_secret", "verify_token")
 TRIES = 5
 
 
@@ -77,7 +77,7 @@ async def _reseal(number: Number, accounts: Accounts, fresh: Vault, former: Vaul
 
 def _sealed_anew(number: Number, fresh: Vault, former: Vault) -> Number | None:
     sealed: dict[str, bytes] = {}
-    for field in FIELDS:
+    for field in SECRETS:
         what, box = purpose(number.org_id, number.id, field), getattr(number, f"sealed_{field}")
         try:
             fresh.open(box, what)

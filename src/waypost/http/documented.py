@@ -42,7 +42,6 @@ def problems(*statuses: int) -> dict[int, ResponseSpec]:
 
 
 _TEXT = {"channel": "WHATSAPP", "to": "+15550001111", "payloadJson": {"text": "Your order is on its way"}}
-_TEXT_PARAMETER = {"type": "text", "text": "Ada"}
 _TEMPLATE = {
     "channel": "WHATSAPP",
     "to": "+15550001111",

@@ -90,7 +90,6 @@ _RULES = {
     "breaker": "the provider fails too often, so sending is interrupted",
     "hold": "it is held",
     "quiet": "the org keeps quiet hours where the recipient is",
-    "budget": "the org's budget is used up",
 }
 _ENABLE = ": `waypost admin enable {org} {of}`"
 _HELP = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -17,6 +18,7 @@ from waypost.adapters.sql import rows
 from waypost.adapters.sql.plan import Once, Plan, Row, each
 from waypost.adapters.sql.rows import FACTS
 from waypost.model.gate import GateId, Outlet
+from waypost.model.ids import NumberId
 from waypost.model.message import Channel, Claimed, Delivery
 from waypost.model.pair import NEVER, Pair
 from waypost.model.time import Instant
@@ -99,6 +101,41 @@ def _fill(hand: _Hand, shares: Shares) -> Plan[None]:
         shares.took(asked, Counter(row[6] for row in picked))
 
 
+class _Picked(NamedTuple):
+    """What `claim_pick` brings after the delivery, in its order."""
+
+    recipient: str
+    template: str | None
+    payload: str
+    expires_at: Instant | None
+    created_at: Instant
+    ready_at: Instant
+    rank: int
+    channel: str
+    subject: str | None
+    dossier_id: int | None
+    window_until: Instant | None
+    free_at: Instant | None
+    blocked_until: Instant | None
+    counted_at: Instant | None
+    consent: str | None
+    address_consent: str | None
+
+    @property
+    def is_paired(self) -> bool:
+        """Other channels know no pace between two."""
+        return self.channel == Channel.WHATSAPP
+
+    def pair(self, sender: NumberId) -> Pair:
+        return Pair(
+            sender=sender,
+            recipient=self.recipient,
+            free_at=self.free_at or NEVER,
+            blocked_until=self.blocked_until or NEVER,
+            counted_at=self.counted_at or NEVER,
+        )
+
+
 @dataclass(slots=True)
 class _Hand:
     """What one claim holds so far."""
@@ -127,22 +164,11 @@ class _Hand:
         return sending
 
     def _claimed(self, row: Row, delivery: Delivery, outlet: Outlet) -> Claimed:
-        known = rows.Facts(*row[:FACTS])
-        (recipient, template, payload, expires_at, created_at, ready_at, rank, channel, subject, dossier_id) = row[
-            _DELIVERY : _DELIVERY + 10
-        ]
-        window_until, free_at, blocked_until, counted_at, consent, address_consent = row[_DELIVERY + 10 :]
-        pair = self.pairs.get((known.sender, recipient)) or Pair(
-            sender=known.sender,
-            recipient=recipient,
-            free_at=free_at or NEVER,
-            blocked_until=blocked_until or NEVER,
-            counted_at=counted_at or NEVER,
-        )
-        way = Channel(channel)
-        put_off = self._put_off(pair) if way is Channel.WHATSAPP else None
-        if put_off is None and way is Channel.WHATSAPP:  # other channels know no pace between two
-            self.pairs[known.sender, recipient] = self._drawn(pair, outlet, window_until)
+        known, found = rows.Facts(*row[:FACTS]), _Picked(*row[_DELIVERY:])
+        pair = self.pairs.get((known.sender, found.recipient)) or found.pair(known.sender)
+        put_off = self._put_off(pair) if found.is_paired else None
+        if put_off is None and found.is_paired:
+            self.pairs[known.sender, found.recipient] = self._drawn(pair, outlet, found.window_until)
         return Claimed(
             id=known.message_id,
             fence=delivery.fence,
@@ -150,24 +176,24 @@ class _Hand:
             tries=delivery.tries,
             org_id=known.org_id,
             sender=known.sender,
-            recipient=recipient,
-            template=template,
-            payload=payload,
+            recipient=found.recipient,
+            template=found.template,
+            payload=found.payload,
             max_attempts=known.max_attempts,
-            expires_at=expires_at,
+            expires_at=found.expires_at,
             queue_id=known.queue_id,
-            created_at=created_at,
+            created_at=found.created_at,
             claimed_at=self.now,
-            ready_at=ready_at,
+            ready_at=found.ready_at,
             priority=known.priority,
-            rank=rank,
+            rank=found.rank,
             start_at=self._draw(outlet, paced=put_off is None),
-            channel=way,
-            subject=subject,
-            dossier_id=dossier_id,
-            window_until=window_until,
-            consent=consent,
-            address_consent=address_consent,
+            channel=Channel(found.channel),
+            subject=found.subject,
+            dossier_id=found.dossier_id,
+            window_until=found.window_until,
+            consent=found.consent,
+            address_consent=found.address_consent,
             put_off_until=put_off,
             put_off_by=None if put_off is None else "throttle" if self.now < pair.blocked_until else "pacing",
             probe=self._probe(outlet),

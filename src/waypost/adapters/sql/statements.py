@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -27,6 +28,9 @@ COLUMNS = {
 }
 """The column lists that rows.py reads by position, so that a statement cannot get their order wrong."""
 
+_PART = re.compile(r"\{part (\w+) at (\$\d)\}")
+"""`{part gate_in_front at $3}`: what several statements have in common, from the folder `parts`; `$3` is its `$now`."""
+
 _HEAD = re.compile(r"^-- name: (\w+)( \(set-wise\))?$", re.MULTILINE)
 
 
@@ -45,14 +49,19 @@ def parse(text: str) -> dict[str, Statement]:
         name = head.group(1)
         if name in found:
             raise ValueError(f"statement {name} stands twice in one file")
-        found[name] = Statement(name, _with_columns(text[head.end() : end].strip()), head.group(2) is not None)
+        found[name] = Statement(name, _completed(text[head.end() : end].strip()), head.group(2) is not None)
     return found
 
 
-def _with_columns(text: str) -> str:
+def _completed(text: str) -> str:
     for mark, columns in COLUMNS.items():
         text = text.replace(mark, columns)
-    return text
+    return _PART.sub(lambda mark: _part(mark[1]).replace("$now", mark[2]), text)
+
+
+@cache
+def _part(name: str) -> str:
+    return files("waypost.adapters.sql").joinpath("parts", f"{name}.sql").read_text().rstrip()
 
 
 def load(package: str) -> dict[str, Statement]:

@@ -12,14 +12,7 @@ SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, coalesce(n.pace, mb.pace
 FROM (SELECT outlet FROM busy WHERE outlet IS NOT NULL LIMIT $1) b
 JOIN outlet o ON o.id = b.outlet
 LEFT JOIN number n ON n.id = o.sender
-LEFT JOIN mailbox mb ON mb.id = o.sender
-LEFT JOIN gate g ON g.id = (
-    SELECT x.id FROM gate x
-    WHERE x.org_id = o.org_id AND x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
-        'template:' || n.waba_id || '/' || o.template)
-        AND (mb.id IS NULL OR x.kind = 'hold' OR x.name = 'number:' || o.sender)
-    ORDER BY (x.until IS NULL) DESC, (x.until > $3) DESC, (x.kind = 'breaker') DESC LIMIT 1
-)
+{part gate_in_front at $3}
 
 -- name: later_depth
 SELECT count(*) FROM (SELECT 1 FROM later WHERE due_at > 0 ORDER BY due_at LIMIT $1) AS counted

@@ -179,9 +179,7 @@ SELECT message_id, outlet, rank FROM later WHERE due_at <= $1 ORDER BY due_at LI
 SELECT min(due_at) FROM later
 
 -- name: outlets_busy
--- The next outlets that have something ready, by skipping from one to the next in the index, each with the gate in its way:
--- one that stays closed, else one that is closed now, else a breaker that wants a probe. An org's throttle and breaker are
--- its WhatsApp provider's, and no business of its mailboxes.
+-- The next outlets that have something ready, by skipping from one to the next in the index, each with the gate in its way.
 WITH RECURSIVE busy (outlet) AS (
     SELECT min(outlet) FROM ready WHERE outlet > $1
     UNION ALL
@@ -191,14 +189,7 @@ SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, coalesce(n.pace, mb.pace
 FROM (SELECT outlet FROM busy WHERE outlet IS NOT NULL LIMIT $2) b
 JOIN outlet o ON o.id = b.outlet
 LEFT JOIN number n ON n.id = o.sender
-LEFT JOIN mailbox mb ON mb.id = o.sender
-LEFT JOIN gate g ON g.id = (
-    SELECT x.id FROM gate x
-    WHERE x.org_id = o.org_id AND x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
-        'template:' || n.waba_id || '/' || o.template)
-        AND (mb.id IS NULL OR x.kind = 'hold' OR x.name = 'number:' || o.sender)
-    ORDER BY (x.until IS NULL) DESC, (x.until > $3) DESC, (x.kind = 'breaker') DESC LIMIT 1
-)
+{part gate_in_front at $3}
 ORDER BY o.id
 
 -- name: claim_pick

@@ -10,14 +10,7 @@ SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, coalesce(n.pace, mb.pace
     t.name, t.free_at, t.used, t.since, t.most
 FROM outlet o
 LEFT JOIN number n ON n.id = o.sender
-LEFT JOIN mailbox mb ON mb.id = o.sender
-LEFT JOIN gate g ON g.id = (
-    SELECT x.id FROM gate x
-    WHERE x.org_id = o.org_id AND x.name IN ('org:' || o.org_id, 'number:' || o.sender, 'account:' || n.waba_id,
-        'template:' || n.waba_id || '/' || o.template)
-        AND (mb.id IS NULL OR x.kind = 'hold' OR x.name = 'number:' || o.sender)
-    ORDER BY (x.until IS NULL) DESC, (x.until > $2) DESC, (x.kind = 'breaker') DESC LIMIT 1
-)
+{part gate_in_front at $2}
 LEFT JOIN permit q ON q.name = 'quota:' || o.org_id
 LEFT JOIN permit p ON p.name = 'pace:' || o.sender
 LEFT JOIN permit t ON t.name = 'tier:' || o.sender
