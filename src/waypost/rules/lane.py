@@ -1,0 +1,154 @@
+"""Whose turn it is: one row per conversation, and every way in which it may change.
+
+Arrival and commit write the same row, so no wake-up is lost; the reply is inside the fenced transaction, so no burst is
+answered twice. Who takes over an expired turn runs exactly the same (done, hi].
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from waypost.model.conversation import ANYBODY, BOT, Lane, Position
+from waypost.model.ids import Fence, WorkerId
+from waypost.model.time import Instant, Span, seconds
+
+
+class Times(msgspec.Struct, frozen=True, kw_only=True):
+    """What an org may set of its turns."""
+
+    quiet: Span = seconds(3)
+    """A burst is over when nothing came for so long,"""
+    max_wait: Span = seconds(65)
+    """or when its first message has waited for so long."""
+    lease: Span = seconds(6)
+    """A worker that says nothing for so long has lost its turns."""
+    limit: Span = seconds(120)
+    """A bot that takes longer is cut off."""
+    supersede: bool = False
+    """A new message starts the thinking anew, as long as nothing was answered."""
+    retries: tuple[Span, ...] = (seconds(1), seconds(5), seconds(30))
+    """Waits before a failed turn is tried again; after the last it goes to a person."""
+    after_failure: Literal["human", "bot"] = "human"
+    """Who has the floor after a turn that kept failing."""
+    on_hand_back: Literal["answer", "skip"] = "answer"
+    """Whether the bot answers what came while a person had the floor."""
+
+
+class LeaseLost(msgspec.Struct, frozen=True, tag=True):
+    """Somebody else has the turn, or the floor: nothing was changed."""
+
+
+class Dead(msgspec.Struct, frozen=True, tag=True):
+    """The turn kept failing and was given up: it is a dead letter, and a person's."""
+
+    lane: Lane
+
+
+class Again(msgspec.Struct, frozen=True, tag=True):
+    lane: Lane
+
+
+Failed: TypeAlias = Again | Dead | LeaseLost
+
+
+def arrive(lane: Lane, position: Position, now: Instant, times: Times) -> Lane:
+    """A message that asks for an answer was stored at `position`."""
+    lane = replace(lane, tail=position)
+    if lane.floor != BOT:
+        return lane
+    first_at = now if lane.first_at is None else lane.first_at
+    due_at = Instant(min(now + times.quiet, first_at + times.max_wait))
+    if lane.hi is None:
+        return replace(lane, first_at=first_at, due_at=due_at)
+    if times.supersede and now < first_at + times.max_wait:
+        return replace(_idle(lane), fence=Fence(lane.fence + 1), first_at=first_at, due_at=due_at)
+    if lane.owner is None:  # its try failed and it waits for the next: that one is due when it was
+        return replace(lane, first_at=first_at)
+    return replace(lane, first_at=first_at, due_at=due_at)
+
+
+def _idle(lane: Lane) -> Lane:
+    return replace(lane, hi=None, owner=None, claimed_at=None, lease_until=None, tries=0)
+
+
+def finds_it_taken(lane: Lane) -> bool:
+    """Whether a message that arrives now must wait for a turn that is under way."""
+    return lane.owner is not None
+
+
+def is_due(lane: Lane, now: Instant) -> bool:
+    if lane.floor != BOT or lane.tail <= lane.done:
+        return False
+    if lane.owner is not None:
+        return lane.lease_until is None or lane.lease_until <= now
+    return lane.due_at is not None and lane.due_at <= now
+
+
+def claim(lane: Lane, owner: WorkerId, now: Instant, times: Times) -> Lane:
+    """Take a turn that is due, or one whose worker fell silent; the same lane when it is neither."""
+    if not is_due(lane, now):
+        return lane
+    taken = lane
+    if lane.hi is None:
+        first_at = lane.first_at if times.supersede else None  # who may start anew must know since when it thinks
+        taken = replace(lane, hi=lane.tail, first_at=first_at, due_at=None, tries=0)
+    lease_until = Instant(now + times.lease)
+    return replace(taken, fence=Fence(lane.fence + 1), owner=owner, claimed_at=now, lease_until=lease_until)
+
+
+def holds(lane: Lane, fence: Fence) -> bool:
+    return lane.owner is not None and lane.fence == fence
+
+
+def commit(lane: Lane, fence: Fence, now: Instant) -> Lane | LeaseLost:
+    """The turn was answered; what arrived meanwhile is due as it was put down, at the latest now."""
+    if not holds(lane, fence) or lane.hi is None:
+        return LeaseLost()
+    answered = _idle(replace(lane, done=lane.hi))
+    if answered.tail <= answered.done:
+        return replace(answered, first_at=None, due_at=None)
+    return replace(answered, due_at=now if lane.due_at is None else lane.due_at)
+
+
+def fail(lane: Lane, fence: Fence, now: Instant, times: Times, *, hopeless: bool, wait: Span | None) -> Failed:
+    """A try brought no answer: again after a while, exactly the same burst, or not at all."""
+    if not holds(lane, fence):
+        return LeaseLost()
+    if hopeless or lane.tries >= len(times.retries):
+        given_up = commit(lane, fence, now)
+        if isinstance(given_up, LeaseLost):
+            return given_up
+        return Dead(given_up if times.after_failure == "bot" else hand_over(given_up, ANYBODY))
+    pause = max(times.retries[lane.tries], wait or 0)
+    waiting = replace(lane, owner=None, claimed_at=None, lease_until=None, tries=lane.tries + 1)
+    return Again(replace(waiting, due_at=Instant(now + pause)))
+
+
+def let_go(lane: Lane, fence: Fence, now: Instant) -> Lane:
+    """Its worker stops before it answered: the next one runs the same burst at once, and no try was spent."""
+    if not holds(lane, fence):
+        return lane
+    return replace(lane, owner=None, claimed_at=None, lease_until=None, due_at=now)
+
+
+def hand_over(lane: Lane, holder: str) -> Lane:
+    """A person takes the floor: whoever is thinking has lost the turn."""
+    return replace(_idle(lane), fence=Fence(lane.fence + 1), floor=holder, first_at=None, due_at=None)
+
+
+def hand_back(lane: Lane, now: Instant, times: Times) -> Lane:
+    """The bot has the floor again, and answers what came meanwhile if it is set so."""
+    if lane.floor == BOT:
+        return lane
+    back = replace(_idle(lane), fence=Fence(lane.fence + 1), floor=BOT, first_at=None, due_at=None)
+    if times.on_hand_back == "skip":
+        return replace(back, done=max(back.done, back.tail))
+    return replace(back, first_at=now, due_at=now) if back.tail > back.done else back
+
+
+def answered_by_hand(lane: Lane) -> Lane:
+    """A person answered: what the customer wrote so far needs no bot any more."""
+    return replace(lane, done=max(lane.done, lane.tail)) if lane.floor != BOT else lane
