@@ -18,8 +18,8 @@ from waypost.flow import submit
 from waypost.flow.deliver import Courier
 from waypost.flow.world import World
 from waypost.model.gate import Closing, GateKind
-from waypost.model.pair import Inbound
 from waypost.model.report import Post
+from waypost.testing.contracts.examples import an_arrival
 from waypost.model.time import Instant, minutes, seconds
 from waypost.rules.gates import of_template
 
@@ -32,7 +32,7 @@ async def _open_windows(world: World, count: int) -> None:
     at = Instant(world.clock.now() - minutes(5))
     drafts = [draft(number) for number in range(count)]
     for start in range(0, count, 500):
-        wrote = [Inbound(number=d.sender, customer=d.recipient, at=at) for d in drafts[start : start + 500]]
+        wrote = [an_arrival(d.recipient, at, d.sender, org_id=d.org_id) for d in drafts[start : start + 500]]
         await world.ledger.journal.take(Post([], [], wrote), world.clock.now())
     for template in ("paused", "flagged"):
         name = of_template("w", template)

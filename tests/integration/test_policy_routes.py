@@ -12,11 +12,11 @@ from tests.integration.harness import HELLO, MESSAGES, Stage, live_clock
 from tests.integration.webhooks import PHONE
 from waypost.model.gate import Closing, Gate, GateKind, GateName, Wait
 from waypost.model.ids import NumberId, OrgId
-from waypost.model.pair import Inbound
 from waypost.model.report import Post
 from waypost.model.time import Instant, Span, hours, minutes, seconds
 from waypost.ports.failure import Unavailable
 from waypost.runtime.server import Role
+from waypost.testing.contracts.examples import an_arrival
 
 OUTBOUND = "/api/v1/outbound"
 QUOTA = f"{OUTBOUND}/quota"
@@ -291,7 +291,7 @@ async def test_a_window_is_open_for_24_hours_after_the_customers_message(quiet: 
     path = f"{OUTBOUND}/session-windows/{PHONE.lstrip('+')}"
     nothing = await quiet.get(path)
     assert (nothing["phoneNumber"], nothing["open"], nothing["windowExpiresAt"]) == (PHONE, False, None)
-    wrote = Inbound(number=NumberId("1001"), customer=PHONE, at=quiet.clock.now())
+    wrote = an_arrival(PHONE, quiet.clock.now(), NumberId("1001"))
     await quiet.world.ledger.journal.take(Post([], [], [wrote]), quiet.clock.now())
     window = await quiet.get(path)
     assert (window["open"], window["from"]) == (True, "1001")

@@ -99,7 +99,7 @@ def read(kind: str, pricing: Any, prices: Prices | None = PRICES) -> StatusRepor
     value = {"metadata": {"phone_number_id": "1"}, "statuses": [status | {"pricing": pricing}]}
     body = {"entry": [{"id": "2", "changes": [{"field": "messages", "value": value}]}]}
     (part,) = webhook.parts(msgspec.json.encode(body))
-    ((told,), ()) = webhook.reports(part, OrgId("acme"), NumberId("1"), prices)
+    (told,) = webhook.read(part, OrgId("acme"), NumberId("1"), Instant(0), prices=prices).reports
     return told
 
 

@@ -7,18 +7,17 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 import msgspec
-from msgspec.structs import replace
 
 from waypost.flow import templates
 from waypost.flow.numbers import Connected
 from waypost.flow.world import World
 from waypost.model.account import Number
+from waypost.model.conversation import ContactId
 from waypost.model.gate import Closing
 from waypost.model.ids import OrgId
-from waypost.model.pair import Inbound
 from waypost.model.report import Post, StatusReport
 from waypost.model.time import Instant, as_seconds
-from waypost.ports.hints import OUTBOX, about_message
+from waypost.ports.hints import LANES, OUTBOX, about_message
 from waypost.ports.journal import Taken
 from waypost.rules import gates, webhook
 from waypost.rules.catalogue import Catalogue
@@ -75,18 +74,24 @@ async def _take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
     post = Post([], [], [], [])
     for part, owner in ours:
         org = OrgId(owner.number.org_id)
-        prices = (await world.policies.of(org)).prices
-        reports, items = webhook.reports(part, org, owner.number.id, prices)
-        post.reports.extend(reports)
-        _tell_the_operator(reports, owner, world)
-        post.items.extend(items)
-        post.inbound.extend(_heard_by(now, wrote) for wrote in webhook.inbound(part, owner.number.id))
-        post.closings.extend(_closings(reports, owner.number, world.catalogues, now))
+        policy = await world.policies.of(org)
+        read = webhook.read(part, org, owner.number.id, now, policy.turns, policy.prices)
+        post.reports.extend(read.reports)
+        post.arrivals.extend(read.arrivals)
+        post.items.extend(read.items)
+        _tell_the_operator(read.reports, owner, world)
+        post.closings.extend(_closings(read.reports, owner.number, world.catalogues, now))
     taken = await world.ledger.journal.take(post, now)
     await _hear_of_templates(ours, world)
-    topics = [about_message(move.after.message_id) for move in taken.moved]
-    world.hints.give([*topics, OUTBOX] if taken.promoted else topics)
+    for org, keep, other in taken.joinable:
+        await world.ledger.conversations.join(org, ContactId(keep), ContactId(other), now)
+    world.hints.give(_topics(taken))
     return taken
+
+
+def _topics(taken: Taken) -> list[str]:
+    topics = [about_message(move.after.message_id) for move in taken.moved]
+    return topics + ([OUTBOX] if taken.promoted else []) + ([LANES] if taken.reached else [])
 
 
 async def _hear_of_templates(ours: list[tuple[Part, Connected]], world: World) -> None:
@@ -96,11 +101,6 @@ async def _hear_of_templates(ours: list[tuple[Part, Connected]], world: World) -
             value = webhook.told_in(part)
             told_at = part.time or as_seconds(world.clock.now())
             await templates.heard(OrgId(owner.number.org_id), part.waba_id, value, int(told_at), world)
-
-
-def _heard_by(now: Instant, wrote: Inbound) -> Inbound:
-    """Nobody writes in the future: a clock that is ahead must not hold a window open for longer."""
-    return wrote if wrote.at <= now else replace(wrote, at=now)
 
 
 def _closings(

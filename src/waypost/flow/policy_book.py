@@ -6,10 +6,14 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
+from typing import Any
+
+import msgspec
 
 from waypost.flow.time_zones import ready_for
+from waypost.model.conversation import Times
 from waypost.model.ids import OrgId
-from waypost.model.policy import Budget, Policy, QuietHours, RequestRate
+from waypost.model.policy import Budget, Policy, QuietHours, RequestRate, Turns
 from waypost.model.time import Instant, Span, minutes, seconds
 from waypost.ports.clock import Clock
 from waypost.ports.policies import Policies
@@ -42,6 +46,7 @@ class InForce:
     quiet: Quiet | None = None
     prices: Prices | None = None
     budget: Budget | None = None
+    turns: Times = field(default_factory=Times)
 
 
 def in_force(policy: Policy, defaults: InForce) -> InForce:
@@ -57,7 +62,19 @@ def in_force(policy: Policy, defaults: InForce) -> InForce:
         quiet=_quiet(policy.quiet_hours) if policy.quiet_hours else None,
         prices=prices_of(policy.price_list) if policy.price_list else None,
         budget=policy.budget,
+        turns=turn_times(policy.turns, defaults.turns) if policy.turns else defaults.turns,
     )
+
+
+def turn_times(chosen: Turns, defaults: Times) -> Times:
+    """What an org has not set is the server's."""
+    spans = {"quiet": chosen.quiet_sec, "max_wait": chosen.max_wait_sec, "lease": chosen.lease_sec}
+    spans["limit"] = chosen.limit_sec
+    told: dict[str, Any] = {name: seconds(value) for name, value in spans.items() if value is not None}
+    words = {"supersede": chosen.supersede, "after_failure": chosen.after_failure, "on_hand_back": chosen.on_hand_back}
+    if chosen.retry_sec is not None:
+        told["retries"] = tuple(map(seconds, chosen.retry_sec))
+    return msgspec.structs.replace(defaults, **told, **{name: w for name, w in words.items() if w is not None})
 
 
 def _quiet(set_to: QuietHours) -> Quiet:

@@ -23,6 +23,7 @@ class Entity(StrEnum):
     ADDRESS = "ADDRESS"
     """A phone number or email address that no dossier was named with."""
     ORG = "ORG"
+    CONVERSATION = "CONVERSATION"
 
 
 class Action(StrEnum):
@@ -36,6 +37,7 @@ class Action(StrEnum):
     REPLAYED = "REPLAYED"
     CONSENT_CHANGED = "CONSENT_CHANGED"
     QUOTA_CHANGED = "QUOTA_CHANGED"
+    FLOOR_CHANGED = "FLOOR_CHANGED"
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):

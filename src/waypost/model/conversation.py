@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NewType
+from typing import Literal, NewType
 
 import msgspec
 
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, Wamid, WorkerId
-from waypost.model.time import Instant
+from waypost.model.time import Instant, Span, seconds
 
 ConversationId = NewType("ConversationId", int)
 ContactId = NewType("ContactId", int)
@@ -20,6 +20,27 @@ ANYBODY = "human"
 """The floor of a conversation that waits for any person."""
 
 
+class Times(msgspec.Struct, frozen=True, kw_only=True):
+    """What an org may set of its turns."""
+
+    quiet: Span = seconds(3)
+    """A burst is over when nothing came for so long,"""
+    max_wait: Span = seconds(65)
+    """or when its first message has waited for so long."""
+    lease: Span = seconds(6)
+    """A worker that says nothing for so long has lost its turns."""
+    limit: Span = seconds(120)
+    """A bot that takes longer is cut off."""
+    supersede: bool = False
+    """A new message starts the thinking anew, as long as nothing was answered."""
+    retries: tuple[Span, ...] = (seconds(1), seconds(5), seconds(30))
+    """Waits before a failed turn is tried again; after the last it goes to a person."""
+    after_failure: Literal["human", "bot"] = "human"
+    """Who has the floor after a turn that kept failing."""
+    on_hand_back: Literal["answer", "skip"] = "answer"
+    """Whether the bot answers what came while a person had the floor."""
+
+
 class MediaNote(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A file that came with a message, to be fetched before the provider forgets it."""
 
@@ -30,7 +51,7 @@ class MediaNote(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     filename: str | None
 
 
-class Heard(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Arrival(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One message that a customer sent, as a webhook tells it; its signature was checked."""
 
     org_id: OrgId
@@ -51,6 +72,7 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether it wants an answer: a reaction or a notice does not."""
     opens_window: bool
     """Whether the customer wrote it: a notice of the provider's opens nothing."""
+    times: Times
     media: MediaNote | None = None
 
 
@@ -106,3 +128,62 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     position: Position
     last_id_at: Instant
     created_at: Instant
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A turn in a worker's hands: exactly the messages (lo, hi] of a conversation."""
+
+    lane: Lane
+    """As the claim left it."""
+    conversation: Conversation
+    burst: tuple[Entry, ...]
+    """What asks for an answer, and what was said around it, in order."""
+    taken_over: bool
+    """Another worker had it and fell silent."""
+
+    @property
+    def turn_id(self) -> str:
+        return f"{self.lane.conversation_id}-{self.lane.done}-{self.lane.hi}"
+
+
+class EndedTurn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How a turn ended."""
+
+    conversation_id: ConversationId
+    lo: Position
+    hi: Position
+    org_id: OrgId
+    state: str
+    """answered, silent, handed_over, failed"""
+    replies: int
+    tries: int
+    fence: Fence
+    started_at: Instant
+    ended_at: Instant
+    error: str | None = None
+
+
+class Contact(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    id: ContactId
+    org_id: OrgId
+    name: str | None
+    username: str | None
+    dossier_id: int | None
+    addresses: tuple[str, ...]
+    """`phone:+49…`, `user:DE.123…`"""
+
+    def known_as(self, kind: str) -> str | None:
+        found = (a.removeprefix(f"{kind}:") for a in self.addresses if a.startswith(f"{kind}:"))
+        return next(found, None)
+
+
+class FeedItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One change that a screen shows."""
+
+    feed: str
+    seq: int
+    at: Instant
+    kind: str
+    conversation_id: ConversationId
+    position: Position | None
+    body: str

@@ -59,6 +59,10 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     max_attempts: int
     created_by: str = SYSTEM
     """The key or person who asked for it."""
+    conversation_id: int | None = None
+    """What it answers in."""
+    exempt: bool = False
+    """It goes whatever the customer agreed to: the word that they are out."""
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -138,6 +142,8 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The latest of its dossier, for its channel."""
     address_consent: str | None = None
     """The latest of the address itself, for its channel."""
+    conversation_id: int | None = None
+    exempt: bool = False
     put_off_until: Instant | None = None
     put_off_by: str | None = None
     probe: GateId | None = None

@@ -24,13 +24,3 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     blocked_times: int = 0
     counted_at: Instant = NEVER
     """When a template last counted this customer as a new one of the day."""
-
-
-class Inbound(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """That a customer wrote, by the message's own time."""
-
-    number: NumberId
-    customer: str
-    at: Instant
-    name: str | None = None
-    """As the customer calls themselves, where the provider told."""

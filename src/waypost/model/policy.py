@@ -57,6 +57,30 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     period: Period = "month"
 
 
+Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=86_400)]
+
+
+class Turns(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
+    """How the bot takes turns with a customer."""
+
+    quiet_sec: Seconds | None = None
+    """A burst is over when nothing came for so long,"""
+    max_wait_sec: Seconds | None = None
+    """or when its first message has waited for so long."""
+    lease_sec: Annotated[float, Meta(ge=0.2, le=3600)] | None = None
+    """A worker that says nothing for so long has lost its turns."""
+    limit_sec: Seconds | None = None
+    """A bot that takes longer is cut off."""
+    retry_sec: Annotated[tuple[Seconds, ...], Meta(max_length=20)] | None = None
+    """Waits before a failed turn is tried again; after the last it goes to a person."""
+    supersede: bool | None = None
+    """A new message starts the thinking anew, as long as nothing was answered."""
+    after_failure: Literal["human", "bot"] | None = None
+    """Who has the floor after a turn that kept failing."""
+    on_hand_back: Literal["answer", "skip"] | None = None
+    """Whether the bot answers what came while a person had the floor."""
+
+
 class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
     """Every part is optional: null, or left out, is the server's default."""
 
@@ -68,5 +92,6 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     request_rate: RequestRate | None = None
     price_list: PriceList | None = None
     budget: Budget | None = None
+    turns: Turns | None = None
     default_region: Region | None = None
     """Whose national phone numbers are understood."""

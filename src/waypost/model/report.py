@@ -6,10 +6,10 @@ from enum import StrEnum
 
 import msgspec
 
+from waypost.model.conversation import Arrival
 from waypost.model.gate import Closing
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, Wamid
 from waypost.model.money import Charge, Pricing
-from waypost.model.pair import Inbound
 from waypost.model.time import Instant
 
 
@@ -66,11 +66,11 @@ class Post(msgspec.Struct, frozen=True):
 
     reports: list[StatusReport]
     items: list[JournalItem]
-    inbound: list[Inbound] = []
-    """Which customers wrote, and when."""
+    arrivals: list[Arrival] = []
+    """What customers wrote."""
     closings: list[Closing] = []
     """Gates that a reported failure closes."""
 
     @property
     def only_reports(self) -> bool:
-        return not (self.items or self.inbound or self.closings)
+        return not (self.items or self.arrivals or self.closings)

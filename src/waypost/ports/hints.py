@@ -10,6 +10,7 @@ from waypost.model.time import Span
 
 OUTBOX = "outbox"
 ACCOUNTS = "accounts"
+LANES = "lanes"
 
 
 def about_message(message_id: int) -> str:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from waypost.model.conversation import ConversationId
 from waypost.model.ids import OrgId
 from waypost.model.message import Delivery
 from waypost.model.report import JournalItem, Post
@@ -29,6 +30,14 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     unmatched: int
     """Statuses of messages we have not heard of (yet)."""
     promoted: bool
+    arrived: int = 0
+    """Messages of customers that are new."""
+    buffered: int = 0
+    """Of them, those that found their customer's turn taken."""
+    reached: Sequence[ConversationId] = ()
+    """Where they were said."""
+    joinable: Sequence[tuple[OrgId, int, int]] = ()
+    """Contacts that turn out to be one person."""
 
 
 class Journaled(msgspec.Struct, frozen=True, kw_only=True):

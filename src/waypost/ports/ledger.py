@@ -7,12 +7,14 @@ from typing import Protocol
 from waypost.ports.accounts import Accounts
 from waypost.ports.audit import Audit
 from waypost.ports.consents import Consents
+from waypost.ports.conversations import Conversations, Feeds
 from waypost.ports.detector import Detector
 from waypost.ports.dossiers import Dossiers
 from waypost.ports.failover import Failover
 from waypost.ports.figures import Figures
 from waypost.ports.gates import Gates, Quotas, Windows
 from waypost.ports.journal import Journal
+from waypost.ports.lanes import Lanes
 from waypost.ports.mailboxes import Mailboxes
 from waypost.ports.messages import Messages
 from waypost.ports.money import Money
@@ -37,6 +39,12 @@ class Ledger(Protocol):
     def templates(self) -> Templates: ...
     @property
     def journal(self) -> Journal: ...
+    @property
+    def lanes(self) -> Lanes: ...
+    @property
+    def conversations(self) -> Conversations: ...
+    @property
+    def feeds(self) -> Feeds: ...
     @property
     def door(self) -> Door: ...
     @property

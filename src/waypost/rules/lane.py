@@ -6,35 +6,14 @@ answered twice. Who takes over an expired turn runs exactly the same (done, hi].
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
-from waypost.model.conversation import ANYBODY, BOT, Lane, Position
+from waypost.model.conversation import ANYBODY, BOT, Lane, Position, Times
 from waypost.model.ids import Fence, WorkerId
-from waypost.model.time import Instant, Span, seconds
-
-
-class Times(msgspec.Struct, frozen=True, kw_only=True):
-    """What an org may set of its turns."""
-
-    quiet: Span = seconds(3)
-    """A burst is over when nothing came for so long,"""
-    max_wait: Span = seconds(65)
-    """or when its first message has waited for so long."""
-    lease: Span = seconds(6)
-    """A worker that says nothing for so long has lost its turns."""
-    limit: Span = seconds(120)
-    """A bot that takes longer is cut off."""
-    supersede: bool = False
-    """A new message starts the thinking anew, as long as nothing was answered."""
-    retries: tuple[Span, ...] = (seconds(1), seconds(5), seconds(30))
-    """Waits before a failed turn is tried again; after the last it goes to a person."""
-    after_failure: Literal["human", "bot"] = "human"
-    """Who has the floor after a turn that kept failing."""
-    on_hand_back: Literal["answer", "skip"] = "answer"
-    """Whether the bot answers what came while a person had the floor."""
+from waypost.model.time import Instant, Span
 
 
 class LeaseLost(msgspec.Struct, frozen=True, tag=True):
@@ -74,7 +53,7 @@ def _idle(lane: Lane) -> Lane:
     return replace(lane, hi=None, owner=None, claimed_at=None, lease_until=None, tries=0)
 
 
-def finds_it_taken(lane: Lane) -> bool:
+def is_taken(lane: Lane) -> bool:
     """Whether a message that arrives now must wait for a turn that is under way."""
     return lane.owner is not None
 
@@ -147,6 +126,14 @@ def hand_back(lane: Lane, now: Instant, times: Times) -> Lane:
     if times.on_hand_back == "skip":
         return replace(back, done=max(back.done, back.tail))
     return replace(back, first_at=now, due_at=now) if back.tail > back.done else back
+
+
+def reopen(lane: Lane, lo: Position, hi: Position, now: Instant) -> Lane | LeaseLost:
+    """A burst that was given up is the bot's again, unless something was answered since."""
+    if lane.done != hi or lane.owner is not None:
+        return LeaseLost()
+    back = replace(_idle(lane), fence=Fence(lane.fence + 1), floor=BOT, done=lo)
+    return replace(back, tail=max(lane.tail, hi), first_at=now, due_at=now)
 
 
 def answered_by_hand(lane: Lane) -> Lane:

@@ -123,3 +123,18 @@ def _freeform(payload: dict[str, Any]) -> dict[str, Any]:
     if "type" not in payload:
         return {"type": "text", "text": {"body": payload["text"]}}
     return {key: value for key, value in payload.items() if key not in _OURS}
+
+
+class _Kind(msgspec.Struct):
+    type: str = "text"
+
+
+_kind = msgspec.json.Decoder(_Kind)
+
+
+def kind_of(payload: str) -> str:
+    """The type of a message object in JSON; the short form `{"text": …}` is text."""
+    try:
+        return _kind.decode(payload).type
+    except (msgspec.MsgspecError, RecursionError):
+        return "unknown"

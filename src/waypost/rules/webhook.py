@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
+from waypost.model.conversation import Arrival, Times
 from waypost.model.ids import NumberId, OrgId, Wamid
 from waypost.model.money import Pricing
-from waypost.model.pair import Inbound
 from waypost.model.report import JournalItem, ReportKind, StatusReport
 from waypost.model.time import Instant, from_unix
-from waypost.rules import price, recipient, stamp
+from waypost.rules import inbound, price, recipient, stamp
 from waypost.rules.price import Prices
 from waypost.rules.redact import redact
 
@@ -23,8 +23,6 @@ MOST_UPDATES = 10_000
 LONGEST_NAME = 255
 """Of whatever becomes part of a key: ids, participants, recipients."""
 _LATEST = 4_102_444_800  # the year 2100: a later timestamp is nonsense
-_NOBODY_WROTE = "system"
-"""Meta's own notices, such as a changed phone number, come among the messages."""
 _UNREADABLE = (msgspec.MsgspecError, RecursionError)
 _ESCAPES = re.compile(
     rb"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
@@ -81,16 +79,6 @@ class _Status(msgspec.Struct):
     pricing: _Pricing | None = None
 
 
-class _MessageId(msgspec.Struct):
-    id: str
-
-
-class _Written(msgspec.Struct):
-    timestamp: str | int | float
-    from_: str | int = msgspec.field(default="", name="from")
-    type: str = ""
-
-
 class Part(msgspec.Struct, frozen=True, kw_only=True):
     """One change of a POST and whose it is."""
 
@@ -108,8 +96,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 _envelope = msgspec.json.Decoder(_Envelope)
 _value = msgspec.json.Decoder(_Value)
 _status = msgspec.json.Decoder(_Status)
-_message_id = msgspec.json.Decoder(_MessageId)
-_written = msgspec.json.Decoder(_Written)
+_written = msgspec.json.Decoder(inbound.Written)
 _CHARGED = (ReportKind.DELIVERED, ReportKind.READ)
 """What says that a message arrived: only then the provider charges for it."""
 _KINDS = {kind.value: kind for kind in ReportKind}
@@ -236,26 +223,35 @@ def _salvaged_value(raw: msgspec.Raw) -> _Value | None:
     )
 
 
-def reports(
-    part: Part, org: OrgId, number: NumberId, prices: Prices | None = None
-) -> tuple[list[StatusReport], list[JournalItem]]:
-    """The statuses of a part that is `org`'s, at its prices, and everything else of it for the journal."""
+class Read(msgspec.Struct, frozen=True):
+    """What one part says."""
+
+    reports: list[StatusReport]
+    arrivals: list[Arrival]
+    items: list[JournalItem]
+    """Everything else, for the journal."""
+
+
+def read(
+    part: Part, org: OrgId, number: NumberId, now: Instant, times: Times | None = None, prices: Prices | None = None
+) -> Read:
+    """A part that is `org`'s, at its prices and with the times of its turns."""
     value = part.value
     if value is None or part.at_account_level:
-        return [], [_kept(org, number, f"account:{part.field}", part.raw, part.time)]
+        return Read([], [], [_kept(org, number, f"account:{part.field}", part.raw, part.time)])
     if len(value.statuses) + len(value.messages) + len(value.errors) > MOST_UPDATES:
         too_many = f"more than {MOST_UPDATES} updates in one place"
-        return [], [_kept(org, number, f"account:{part.field}", part.raw, part.time, "failed", too_many)]
-    told: list[StatusReport] = []
-    items: list[JournalItem] = []
-    for raw in value.statuses:
-        status = _read_status(raw, org, number, prices)
-        (told if isinstance(status, StatusReport) else items).append(status)  # type: ignore[arg-type]  # each to its own
-    items.extend(_read_message(raw, value, org, number) for raw in value.messages)
+        return Read([], [], [_kept(org, number, f"account:{part.field}", part.raw, part.time, "failed", too_many)])
+    statuses = [_read_status(raw, org, number, prices) for raw in value.statuses]
+    beside = inbound.contacts(value.contacts) if value.messages else []
+    said = [_read_message(raw, beside, org, number, times or Times(), now) for raw in value.messages]
+    told = [status for status in statuses if isinstance(status, StatusReport)]
+    arrivals = [message for message in said if isinstance(message, Arrival)]
+    items = [kept for kept in [*statuses, *said] if isinstance(kept, JournalItem)]
     items.extend(_kept(org, number, "error", raw, None) for raw in value.errors)
-    if not told and not items:  # of a kind that did not exist when this was written
+    if not (told or arrivals or items):  # of a kind that did not exist when this was written
         items.append(_kept(org, number, f"account:{part.field}", part.raw, part.time))
-    return told, items
+    return Read(told, arrivals, items)
 
 
 def _read_status(raw: msgspec.Raw, org: OrgId, number: NumberId, prices: Prices | None) -> StatusReport | JournalItem:
@@ -351,33 +347,33 @@ def _error(errors: list[dict[str, Any]]) -> tuple[str | None, str | None]:
     return _plain(str(first.get("code", "UNKNOWN")))[:64], redact(_plain(str(words)))[:1000]
 
 
-def _read_message(raw: msgspec.Raw, value: _Value, org: OrgId, number: NumberId) -> JournalItem:
+def _read_message(
+    raw: msgspec.Raw, beside: list[inbound.Contact], org: OrgId, number: NumberId, times: Times, now: Instant
+) -> Arrival | JournalItem:
     try:
-        wamid = _name(_message_id.decode(raw).id)
-    except (*_UNREADABLE, ValueError) as error:
+        written = _decoded_message(raw)
+        written.id = _name(written.id)
+        if not written.id:
+            raise ValueError("a message without an id")
+        return inbound.arrival(raw, written, beside, org, number, times, _moment_of(written), now)
+    except inbound.Nobody as nobody:
+        return _kept(org, number, "message", raw, None, "failed", str(nobody))
+    except (*_UNREADABLE, ValueError, KeyError) as error:
         return _kept(org, number, "message", raw, None, "failed", str(error))
-    if not wamid:
-        return _kept(org, number, "message", raw, None, "failed", "a message without an id")
-    body = msgspec.json.encode({"message": raw, "contacts": value.contacts}).decode()
-    return JournalItem(org_id=org, number=number, kind="message", key=wamid, body=body)
 
 
-def inbound(part: Part, number: NumberId) -> list[Inbound]:
-    """Which customers wrote to the number, and when by their own messages' time; one without a phone is left out."""
-    if part.value is None or part.at_account_level or len(part.value.messages) > MOST_UPDATES:
-        return []
-    found = (_wrote(raw, number) for raw in part.value.messages)
-    return [wrote for wrote in found if wrote is not None]
-
-
-def _wrote(raw: msgspec.Raw, number: NumberId) -> Inbound | None:
+def _decoded_message(raw: msgspec.Raw) -> inbound.Written:
     try:
-        written = _written.decode(raw)
-        at = _moment(written.timestamp)
-    except (*_UNREADABLE, ValueError, OverflowError):
+        return _written.decode(raw)
+    except msgspec.ValidationError:
+        return inbound.salvaged(raw)
+
+
+def _moment_of(written: inbound.Written) -> Instant | None:
+    try:
+        return _moment(written.timestamp) if written.timestamp is not None else None
+    except (ValueError, OverflowError):
         return None
-    customer = recipient.phone(str(written.from_)) if written.type != _NOBODY_WROTE else None
-    return Inbound(number=number, customer=customer, at=at) if customer else None
 
 
 def _kept(

@@ -112,6 +112,9 @@ class _Metered:
         self.mailboxes = ledger.mailboxes
         self.failover = ledger.failover
         self.templates = ledger.templates
+        self.lanes = ledger.lanes
+        self.conversations = ledger.conversations
+        self.feeds = ledger.feeds
         self.door = ledger.door
         self.lookup = ledger.lookup
         self.detector = ledger.detector

@@ -120,6 +120,8 @@ class _Picked(NamedTuple):
     counted_at: Instant | None
     consent: str | None
     address_consent: str | None
+    conversation_id: int | None
+    exempt: bool
 
     @property
     def is_paired(self) -> bool:
@@ -194,6 +196,8 @@ class _Hand:
             window_until=found.window_until,
             consent=found.consent,
             address_consent=found.address_consent,
+            conversation_id=found.conversation_id,
+            exempt=bool(found.exempt),
             put_off_until=put_off,
             put_off_by=None if put_off is None else "throttle" if self.now < pair.blocked_until else "pacing",
             probe=self._probe(outlet),

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.work import Work, addressee
 from waypost.model.audit import SYSTEM, Action, Entity, Entry
+from waypost.model.conversation import Arrival, Claim, ConversationId, Lane
 from waypost.model.dossier import ConsentStatus
 from waypost.model.gate import Closing, GateName
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId, is_mailbox
@@ -23,6 +24,7 @@ from waypost.rules import delivery as rule
 from waypost.rules import gates, window
 from waypost.rules.clearance import refused_by_consent
 from waypost.rules.delivery import UNSURE, Accept, Defer, Expire, StandBack, StayUnsure, TryAgain, Unsettled, Verdict
+from waypost.rules.lane import is_taken
 from waypost.rules.pacing import quota_of
 
 
@@ -41,6 +43,13 @@ class Keys:
     """To be given back: locked before gates and pairs, as a claim does."""
     untried: set[MessageId] = field(default_factory=set)
     """Messages that give theirs back."""
+    arrivals: list[Arrival] = field(default_factory=list)
+    talks: set[ConversationId] = field(default_factory=set)
+    """Conversations that are changed by their id."""
+    promised: list[tuple[Claim, tuple[Draft, ...], Instant]] = field(default_factory=list)
+    """Drafts that are stored only where their turn is still held."""
+    silenced: set[ConversationId] = field(default_factory=set)
+    """Where the bot's words that have not left are withdrawn."""
     gates: set[tuple[OrgId, GateName]] = field(default_factory=set)
     pairs: set[tuple[NumberId, str]] = field(default_factory=set)
 
@@ -226,15 +235,13 @@ class Take:
 
     def needs(self, keys: Keys) -> None:
         keys.reports.extend(self.post.reports)
-        keys.pairs.update((wrote.number, wrote.customer) for wrote in self.post.inbound)
+        keys.arrivals.extend(self.post.arrivals)
+        keys.pairs.update((told.number, told.reply_to) for told in self.post.arrivals if told.opens_window)
         for closing in self.post.closings:
             keys.close(closing)
 
     def decide(self, work: Work) -> Taken:
-        for wrote in self.post.inbound:
-            pair = work.pair(wrote.number, wrote.customer)
-            work.change_pair(window.written(pair, wrote.at))
-            work.meet(wrote, self.now)
+        reached = self._arrive(work)
         for closing in self.post.closings:
             self._close(closing, work)
         moves: dict[MessageId, Move] = {}
@@ -256,7 +263,28 @@ class Take:
             (i.org_id, i.number, i.kind, i.key, i.state, i.error, self.now, i.body) for i in self.post.items
         )
         promoted = any(_freed(work, message_id) for message_id in moves)
-        return Taken(moved=list(moves.values()), early=early, late=late, unmatched=unmatched, promoted=promoted)
+        return Taken(
+            moved=list(moves.values()),
+            early=early,
+            late=late,
+            unmatched=unmatched,
+            promoted=promoted,
+            arrived=len(reached),
+            buffered=sum(1 for lane in reached if is_taken(lane)),
+            reached=tuple(sorted({lane.conversation_id for lane in reached})),
+            joinable=tuple(work.talks.joinable),
+        )
+
+    def _arrive(self, work: Work) -> list[Lane]:
+        """The lanes of new messages, as each found its own."""
+        found = []
+        for told in self.post.arrivals:
+            if told.opens_window:
+                work.change_pair(window.written(work.pair(told.number, told.reply_to), told.at))
+            before = work.talks.lanes[work.talks.where[told.number, told.wamid]]
+            if work.talks.arrive(told, self.now) is not None:
+                found.append(before)
+        return found
 
     def _close(self, closing: Closing, work: Work) -> None:
         if closing.pair is None:

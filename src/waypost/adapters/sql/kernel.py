@@ -1,8 +1,8 @@
 """How a batch of intents becomes one transaction: resolve, lock in one order, decide, write set-wise.
 
-The order is the same for every transaction, table by table and key by key: outlet, queue, message key, wamid, delivery,
-permit, gate, pair. Nothing is locked while keys are resolved, and nothing is read from the database while decisions are
-made.
+The order is the same for every transaction, table by table and key by key: conversation with its lane, outlet, queue,
+message key, wamid, delivery, permit, gate, pair, feed. Nothing else is locked while keys are resolved, and nothing is
+read from the database while decisions are made.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from waypost.adapters.sql import rows
+from waypost.adapters.sql import meeting, rows
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.intents import Intent, Keys, all_keys
 from waypost.adapters.sql.plan import Plan, Row, each
@@ -20,6 +20,7 @@ from waypost.adapters.sql.writing import write
 from waypost.model.dossier import ConsentStatus
 from waypost.model.ids import Fence, MessageId, NumberId, QueueId, Wamid
 from waypost.model.report import StatusReport
+from waypost.rules.lane import holds
 from waypost.rules.pacing import quota_of
 
 WamidKey: TypeAlias = tuple[NumberId, Wamid]
@@ -29,6 +30,7 @@ ToBind: TypeAlias = dict[WamidKey, tuple[MessageId | None, Fence | None]]
 def decide_together(intents: Sequence[Intent]) -> Plan[list[Any]]:
     keys = all_keys(intents)
     work = Work(now=max(intent.now for intent in intents))
+    yield from _enter_talks(keys, work)
     to_bind = yield from _resolve(keys, work)
     yield from _find_outlets(keys, work)
     yield from _lock_queues(keys, work)
@@ -43,6 +45,26 @@ def decide_together(intents: Sequence[Intent]) -> Plan[list[Any]]:
     answers = [intent.decide(work) for intent in intents]
     yield from write(work)
     return answers
+
+
+def _enter_talks(keys: Keys, work: Work) -> Plan[None]:
+    """Conversations come first: whether a turn is still held decides what else there is to store."""
+    if not (keys.arrivals or keys.talks):
+        return
+    talks = work.talks
+    work.audited += yield from meeting.meet(keys.arrivals, talks, work.now)
+    yield from meeting.lock({*keys.talks, *talks.where.values()}, talks)
+    if not talks.conversations.keys() >= set(talks.where.values()):
+        raise Conflict("two contacts were joined in the meantime")
+    yield from meeting.recognise(keys.arrivals, talks)
+    for claim, drafts, now in keys.promised:
+        where = claim.lane.conversation_id
+        if where in talks.lanes and where not in talks.held and holds(talks.lanes[where], claim.lane.fence):
+            talks.held.add(where)  # the first in a batch: a second one finds the turn ended
+            keys.drafts += [(draft, now) for draft in drafts]
+    for row in (yield from each("replies_waiting", [(where,) for where in sorted(keys.silenced)])):
+        keys.messages.add(MessageId(row[0]))
+        talks.unsent.add(MessageId(row[0]))
 
 
 def _resolve(keys: Keys, work: Work) -> Plan[ToBind]:
@@ -112,7 +134,7 @@ def _lock_queues(keys: Keys, work: Work) -> Plan[None]:
 
 def _hear_consents(keys: Keys, work: Work) -> Plan[None]:
     """Which of the addresses have said no."""
-    wanted = sorted({addressee(draft) for draft, _ in keys.drafts})
+    wanted = sorted({addressee(draft) for draft, _ in keys.drafts if not draft.exempt})
     for org, subject, channel, status in (yield from each("consent_find", wanted)):
         if status == ConsentStatus.REVOKED:
             work.revoked.add((org, subject, channel))
@@ -120,7 +142,7 @@ def _hear_consents(keys: Keys, work: Work) -> Plan[None]:
 
 def _store_messages(keys: Keys, work: Work) -> Plan[None]:
     """Insert what is new; whoever used the key first, here or in another process, is found instead."""
-    drafts = [(draft, now) for draft, now in keys.drafts if addressee(draft) not in work.revoked]
+    drafts = [(draft, now) for draft, now in keys.drafts if draft.exempt or addressee(draft) not in work.revoked]
     queue_of = [
         work.queue_names[draft.org_id, draft.sender, draft.recipient] if draft.ordered else None for draft, _ in drafts
     ]

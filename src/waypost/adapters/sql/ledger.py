@@ -10,6 +10,7 @@ from waypost.adapters.sql.accounts import SqlAccounts
 from waypost.adapters.sql.audit import SqlAudit
 from waypost.adapters.sql.claiming import claim_due
 from waypost.adapters.sql.consents import SqlConsents
+from waypost.adapters.sql.conversations import SqlConversations, SqlFeeds
 from waypost.adapters.sql.detector import SqlDetector
 from waypost.adapters.sql.dossiers import SqlDossiers
 from waypost.adapters.sql.engine import Engine
@@ -17,6 +18,7 @@ from waypost.adapters.sql.failover import SqlFailover
 from waypost.adapters.sql.figures import SqlFigures
 from waypost.adapters.sql.gates import SqlGates, SqlQuotas, SqlWindows
 from waypost.adapters.sql.intents import Change, ExpireWaiting, GiveUpWaiting, HandBack, Settle, Submit, Take
+from waypost.adapters.sql.lanes import SqlLanes
 from waypost.adapters.sql.mailboxes import SqlMailboxes
 from waypost.adapters.sql.money import SqlMoney
 from waypost.adapters.sql.operating import SqlOperating
@@ -174,6 +176,9 @@ class SqlLedger:
         self.templates = SqlTemplates(engine)
         self.journal = SqlJournal(engine)
         self.door = SqlDoor(engine)
+        self.lanes = SqlLanes(engine)
+        self.conversations = SqlConversations(engine)
+        self.feeds = SqlFeeds(engine)
         self.gates = SqlGates(engine)
         self.quotas = SqlQuotas(engine)
         self.windows = SqlWindows(engine)

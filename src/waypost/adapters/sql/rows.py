@@ -139,11 +139,13 @@ def draft_row(draft: Draft, queue_id: QueueId | None, now: Instant) -> Row:
         queue_id,
         now,
         draft.created_by,
+        draft.conversation_id,
+        draft.exempt,
     )
 
 
 def message(row: Row) -> Message:
-    """From `message` (19 columns), then `delivery`."""
+    """From `message` (21 columns), then `delivery`."""
     draft = Draft(
         org_id=OrgId(row[1]),
         sender=NumberId(row[2]),
@@ -161,8 +163,10 @@ def message(row: Row) -> Message:
         ordered=bool(row[14]),
         max_attempts=row[15],
         created_by=row[18],
+        conversation_id=row[19],
+        exempt=bool(row[20]),
     )
-    return Message(id=MessageId(row[0]), draft=draft, queue_id=row[16], created_at=row[17], delivery=delivery(row[19:]))
+    return Message(id=MessageId(row[0]), draft=draft, queue_id=row[16], created_at=row[17], delivery=delivery(row[21:]))
 
 
 def attempt(row: Row) -> Attempt:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 _MESSAGE = (
     "id org_id sender channel recipient template subject payload dossier_id idempotency_key digest priority "
-    "scheduled_at expires_at ordered max_attempts queue_id created_at created_by"
+    "scheduled_at expires_at ordered max_attempts queue_id created_at created_by conversation_id exempt"
 )
 _DELIVERY = (
     "message_id org_id sender priority max_attempts queue_id outlet status generation fence first_fence tries due_at "
@@ -18,12 +18,21 @@ _DELIVERY = (
     "claimed_at deferred_by"
 )
 
+_CONVERSATION = "id org_id number contact_id address position last_id_at created_at"
+_LANE = "conversation_id org_id tail done hi fence first_at due_at owner claimed_at lease_until tries floor"
+_ENTRY = "conversation_id position id_at at sender type body wamid message_id"
+_TURN = "conversation_id hi lo org_id state replies tries fence started_at ended_at error"
+
 COLUMNS = {
     "{message}": ", ".join(f"m.{name}" for name in _MESSAGE.split()),
     "{delivery}": ", ".join(f"d.{name}" for name in _DELIVERY.split()),
     "{gate}": "g.id, g.org_id, g.name, g.kind, g.code, g.reason, g.since, g.until, g.times",
     "{mailbox}": "id, org_id, address, name, domain, host, port, security, username, sealed_password, enabled, "
     "created_at, updated_at, pace",
+    "{conversation}": ", ".join(f"c.{name}" for name in _CONVERSATION.split()),
+    "{lane}": ", ".join(f"l.{name}" for name in _LANE.split()),
+    "{entry}": ", ".join(f"e.{name}" for name in _ENTRY.split()),
+    "{turn}": ", ".join(f"t.{name}" for name in _TURN.split()),
     "{delivery of p}": ", ".join(f"p.{name}" for name in _DELIVERY.split()),
 }
 """The column lists that rows.py reads by position, so that a statement cannot get their order wrong."""

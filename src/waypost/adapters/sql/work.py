@@ -12,11 +12,12 @@ from typing import TypeAlias
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.plan import Row
 from waypost.adapters.sql.rows import Facts
+from waypost.adapters.sql.talks import Talks
 from waypost.model.audit import Entry
 from waypost.model.gate import Closing, Gate, GateKind, GateName
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid
 from waypost.model.message import Attempt, Delivery, Draft, Status
-from waypost.model.pair import Inbound, Pair
+from waypost.model.pair import Pair
 from waypost.model.report import StatusReport
 from waypost.model.time import Instant, Span, minutes
 from waypost.rules import gates
@@ -25,8 +26,6 @@ GateKey: TypeAlias = tuple[OrgId, GateName, GateKind]
 
 HEAD_START: Span = minutes(1)
 """What one step of priority is worth in the queue: enough to overtake, too little to starve anyone."""
-
-LONGEST_NAME = 255
 
 
 def rank(due_at: int, priority: int) -> int:
@@ -87,8 +86,7 @@ class Work:
     suspects: set[MessageId] = field(default_factory=set)
     """Of the doubtful tries, those whose status may have come without a name."""
 
-    met: dict[tuple[NumberId, str], tuple[str | None, Instant]] = field(default_factory=dict)
-    """Customers who wrote to a number: the name they go by, and when; who is unknown gets a dossier."""
+    talks: Talks = field(default_factory=Talks)
     audited: list[Entry] = field(default_factory=list)
     new_deliveries: list[Row] = field(default_factory=list)
     reports: list[Row] = field(default_factory=list)
@@ -195,11 +193,6 @@ class Work:
 
     def pair(self, number: NumberId, customer: str) -> Pair:
         return self.pairs.get((number, customer)) or Pair(sender=number, recipient=customer)
-
-    def meet(self, wrote: Inbound, now: Instant) -> None:
-        if wrote.customer.startswith("+"):  # whoever has no phone number is known by other names
-            name = (wrote.name or "").replace("\0", "")[:LONGEST_NAME].strip() or None
-            self.met.setdefault((wrote.number, wrote.customer), (name, now))
 
     def placed(self, statement: str) -> list[Row]:
         """Where messages go that end this transaction QUEUED, in the order of their ids."""

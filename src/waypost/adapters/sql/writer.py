@@ -70,4 +70,6 @@ class Writer:
 
 def _weight(intent: Intent) -> int:
     """A POST may carry a thousand updates; everything else is one."""
-    return 1 + len(intent.post.reports) + len(intent.post.items) if isinstance(intent, Take) else 1
+    if not isinstance(intent, Take):
+        return 1
+    return 1 + len(intent.post.reports) + len(intent.post.items) + len(intent.post.arrivals)

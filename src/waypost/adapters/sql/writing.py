@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from waypost.adapters.sql import rows
+from waypost.adapters.sql import meeting, rows
 from waypost.adapters.sql.plan import Plan, Row, each
 from waypost.adapters.sql.work import Queue, Work
-from waypost.model.audit import SYSTEM, Action, Entity, Entry
 from waypost.model.message import AttemptStatus, Delivery, Status
 from waypost.model.time import Instant
 
@@ -15,6 +14,7 @@ _WITH_PROVIDER = (Status.SENT, Status.DELIVERED)
 
 
 def write(work: Work) -> Plan[None]:
+    yield from meeting.write(work.talks)
     yield from each("delivery_insert", work.new_deliveries)
     yield from write_deliveries(work.changed())
     yield from each("attempt_put", _once_per_try(work.attempts))
@@ -29,29 +29,10 @@ def write(work: Work) -> Plan[None]:
     yield from each("expiring_drop", work.not_expiring)
     yield from each("gate_put", [rows.gate_row(work.closed[key]) for key in sorted(work.closed)])
     yield from each("pair_put", [rows.pair_row(work.pairs[key]) for key in sorted(work.touched)])
-    yield from _write_audit(work)
+    yield from each("audit_insert", [rows.audit_row(entry) for entry in work.audited])
     yield from each("permit_refund", sorted(_refunds(work.refunds)))
     yield from _promote([work.queues[queue_id] for queue_id in sorted(work.queues)], work)
-
-
-def _write_audit(work: Work) -> Plan[None]:
-    """With the dossiers of customers who wrote for the first time."""
-    met = [(number, phone, *work.met[number, phone]) for number, phone in sorted(work.met)]
-    opened = [_opened(row, work.now) for row in (yield from each("dossier_met", met))]
-    yield from each("audit_insert", [rows.audit_row(entry) for entry in work.audited + opened])
-
-
-def _opened(row: Row, now: Instant) -> Entry:
-    dossier_id, org = row
-    return Entry(
-        org_id=org,
-        at=now,
-        entity_type=Entity.DOSSIER,
-        entity_id=str(dossier_id),
-        action=Action.CREATED,
-        actor=SYSTEM,
-        details="opened when the customer wrote for the first time",
-    )
+    yield from meeting.write_feeds(work.talks)
 
 
 def once_per_wamid(costs: list[Row]) -> list[Row]:

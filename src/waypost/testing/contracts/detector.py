@@ -9,7 +9,6 @@ import pytest
 from msgspec.structs import replace
 
 from waypost.model.ids import MessageId
-from waypost.model.pair import Inbound
 from waypost.model.report import Post
 from waypost.model.time import Instant, hours, minutes
 from waypost.ports.detector import Finding, Invariant, Look
@@ -23,6 +22,7 @@ from waypost.testing.contracts.examples import (
     a_report,
     a_wamid,
     accept,
+    an_arrival,
     an_org,
     claim,
     claim_one,
@@ -57,7 +57,7 @@ async def looked(ledger: Ledger, look: Look = LOOK) -> list[Finding]:
 
 
 async def written_to(ledger: Ledger, at: Instant = T0, customer: str = CUSTOMER) -> None:
-    wrote = Inbound(number=NUMBER, customer=customer, at=at)
+    wrote = an_arrival(customer, at, NUMBER)
     await ledger.journal.take(Post([], [], [wrote]), T0)
 
 

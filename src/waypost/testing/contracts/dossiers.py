@@ -13,7 +13,6 @@ from waypost.model.audit import SYSTEM, Action, Entity, Entry
 from waypost.model.dossier import ConsentStatus, Dossier, DossierId, Person
 from waypost.model.ids import OrgId
 from waypost.model.message import Channel
-from waypost.model.pair import Inbound
 from waypost.model.report import Post
 from waypost.model.time import seconds
 from waypost.ports.audit import AuditQuery
@@ -32,6 +31,7 @@ from waypost.testing.contracts.examples import (
     Ledgers,
     a_draft,
     a_number,
+    an_arrival,
     an_item,
     an_org,
     claim_one,
@@ -158,15 +158,22 @@ class DossiersContract:
         await ledger.accounts.connect(a_number())
         known = await a_dossier(ledger, phone=OTHER_CUSTOMER, name="Ada")
         wrote = [
-            Inbound(number=NUMBER, customer=customer, at=T0, name=f"Bob\0 {n}")
-            for n, customer in enumerate((CUSTOMER, CUSTOMER, OTHER_CUSTOMER, "user-without-a-phone"))
+            an_arrival(customer, T0, NUMBER, name="Bob")
+            for customer in (CUSTOMER, CUSTOMER, OTHER_CUSTOMER, "DE.without-a-phone")
         ]
-        posts = [Post([], [an_item()], inbound=wrote) for _ in range(6)]
+        posts = [Post([], [an_item()], arrivals=wrote) for _ in range(6)]
         await asyncio.gather(*(ledgers[n % 2].journal.take(post, T0) for n, post in enumerate(posts)))
-        met, other = await ledger.dossiers.find(ORG, None, None, 10)
+        met, hidden, other = sorted(await ledger.dossiers.find(ORG, None, None, 10), key=_by_phone)
         assert other == known
-        assert (met.person, met.status, met.created_at) == (Person(phone=CUSTOMER, name="Bob 0"), "NEW", T0)
-        assert await trail(ledger) == [(str(met.id), "CREATED", SYSTEM), (str(known.id), "CREATED", ACTOR)]
+        assert (met.person, met.status, met.created_at) == (Person(phone=CUSTOMER, name="Bob"), "NEW", T0)
+        assert hidden.person == Person(external_ref="user:DE.without-a-phone", name="Bob")
+        opened = {(str(dossier.id), "CREATED", SYSTEM) for dossier in (met, hidden)}
+        assert set(await trail(ledger)) == {*opened, (str(known.id), "CREATED", ACTOR)}
+        assert len(await trail(ledger)) == 3
+
+
+def _by_phone(dossier: Dossier) -> tuple[bool, str]:
+    return dossier.person.name == "Ada", "z" if dossier.person.phone is None else ""
 
 
 class ConsentsContract:

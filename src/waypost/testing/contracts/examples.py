@@ -7,9 +7,11 @@ import itertools
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 
 from waypost.model.account import Number, Org
+from waypost.model.conversation import Arrival, Times
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, Wamid, WorkerId
 from waypost.model.message import Attempt, Channel, Claimed, Delivery, Draft, Message, Status
 from waypost.model.report import Echo, JournalItem, Post, ReportKind, StatusReport
@@ -154,6 +156,25 @@ def a_report(
 def an_item(*, kind: str = "text", key: str | None = None, **fields: Any) -> JournalItem:
     standard: dict[str, Any] = {"org_id": ORG, "number": NUMBER, "body": "{}"}
     return JournalItem(kind=kind, key=key or fresh("inbound"), **(standard | fields))
+
+
+def an_arrival(customer: str = CUSTOMER, at: Instant = T0, number: NumberId = NUMBER, **fields: Any) -> Arrival:
+    """A customer's text; whoever has no phone number has another id."""
+    text = fields.pop("text", "hello")
+    standard: dict[str, Any] = {
+        "org_id": ORG,
+        "wamid": a_wamid(),
+        "addresses": (f"phone:{customer}" if customer.startswith("+") else f"user:{customer}",),
+        "reply_to": customer,
+        "name": None,
+        "username": None,
+        "type": "text",
+        "body": msgspec.json.encode({"type": "text", "text": {"body": text}}).decode(),
+        "asks": True,
+        "opens_window": True,
+        "times": Times(),
+    }
+    return Arrival(number=number, at=at, **(standard | fields))
 
 
 def a_number(number: NumberId = NUMBER, org: OrgId = ORG, **fields: Any) -> Number:

@@ -11,7 +11,6 @@ import pytest
 from waypost.model.gate import Closing, GateKind, GateName
 from waypost.model.ids import MessageId, NumberId
 from waypost.model.message import AttemptStatus, Claimed
-from waypost.model.pair import Inbound
 from waypost.model.report import Post
 from waypost.model.time import Instant, minutes, seconds
 from waypost.ports.accounts import NumberChange
@@ -31,6 +30,7 @@ from waypost.testing.contracts.examples import (
     PassTime,
     a_number,
     accept,
+    an_arrival,
     an_org,
     claim,
     claim_one,
@@ -186,8 +186,8 @@ class FailoverContract:
     async def test_freeform_needs_a_window_with_the_other_number(self, ledger: Ledger) -> None:
         message, _ = await submit(ledger, recipient=CUSTOMER), await submit(ledger, recipient=OTHER_CUSTOMER)
         wrote = [
-            Inbound(number=OTHER_NUMBER, customer=CUSTOMER, at=T0),
-            Inbound(number=NUMBER, customer=OTHER_CUSTOMER, at=T0),
+            an_arrival(CUSTOMER, T0, OTHER_NUMBER),
+            an_arrival(OTHER_CUSTOMER, T0, NUMBER),
         ]
         await ledger.journal.take(Post([], [], wrote), T0)
         await ledger.gates.close(a_closing(), T0)

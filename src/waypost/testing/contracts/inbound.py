@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from waypost.model.gate import Closing, Gate, GateKind
-from waypost.model.pair import Inbound, Pair
+from waypost.model.pair import Pair
 from waypost.model.report import Post
 from waypost.model.time import Instant, Span, days, hours, minutes, seconds
 from waypost.ports.ledger import Ledger
@@ -17,6 +17,7 @@ from waypost.testing.contracts.examples import (
     OTHER_NUMBER,
     T0,
     Ledgers,
+    an_arrival,
     an_item,
     claim,
     later,
@@ -26,7 +27,7 @@ from waypost.testing.contracts.examples import (
 
 async def hear(ledger: Ledger, *moments: Instant, now: Instant = T0) -> None:
     """The customer wrote at these moments; one POST says so."""
-    wrote = [Inbound(number=NUMBER, customer=CUSTOMER, at=at) for at in moments]
+    wrote = [an_arrival(CUSTOMER, at, NUMBER) for at in moments]
     await ledger.journal.take(Post([], [an_item(key=str(moments))], wrote, []), now)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from waypost.model.ids import MessageId
-from waypost.model.pair import Inbound
 from waypost.model.report import Post
 from waypost.model.time import Instant, days, hours, minutes, seconds
 from waypost.ports.ledger import Ledger
@@ -28,6 +27,7 @@ from waypost.testing.contracts.examples import (
     a_customer,
     a_wamid,
     accept,
+    an_arrival,
     claim,
     claim_one,
     give_up,
@@ -116,7 +116,7 @@ class QuotaContract:
             now = later(seconds(second))
             await asyncio.gather(*(submit(ledgers[0], recipient=customer) for customer in customers))
             held = await claim(ledgers[0], slots=5, now=now)
-            wrote = [Inbound(number=NUMBER, customer=customer, at=T0) for customer in customers]
+            wrote = [an_arrival(customer, T0, NUMBER) for customer in customers]
             refunds = [settle(ledgers[0], each, give_up()) for each in held]
             under_way = asyncio.gather(*refunds, *(ledgers[0].journal.take(Post([], [], [one]), T0) for one in wrote))
             rest = await claim(ledgers[1], owner=W2, now=now)
@@ -296,7 +296,7 @@ class TierContract:
         await connect(ledger, tier=1)
         for _ in range(3):
             customer = a_customer()
-            await ledger.journal.take(Post([], [], [Inbound(number=NUMBER, customer=customer, at=T0)]), T0)
+            await ledger.journal.take(Post([], [], [an_arrival(customer, T0, NUMBER)]), T0)
             assert await self.send(ledger, customer)
         assert await self.send(ledger, a_customer())
         assert not await self.send(ledger, a_customer())
@@ -309,7 +309,7 @@ class TierContract:
     async def test_whom_it_counted_is_known_for_the_whole_day(self, ledger: Ledger) -> None:
         await connect(ledger, tier=2)
         customer, long_ago = a_customer(), Instant(T0 - days(3))
-        await ledger.journal.take(Post([], [], [Inbound(number=NUMBER, customer=customer, at=long_ago)]), T0)
+        await ledger.journal.take(Post([], [], [an_arrival(customer, long_ago, NUMBER)]), T0)
         assert await self.send(ledger, customer)
         assert await ledger.windows.expire(later(hours(23))) == 0
         assert await self.send(ledger, customer, later(hours(23)))

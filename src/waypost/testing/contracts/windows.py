@@ -6,7 +6,7 @@ import asyncio
 
 from waypost.model.ids import NumberId
 from waypost.model.message import Status
-from waypost.model.pair import Inbound, Pair
+from waypost.model.pair import Pair
 from waypost.model.report import Post
 from waypost.model.time import Instant, days, hours, minutes
 from waypost.ports.ledger import Ledger
@@ -20,6 +20,7 @@ from waypost.testing.contracts.examples import (
     Ledgers,
     a_number,
     accept,
+    an_arrival,
     an_org,
     claim,
     claim_one,
@@ -30,7 +31,7 @@ from waypost.testing.contracts.examples import (
 
 
 async def wrote(ledger: Ledger, *moments: Instant, customer: str = CUSTOMER, number: NumberId = NUMBER) -> None:
-    inbound = [Inbound(number=number, customer=customer, at=moment) for moment in moments]
+    inbound = [an_arrival(customer, moment, number) for moment in moments]
     await ledger.journal.take(Post([], [], inbound), later(days(2)))
 
 

@@ -2,17 +2,6 @@
 SELECT id, org_id, phone, email, name, external_ref, status, created_at, updated_at
 FROM dossier WHERE id = $2 AND org_id = $1 FOR UPDATE
 
--- name: dossier_met (set-wise)
--- In the order of their phones; the neighbour who inserts the same one first is waited for.
-INSERT INTO dossier (org_id, phone, name, status, created_at, updated_at)
-SELECT n.org_id, u.phone, u.name, 'NEW', u.at, u.at
-FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS u (number, phone, name, at)
-JOIN number n ON n.id = u.number
-WHERE NOT EXISTS (SELECT 1 FROM dossier d WHERE d.org_id = n.org_id AND d.phone = u.phone)
-ORDER BY n.org_id, u.phone
-ON CONFLICT DO NOTHING
-RETURNING id, org_id
-
 -- name: consent_put (set-wise)
 INSERT INTO consent (org_id, subject, channel, status, at)
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[])

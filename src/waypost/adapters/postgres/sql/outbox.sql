@@ -100,17 +100,17 @@ DELETE FROM queue_line WHERE message_id = ANY($1::bigint[])
 -- name: message_insert (set-wise)
 -- Ids are given in the order of arrival, keys are inserted in key order.
 INSERT INTO message (id, org_id, sender, channel, recipient, template, subject, payload, dossier_id, idempotency_key, digest, priority,
-    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, created_by)
+    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, created_by, conversation_id, exempt)
 SELECT * FROM (
     SELECT nextval(pg_get_serial_sequence('message', 'id')), u.org_id, u.sender, u.channel, u.recipient, u.template, u.subject, u.payload, u.dossier_id, u.idempotency_key,
     u.digest, u.priority, u.scheduled_at, u.expires_at, u.ordered, u.max_attempts, u.queue_id, u.created_at,
-    u.created_by
+    u.created_by, u.conversation_id, u.exempt
     FROM unnest(
         $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[],
     $10::bytea[], $11::smallint[], $12::bigint[], $13::bigint[], $14::boolean[], $15::smallint[], $16::bigint[],
-    $17::bigint[], $18::text[]
+    $17::bigint[], $18::text[], $19::bigint[], $20::boolean[]
     ) WITH ORDINALITY AS u (org_id, sender, channel, recipient, template, subject, payload, dossier_id, idempotency_key, digest, priority,
-    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, created_by, arrival)
+    scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, created_by, conversation_id, exempt, arrival)
     ORDER BY arrival
 ) AS arrived
 ORDER BY org_id, idempotency_key, nextval
@@ -303,7 +303,8 @@ WITH picked AS MATERIALIZED (
     ) r
 )
 SELECT {delivery of p}, m.recipient, m.template, m.payload, m.expires_at, m.created_at, p.ready_at, p.rank, m.channel,
-    m.subject, m.dossier_id, w.expires_at, w.free_at, w.blocked_until, w.counted_at, cd.status, ca.status
+    m.subject, m.dossier_id, w.expires_at, w.free_at, w.blocked_until, w.counted_at, cd.status, ca.status,
+    m.conversation_id, m.exempt
 FROM picked p JOIN message m ON m.id = p.message_id
 LEFT JOIN LATERAL (SELECT * FROM pair x WHERE x.sender = m.sender AND x.recipient = m.recipient LIMIT 1) w ON TRUE
 LEFT JOIN LATERAL (

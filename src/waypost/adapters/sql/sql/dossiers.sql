@@ -29,14 +29,6 @@ UPDATE dossier SET phone = $3, email = $4, name = $5, external_ref = $6, status 
 WHERE id = $2 AND org_id = $1
 RETURNING id, org_id, phone, email, name, external_ref, status, created_at, updated_at
 
--- name: dossier_met
--- A customer who wrote and whom the number's org does not know yet.
-INSERT INTO dossier (org_id, phone, name, status, created_at, updated_at)
-SELECT n.org_id, $2, $3, 'NEW', $4, $4 FROM number n
-WHERE n.id = $1 AND NOT EXISTS (SELECT 1 FROM dossier d WHERE d.org_id = n.org_id AND d.phone = $2)
-ON CONFLICT DO NOTHING
-RETURNING id, org_id
-
 -- name: consent_put
 INSERT INTO consent (org_id, subject, channel, status, at) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (org_id, subject, channel) DO UPDATE SET status = excluded.status, at = excluded.at

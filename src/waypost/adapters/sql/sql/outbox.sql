@@ -76,8 +76,9 @@ DELETE FROM queue_line WHERE message_id = $1
 
 -- name: message_insert
 INSERT INTO message (org_id, sender, channel, recipient, template, subject, payload, dossier_id, idempotency_key, digest,
-    priority, scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, created_by)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+    priority, scheduled_at, expires_at, ordered, max_attempts, queue_id, created_at, created_by, conversation_id,
+    exempt)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
 ON CONFLICT (org_id, idempotency_key) DO NOTHING
 RETURNING id, org_id, idempotency_key
 
@@ -195,7 +196,8 @@ ORDER BY o.id
 -- name: claim_pick
 -- The whole of a claim's reading: the delivery, what the worker needs to send, and what the rules before a send ask.
 SELECT {delivery}, m.recipient, m.template, m.payload, m.expires_at, m.created_at, r.ready_at, r.rank, m.channel,
-    m.subject, m.dossier_id, p.expires_at, p.free_at, p.blocked_until, p.counted_at, cd.status, ca.status
+    m.subject, m.dossier_id, p.expires_at, p.free_at, p.blocked_until, p.counted_at, cd.status, ca.status,
+    m.conversation_id, m.exempt
 FROM ready r JOIN delivery d ON d.message_id = r.message_id JOIN message m ON m.id = r.message_id
 LEFT JOIN pair p ON p.sender = m.sender AND p.recipient = m.recipient
 LEFT JOIN consent cd ON cd.org_id = m.org_id AND cd.subject = 'dossier:' || m.dossier_id AND cd.channel = m.channel

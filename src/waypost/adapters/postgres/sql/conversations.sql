@@ -1,0 +1,149 @@
+-- name: talk_find (set-wise)
+-- Row by row (LATERAL with a LIMIT), whatever the tables held when the plan was made.
+SELECT a.org_id, a.address, u.number, a.contact_id, k.name, k.username, c.id
+FROM unnest($1::text[], $2::text[], $3::text[]) AS u (org_id, address, number)
+CROSS JOIN LATERAL (
+    SELECT * FROM contact_address x WHERE x.org_id = u.org_id AND x.address = u.address LIMIT 1
+) a
+CROSS JOIN LATERAL (SELECT * FROM contact x WHERE x.id = a.contact_id LIMIT 1) k
+LEFT JOIN LATERAL (
+    SELECT x.id FROM conversation x WHERE x.contact_id = a.contact_id AND x.number = u.number LIMIT 1
+) c ON TRUE
+
+-- name: contact_insert (set-wise)
+INSERT INTO contact (org_id, met_as, name, username, dossier_id, created_at, updated_at)
+SELECT u.org_id, u.met_as, u.name, u.username, u.dossier_id, u.at, u.at
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
+    AS u (org_id, met_as, name, username, dossier_id, at)
+ORDER BY 1, 2
+ON CONFLICT (org_id, met_as) DO NOTHING
+RETURNING org_id, met_as, id
+
+-- name: contact_address_insert (set-wise)
+INSERT INTO contact_address (org_id, address, contact_id)
+SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[]) AS u (org_id, address, contact_id) ORDER BY 1, 2
+ON CONFLICT (org_id, address) DO NOTHING RETURNING org_id, address
+
+-- name: contact_rename (set-wise)
+UPDATE contact k SET name = coalesce(u.name, k.name), username = coalesce(u.username, k.username), updated_at = u.at
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[]) AS u (id, name, username, at) WHERE k.id = u.id
+
+-- name: dossier_of (set-wise)
+SELECT u.org_id, d.phone, d.external_ref, d.id
+FROM unnest($1::text[], $2::text[], $3::text[]) AS u (org_id, phone, external_ref)
+CROSS JOIN LATERAL (
+    SELECT x.id, x.phone, x.external_ref FROM dossier x WHERE x.org_id = u.org_id AND x.phone = u.phone
+    UNION ALL
+    SELECT x.id, x.phone, x.external_ref FROM dossier x WHERE x.org_id = u.org_id AND x.external_ref = u.external_ref
+    LIMIT 1
+) d
+
+-- name: dossier_open (set-wise)
+INSERT INTO dossier (org_id, phone, external_ref, name, status, created_at, updated_at)
+SELECT u.org_id, u.phone, u.external_ref, u.name, 'NEW', u.at, u.at
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) AS u (org_id, phone, external_ref, name, at)
+ORDER BY 1, 2, 3
+ON CONFLICT DO NOTHING
+RETURNING org_id, id
+
+-- name: conversation_insert (set-wise)
+INSERT INTO conversation (org_id, kind, number, contact_id, address, position, last_id_at, created_at)
+SELECT u.org_id, 'customer', u.number, u.contact_id, u.address, 0, 0, u.at
+FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::bigint[]) AS u (org_id, number, contact_id, address, at)
+ORDER BY 4, 3
+ON CONFLICT (contact_id, number) WHERE contact_id IS NOT NULL DO NOTHING
+RETURNING id, contact_id, number, org_id
+
+-- name: lane_insert (set-wise)
+INSERT INTO lane (conversation_id, org_id, tail, done, fence, tries, floor)
+SELECT u.id, u.org_id, 0, 0, 0, 0, 'bot' FROM unnest($1::bigint[], $2::text[]) AS u (id, org_id)
+
+-- name: talk_lock (set-wise)
+SELECT {conversation}, {lane}
+FROM unnest($1::bigint[]) AS u (id) JOIN conversation c ON c.id = u.id JOIN lane l ON l.conversation_id = c.id
+ORDER BY c.id FOR UPDATE OF c, l
+
+-- name: conversation_put (set-wise)
+UPDATE conversation c SET position = u.position, last_id_at = u.last_id_at, address = u.address
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[]) AS u (id, position, last_id_at, address)
+WHERE c.id = u.id
+
+-- name: lane_put (set-wise)
+UPDATE lane l SET tail = u.tail, done = u.done, hi = u.hi, fence = u.fence, first_at = u.first_at, due_at = u.due_at,
+    owner = u.owner, claimed_at = u.claimed_at, lease_until = u.lease_until, tries = u.tries, floor = u.floor
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
+    $8::text[], $9::bigint[], $10::bigint[], $11::integer[], $12::text[])
+    AS u (id, tail, done, hi, fence, first_at, due_at, owner, claimed_at, lease_until, tries, floor)
+WHERE l.conversation_id = u.id
+
+-- name: arrival_find (set-wise)
+SELECT a.number, a.wamid FROM unnest($1::text[], $2::text[]) AS u (number, wamid) JOIN arrival a USING (number, wamid)
+
+-- name: arrival_insert (set-wise)
+INSERT INTO arrival (number, wamid, conversation_id, position, received_at)
+SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) AS u (number, wamid, c, p, at)
+ORDER BY 1, 2
+ON CONFLICT (number, wamid) DO NOTHING RETURNING number, wamid
+
+-- name: entry_insert (set-wise)
+INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wamid, message_id)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[],
+    $8::text[], $9::bigint[])
+
+-- name: turn_insert (set-wise)
+INSERT INTO turn (conversation_id, hi, lo, org_id, state, replies, tries, fence, started_at, ended_at, error)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::integer[], $7::integer[],
+    $8::bigint[], $9::bigint[], $10::bigint[], $11::text[])
+
+-- name: feed_draw (set-wise)
+INSERT INTO feed (name, head)
+SELECT * FROM unnest($1::text[], $2::bigint[]) AS u (name, count) ORDER BY 1
+ON CONFLICT (name) DO UPDATE SET head = feed.head + excluded.head RETURNING name, head
+
+-- name: feed_item_insert (set-wise)
+INSERT INTO feed_item (feed, seq, at, kind, conversation_id, position, body)
+SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[])
+
+-- name: lanes_due
+-- Skips what anybody holds, so a claim waits for nobody.
+SELECT {lane} FROM lane l WHERE l.owner IS NULL AND l.due_at <= $1 ORDER BY l.due_at LIMIT $2
+FOR UPDATE SKIP LOCKED
+
+-- name: lanes_expired
+SELECT {lane} FROM lane l WHERE l.owner IS NOT NULL AND l.lease_until <= $1 ORDER BY l.lease_until LIMIT $2
+FOR UPDATE SKIP LOCKED
+
+-- name: conversation_of (set-wise)
+SELECT {conversation} FROM conversation c WHERE c.id = ANY($1::bigint[])
+
+-- name: entries_between (set-wise)
+SELECT {entry} FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u (id, lo, hi)
+JOIN entry e ON e.conversation_id = u.id AND e.position > u.lo AND e.position <= u.hi
+ORDER BY e.conversation_id, e.position
+
+-- name: lanes_renew (set-wise)
+UPDATE lane l SET lease_until = u.lease_until
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u (id, fence, lease_until)
+WHERE l.conversation_id = u.id AND l.fence = u.fence AND l.owner IS NOT NULL
+RETURNING l.conversation_id
+
+-- name: lanes_lock (set-wise)
+SELECT conversation_id FROM lane WHERE conversation_id = ANY($1::bigint[]) ORDER BY conversation_id FOR UPDATE
+
+-- name: replies_waiting (set-wise)
+SELECT d.message_id FROM unnest($1::bigint[]) AS u (id)
+CROSS JOIN LATERAL (
+    SELECT m.id FROM message m WHERE m.conversation_id = u.id AND m.created_by = 'bot' ORDER BY m.id DESC LIMIT 100
+) m JOIN delivery d ON d.message_id = m.id WHERE d.status = 'QUEUED'
+
+-- name: contact_lock (set-wise)
+SELECT k.id FROM unnest($1::bigint[], $2::text[]) AS u (id, org_id)
+JOIN contact k ON k.id = u.id AND k.org_id = u.org_id ORDER BY k.id FOR UPDATE OF k
+
+-- name: conversation_give (set-wise)
+UPDATE conversation c SET contact_id = u.contact_id FROM unnest($1::bigint[], $2::bigint[]) AS u (id, contact_id)
+WHERE c.id = u.id
+
+-- name: turn_forget (set-wise)
+DELETE FROM turn t USING unnest($1::bigint[], $2::bigint[]) AS u (id, hi)
+WHERE t.conversation_id = u.id AND t.hi = u.hi AND t.state = 'failed'

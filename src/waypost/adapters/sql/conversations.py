@@ -1,0 +1,62 @@
+"""Reading conversations, contacts and feeds; and joining two contacts that are one person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from waypost.adapters.sql import talk_rows
+from waypost.adapters.sql.engine import Engine
+from waypost.adapters.sql.joining import join
+from waypost.adapters.sql.plan import Once, Plan
+from waypost.model.conversation import Contact, ContactId, Conversation, ConversationId, Entry, FeedItem, Lane, Position
+from waypost.model.ids import OrgId
+from waypost.model.time import Instant
+
+
+class SqlConversations:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def get(self, org: OrgId, conversation: ConversationId) -> Conversation | None:
+        found = await self._engine.read("conversation_get", conversation, org)
+        return talk_rows.conversation(found[0]) if found else None
+
+    async def at(self, org: OrgId, address: str) -> Sequence[Conversation]:
+        return [talk_rows.conversation(row) for row in await self._engine.read("conversations_at", org, address)]
+
+    async def lane(self, conversation: ConversationId) -> Lane | None:
+        found = await self._engine.read("lane_get", conversation)
+        return talk_rows.lane(found[0]) if found else None
+
+    async def contact(self, org: OrgId, contact: ContactId) -> Contact | None:
+        found = await self._engine.read("contact_get", contact, org)
+        if not found:
+            return None
+        addresses = tuple(row[0] for row in await self._engine.read("contact_addresses", contact))
+        id_, org_id, name, username, dossier = found[0]
+        return Contact(id=id_, org_id=org_id, name=name, username=username, dossier_id=dossier, addresses=addresses)
+
+    async def entries(self, conversation: ConversationId, before: Position, limit: int) -> Sequence[Entry]:
+        return [talk_rows.entry(row) for row in await self._engine.read("entries_before", conversation, before, limit)]
+
+    async def join(self, org: OrgId, keep: ContactId, other: ContactId, now: Instant) -> bool:
+        return await self._engine.transact(join(org, keep, other, now))
+
+    async def forget_arrivals(self, before: Instant) -> None:
+        await self._engine.transact(_forget(before))
+
+
+def _forget(before: Instant) -> Plan[None]:
+    yield Once("arrivals_forget", (before,))
+
+
+class SqlFeeds:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def head(self, feed: str) -> int:
+        found = await self._engine.read("feed_head", feed)
+        return int(found[0][0]) if found else 0
+
+    async def after(self, feed: str, seq: int, limit: int) -> Sequence[FeedItem]:
+        return [talk_rows.feed_item(row) for row in await self._engine.read("feed_after", feed, seq, limit)]

@@ -1,0 +1,208 @@
+"""Who wrote: their contact, their dossier and their conversation are found, or made if they are new.
+
+The usual case is one statement: everyone is known. Whoever is met by two processes at once is stored by one of them;
+the other finds that out by the unique key, and its batch runs again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from waypost.adapters.sql import talk_rows
+from waypost.adapters.sql.group_commit import Conflict
+from waypost.adapters.sql.plan import Plan, Row, each
+from waypost.adapters.sql.talks import Talks
+from waypost.model.audit import SYSTEM, Action, Entity, Entry
+from waypost.model.conversation import Arrival, ConversationId
+from waypost.model.ids import OrgId
+from waypost.model.time import Instant
+
+Address: TypeAlias = tuple[OrgId, str]
+_MET_ELSEWHERE = "somebody else met them first"
+
+
+@dataclass(slots=True)
+class _Person:
+    """Somebody who wrote, by any of their addresses."""
+
+    org_id: OrgId
+    met_as: str
+    names: tuple[str | None, str | None] = (None, None)
+    """Name and username, as they call themselves now."""
+    stored_names: tuple[str | None, str | None] | None = None
+    """None: they are new."""
+    id: int | None = None
+    phone: str | None = None
+    """As it came: what their dossier goes by."""
+    new_addresses: set[str] = field(default_factory=set)
+    talks: dict[str, ConversationId | None] = field(default_factory=dict)
+    """Number -> the conversation, if there is one."""
+    reply_to: str = ""
+
+    @property
+    def file(self) -> tuple[OrgId, str | None, str | None]:
+        """A dossier goes by the phone, and for who has none by the id that Meta gives them for this business."""
+        return self.org_id, self.phone, None if self.phone else self.met_as
+
+
+class _Crowd:
+    """Everyone who wrote in one batch."""
+
+    def __init__(self, found: Sequence[Row]) -> None:
+        self._stored = {(row[0], row[1]): row for row in found}
+        self._there = {(row[3], row[2]): ConversationId(row[6]) for row in found if row[6] is not None}
+        self._by_address: dict[Address, _Person] = {}
+        self._by_contact: dict[int, _Person] = {}
+        self.joinable: set[tuple[OrgId, int, int]] = set()
+
+    def add(self, told: Arrival) -> None:
+        person = self._person(told)
+        person.names = (told.name or person.names[0], told.username or person.names[1])
+        person.reply_to = told.reply_to
+        person.phone = told.reply_to if told.reply_to.startswith("+") else person.phone
+        for address in told.addresses:
+            self._by_address.setdefault((told.org_id, address), person)
+            if (told.org_id, address) not in self._stored:
+                person.new_addresses.add(address)
+        there = self._there.get((person.id, told.number)) if person.id is not None else None
+        person.talks.setdefault(told.number, there)
+
+    def _person(self, told: Arrival) -> _Person:
+        rows = [self._stored[told.org_id, a] for a in told.addresses if (told.org_id, a) in self._stored]
+        contacts = sorted({row[3] for row in rows})
+        self.joinable.update((told.org_id, contacts[0], other) for other in contacts[1:])
+        if not rows:
+            met = (self._by_address.get((told.org_id, address)) for address in told.addresses)
+            return next((person for person in met if person), None) or _Person(told.org_id, told.addresses[0])
+        row = next(row for row in rows if row[3] == contacts[0])
+        fresh = _Person(told.org_id, row[1], (row[4], row[5]), (row[4], row[5]), id=row[3])
+        return self._by_contact.setdefault(row[3], fresh)
+
+    def of(self, told: Arrival) -> _Person:
+        return self._by_address[told.org_id, told.addresses[0]]
+
+    def people(self) -> list[_Person]:
+        return list({id(person): person for person in self._by_address.values()}.values())
+
+
+def meet(arrivals: Sequence[Arrival], talks: Talks, now: Instant) -> Plan[list[Entry]]:
+    """Fill `talks.where` for every arrival; returns what the audit must know. Nothing is locked but what is new."""
+    if not arrivals:
+        return []
+    wanted = sorted({(told.org_id, address, told.number) for told in arrivals for address in told.addresses})
+    crowd = _Crowd((yield from each("talk_find", wanted)))
+    for told in arrivals:
+        crowd.add(told)
+    talks.joinable += sorted(crowd.joinable)
+    people = crowd.people()
+    opened = yield from _store_people([person for person in people if person.id is None], now)
+    yield from _store_addresses(people)
+    yield from _rename(people, now)
+    yield from _store_conversations(people, now)
+    for told in arrivals:
+        there = crowd.of(told).talks[told.number]
+        if there is None:
+            raise Conflict(_MET_ELSEWHERE)
+        talks.where[told.number, told.wamid] = there
+    return opened
+
+
+def _store_people(new: list[_Person], now: Instant) -> Plan[list[Entry]]:
+    if not new:
+        return []
+    files = {person.file: person.names[0] for person in new}
+    wanted = sorted(files, key=lambda key: (key[0], key[1] or "", key[2] or ""))
+    fresh = yield from each("dossier_open", [(*key, files[key], now) for key in wanted])
+    found = yield from each("dossier_of", wanted)
+    dossiers = {(org, name): dossier for org, phone, ref, dossier in found for name in (phone, ref) if name}
+    rows = sorted(
+        (p.org_id, p.met_as, *p.names, dossiers.get((p.org_id, p.phone or p.met_as)), now)
+        for p in {(p.org_id, p.met_as): p for p in new}.values()
+    )
+    stored = {(org, met_as): contact for org, met_as, contact in (yield from each("contact_insert", rows))}
+    for person in new:
+        if (person.org_id, person.met_as) not in stored:
+            raise Conflict(_MET_ELSEWHERE)
+        person.id = stored[person.org_id, person.met_as]
+    return [_opened(org, dossier, now) for org, dossier in fresh]
+
+
+def _opened(org: OrgId, dossier: int, now: Instant) -> Entry:
+    return Entry(
+        org_id=org,
+        at=now,
+        entity_type=Entity.DOSSIER,
+        entity_id=str(dossier),
+        action=Action.CREATED,
+        actor=SYSTEM,
+        details="opened when the customer wrote for the first time",
+    )
+
+
+def _store_addresses(people: Iterable[_Person]) -> Plan[None]:
+    rows = sorted((p.org_id, address, p.id) for p in people for address in p.new_addresses)
+    stored = yield from each("contact_address_insert", rows)
+    if len(stored) < len(rows):
+        raise Conflict(_MET_ELSEWHERE)
+
+
+def _rename(people: Iterable[_Person], now: Instant) -> Plan[None]:
+    """What people call themselves is kept up to date."""
+    rows = sorted((p.id, *p.names, now) for p in people if p.stored_names not in (None, p.names))
+    yield from each("contact_rename", rows)
+
+
+def _store_conversations(people: Iterable[_Person], now: Instant) -> Plan[None]:
+    missing = {(p.id, number): p for p in people for number, there in p.talks.items() if there is None}
+    rows = [(p.org_id, number, contact, p.reply_to, now) for (contact, number), p in sorted(missing.items(), key=_key)]
+    stored = yield from each("conversation_insert", rows)
+    yield from each("lane_insert", sorted((row[0], row[3]) for row in stored))
+    for conversation, contact, number, _ in stored:
+        missing[contact, number].talks[number] = ConversationId(conversation)
+
+
+def _key(item: tuple[tuple[int | None, str], _Person]) -> tuple[int, str]:
+    return item[0][0] or 0, item[0][1]
+
+
+def lock(wanted: Iterable[ConversationId], talks: Talks) -> Plan[None]:
+    """In the order of their ids: the conversation and its lane."""
+    found = yield from each("talk_lock", [(conversation,) for conversation in sorted(set(wanted))])
+    for row in found:
+        talk = talk_rows.conversation(row)
+        talks.conversations[talk.id] = talk
+        talks.lanes[talk.id] = talk_rows.lane(row[talk_rows.CONVERSATION :])
+
+
+def recognise(arrivals: Sequence[Arrival], talks: Talks) -> Plan[None]:
+    """Which of them were stored before. Their conversation is locked, so nobody stores one of them meanwhile."""
+    wanted = sorted({(told.number, told.wamid) for told in arrivals})
+    talks.known.update((number, wamid) for number, wamid in (yield from each("arrival_find", wanted)))
+
+
+def write(talks: Talks) -> Plan[None]:
+    """The feeds come last: their heads are the hottest rows of all."""
+    yield from each("entry_insert", [talk_rows.entry_row(entry) for entry in talks.entries])
+    stored = yield from each("arrival_insert", sorted(talks.arrivals, key=_by_wamid))
+    if len(stored) < len(talks.arrivals):
+        raise Conflict("a message arrived twice, under two people")
+    moved = [talks.conversations[id_] for id_ in sorted(talks.moved)]
+    yield from each("conversation_put", [(c.id, c.position, c.last_id_at, c.address) for c in moved])
+    yield from each("lane_put", [talk_rows.lane_row(talks.lanes[id_]) for id_ in sorted(talks.turned)])
+    yield from each("turn_forget", talks.reopened)
+    yield from each("turn_insert", [talk_rows.turn_row(turn) for turn in talks.turns])
+
+
+def _by_wamid(row: Row) -> tuple[str, str]:
+    return row[0], row[1]
+
+
+def write_feeds(talks: Talks) -> Plan[None]:
+    heads = yield from each("feed_draw", [(feed, len(talks.items[feed])) for feed in sorted(talks.items)])
+    rows: list[Row] = []
+    for feed, head in heads:
+        items = talks.items[feed]
+        rows += [(feed, head - len(items) + n, *item) for n, item in enumerate(items, 1)]
+    yield from each("feed_item_insert", rows)

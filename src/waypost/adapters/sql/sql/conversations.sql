@@ -1,0 +1,198 @@
+-- name: talk_find
+-- Who is known by this address, and their conversation with this number, if they have one.
+SELECT a.org_id, a.address, $3, a.contact_id, k.name, k.username, c.id
+FROM contact_address a JOIN contact k ON k.id = a.contact_id
+LEFT JOIN conversation c ON c.contact_id = a.contact_id AND c.number = $3
+WHERE a.org_id = $1 AND a.address = $2
+
+-- name: contact_insert
+-- Whoever comes second waits here for the first, and then gets no row.
+INSERT INTO contact (org_id, met_as, name, username, dossier_id, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT (org_id, met_as) DO NOTHING
+RETURNING org_id, met_as, id
+
+-- name: contact_address_insert
+INSERT INTO contact_address (org_id, address, contact_id) VALUES ($1, $2, $3)
+ON CONFLICT (org_id, address) DO NOTHING RETURNING org_id, address
+
+-- name: contact_rename
+UPDATE contact SET name = coalesce($2, name), username = coalesce($3, username), updated_at = $4 WHERE id = $1
+
+-- name: dossier_of
+-- By the phone or, for who has none, by the reference.
+SELECT org_id, phone, external_ref, id FROM dossier WHERE org_id = $1 AND phone = $2
+UNION ALL SELECT org_id, phone, external_ref, id FROM dossier WHERE org_id = $1 AND external_ref = $3
+
+-- name: dossier_open
+INSERT INTO dossier (org_id, phone, external_ref, name, status, created_at, updated_at)
+VALUES ($1, $2, $3, $4, 'NEW', $5, $5) ON CONFLICT DO NOTHING
+RETURNING org_id, id
+
+-- name: conversation_insert
+INSERT INTO conversation (org_id, kind, number, contact_id, address, position, last_id_at, created_at)
+VALUES ($1, 'customer', $2, $3, $4, 0, 0, $5) ON CONFLICT (contact_id, number) WHERE contact_id IS NOT NULL DO NOTHING
+RETURNING id, contact_id, number, org_id
+
+-- name: lane_insert
+INSERT INTO lane (conversation_id, org_id, tail, done, fence, tries, floor) VALUES ($1, $2, 0, 0, 0, 0, 'bot')
+
+-- name: talk_lock
+-- The conversation and its lane together, in the order of their ids: who stores a message here holds both.
+SELECT {conversation}, {lane}
+FROM conversation c JOIN lane l ON l.conversation_id = c.id WHERE c.id = $1
+
+-- name: conversation_put
+UPDATE conversation SET position = $2, last_id_at = $3, address = $4 WHERE id = $1
+
+-- name: lane_put
+UPDATE lane SET tail = $2, done = $3, hi = $4, fence = $5, first_at = $6, due_at = $7, owner = $8, claimed_at = $9,
+    lease_until = $10, tries = $11, floor = $12
+WHERE conversation_id = $1
+
+-- name: arrival_find
+SELECT number, wamid FROM arrival WHERE number = $1 AND wamid = $2
+
+-- name: arrival_insert
+INSERT INTO arrival (number, wamid, conversation_id, position, received_at) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (number, wamid) DO NOTHING RETURNING number, wamid
+
+-- name: entry_insert
+INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wamid, message_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+
+-- name: turn_insert
+INSERT INTO turn (conversation_id, hi, lo, org_id, state, replies, tries, fence, started_at, ended_at, error)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+
+-- name: feed_draw
+-- The last lock of a transaction: the numbers that it draws become visible in their order, without a gap.
+INSERT INTO feed (name, head) VALUES ($1, $2)
+ON CONFLICT (name) DO UPDATE SET head = feed.head + excluded.head RETURNING name, head
+
+-- name: feed_item_insert
+INSERT INTO feed_item (feed, seq, at, kind, conversation_id, position, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
+
+-- name: feed_after
+SELECT feed, seq, at, kind, conversation_id, position, body FROM feed_item
+WHERE feed = $1 AND seq > $2 ORDER BY seq LIMIT $3
+
+-- name: feed_head
+SELECT head FROM feed WHERE name = $1
+
+-- name: replies_waiting
+-- What the bot said in a conversation and nobody has sent yet; only the latest can still wait.
+SELECT d.message_id FROM delivery d WHERE d.status = 'QUEUED' AND d.message_id IN (
+    SELECT id FROM message WHERE conversation_id = $1 AND created_by = 'bot' ORDER BY id DESC LIMIT 100
+)
+
+-- name: lanes_due
+-- Turns whose time has come, and then those whose worker fell silent.
+SELECT {lane} FROM lane l WHERE l.owner IS NULL AND l.due_at <= $1 ORDER BY l.due_at LIMIT $2
+
+-- name: lanes_expired
+SELECT {lane} FROM lane l WHERE l.owner IS NOT NULL AND l.lease_until <= $1 ORDER BY l.lease_until LIMIT $2
+
+-- name: conversation_of
+SELECT {conversation} FROM conversation c WHERE c.id = $1
+
+-- name: entries_between
+SELECT {entry} FROM entry e WHERE e.conversation_id = $1 AND e.position > $2 AND e.position <= $3 ORDER BY e.position
+
+-- name: entries_before
+SELECT {entry} FROM entry e WHERE e.conversation_id = $1 AND e.position < $2 ORDER BY e.position DESC LIMIT $3
+
+-- name: lanes_renew
+UPDATE lane SET lease_until = $3 WHERE conversation_id = $1 AND fence = $2 AND owner IS NOT NULL
+RETURNING conversation_id
+
+-- name: lanes_lock
+SELECT conversation_id FROM lane WHERE conversation_id = $1
+
+-- name: lanes_abandon
+-- A worker that is known to be gone: whoever looks next takes over.
+UPDATE lane SET lease_until = $2 WHERE owner = $1 AND lease_until > $2 RETURNING conversation_id
+
+-- name: lanes_next
+SELECT min(at) FROM (
+    SELECT min(due_at) AS at FROM lane WHERE owner IS NULL AND due_at IS NOT NULL
+    UNION ALL SELECT min(lease_until) FROM lane WHERE owner IS NOT NULL
+) AS soonest
+
+-- name: lanes_stale
+SELECT count(*) FROM lane WHERE owner IS NOT NULL AND lease_until <= $1
+
+-- name: turns_open
+-- Held or waiting for their time, the longest first; and how many messages ask for an answer.
+SELECT {lane}, {conversation},
+    (SELECT count(*) FROM entry e
+     WHERE e.conversation_id = l.conversation_id AND e.position > l.done AND e.position <= l.tail AND e.sender = 'contact')
+FROM lane l JOIN conversation c ON c.id = l.conversation_id
+WHERE c.org_id = $1 AND (l.owner IS NOT NULL OR l.due_at IS NOT NULL)
+ORDER BY coalesce(l.claimed_at, l.due_at) LIMIT $2
+
+-- name: turns_failed
+SELECT {turn} FROM turn t WHERE t.org_id = $1 AND t.state = 'failed' ORDER BY t.ended_at DESC LIMIT $2
+
+-- name: turn_get
+SELECT {turn} FROM turn t WHERE t.conversation_id = $1 AND t.hi = $2
+
+-- name: turn_forget
+DELETE FROM turn WHERE conversation_id = $1 AND hi = $2 AND state = 'failed'
+
+-- name: lane_get
+SELECT {lane} FROM lane l WHERE l.conversation_id = $1
+
+-- name: conversation_get
+SELECT {conversation} FROM conversation c WHERE c.id = $1 AND c.org_id = $2
+
+-- name: conversations_at
+SELECT {conversation} FROM contact_address a JOIN conversation c ON c.contact_id = a.contact_id
+WHERE a.org_id = $1 AND a.address = $2 ORDER BY c.id
+
+-- name: contact_get
+SELECT id, org_id, name, username, dossier_id FROM contact WHERE id = $1 AND org_id = $2
+
+-- name: contact_addresses
+SELECT address FROM contact_address WHERE contact_id = $1 ORDER BY address
+
+-- name: arrivals_forget
+DELETE FROM arrival WHERE received_at < $1
+
+-- name: conversations_of_both
+SELECT {conversation} FROM conversation c WHERE c.contact_id IN ($1, $2) AND c.org_id = $3
+
+-- name: contact_lock
+SELECT id FROM contact WHERE id = $1 AND org_id = $2
+
+-- name: entries_all
+SELECT {entry} FROM entry e WHERE e.conversation_id = $1 ORDER BY e.position
+
+-- name: arrival_move
+UPDATE arrival SET conversation_id = $3, position = $4 WHERE number = $1 AND wamid = $2
+
+-- name: messages_move
+UPDATE message SET conversation_id = $2 WHERE conversation_id = $1
+
+-- name: entries_drop
+DELETE FROM entry WHERE conversation_id = $1
+
+-- name: lane_drop
+DELETE FROM lane WHERE conversation_id = $1
+
+-- name: conversation_drop
+DELETE FROM conversation WHERE id = $1
+
+-- name: conversation_give
+UPDATE conversation SET contact_id = $2 WHERE id = $1
+
+-- name: addresses_give
+UPDATE contact_address SET contact_id = $2 WHERE contact_id = $1
+
+-- name: contact_fill
+UPDATE contact SET name = coalesce(contact.name, (SELECT o.name FROM contact o WHERE o.id = $2)),
+    username = coalesce(contact.username, (SELECT o.username FROM contact o WHERE o.id = $2)),
+    dossier_id = coalesce(contact.dossier_id, (SELECT o.dossier_id FROM contact o WHERE o.id = $2)), updated_at = $3
+WHERE id = $1
+
+-- name: contact_drop
+DELETE FROM contact WHERE id = $1

@@ -1,0 +1,40 @@
+"""Reading conversations and the people in them; every read is bound to one org."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from waypost.model.conversation import Contact, ContactId, Conversation, ConversationId, Entry, FeedItem, Lane, Position
+from waypost.model.ids import OrgId
+from waypost.model.time import Instant
+
+
+class Conversations(Protocol):
+    async def get(self, org: OrgId, conversation: ConversationId) -> Conversation | None: ...
+
+    async def at(self, org: OrgId, address: str) -> Sequence[Conversation]:
+        """Of whoever is known by this address (`phone:+49…`, `user:DE.123…`), one per number."""
+
+    async def lane(self, conversation: ConversationId) -> Lane | None: ...
+
+    async def contact(self, org: OrgId, contact: ContactId) -> Contact | None: ...
+
+    async def entries(self, conversation: ConversationId, before: Position, limit: int) -> Sequence[Entry]:
+        """The latest before a position, newest first."""
+
+    async def join(self, org: OrgId, keep: ContactId, other: ContactId, now: Instant) -> bool:
+        """Two contacts are one person: everything of `other` becomes `keep`'s, and nothing of it is lost.
+
+        False when either is gone already.
+        """
+
+    async def forget_arrivals(self, before: Instant) -> None:
+        """Let go of what only finds doubles; the entries stay."""
+
+
+class Feeds(Protocol):
+    async def head(self, feed: str) -> int: ...
+
+    async def after(self, feed: str, seq: int, limit: int) -> Sequence[FeedItem]:
+        """The items after a number, in order, without a gap."""

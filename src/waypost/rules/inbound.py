@@ -1,0 +1,188 @@
+"""What a customer's message says of who wrote it, when, and whether it wants an answer; the rest is kept as it came."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from waypost.model.conversation import Arrival, MediaNote, Times
+from waypost.model.ids import NumberId, OrgId, Wamid
+from waypost.model.time import Instant
+from waypost.rules import recipient
+
+LONGEST = 255
+"""Of whatever becomes part of a key or a name."""
+NOTICES = ("system",)
+"""Meta's own words, such as a changed phone number, come among the messages."""
+ASIDES = ("reaction", "edit", "revoke", *NOTICES)
+"""They are about other messages: nobody waits for an answer."""
+_WITH_FILE = ("image", "video", "audio", "document", "sticker")
+
+
+class Nobody(Exception):
+    """It does not say who wrote it, or not to whom we could answer."""
+
+
+class _System(msgspec.Struct):
+    wa_id: str | int | None = None
+    new_wa_id: str | int | None = None
+    user_id: str | None = None
+    previous_user_id: str | None = None
+
+
+class Written(msgspec.Struct):
+    id: str
+    timestamp: str | int | float | None = None
+    from_: str | int | None = msgspec.field(default=None, name="from")
+    from_user_id: str | None = None
+    group_id: str | None = None
+    type: str = "unknown"
+
+
+class _Profile(msgspec.Struct):
+    name: str | None = None
+    username: str | None = None
+
+
+class Contact(msgspec.Struct):
+    wa_id: str | int | None = None
+    user_id: str | None = None
+    profile: _Profile = msgspec.field(default_factory=_Profile)
+
+
+class _File(msgspec.Struct):
+    id: str
+    mime_type: str = "application/octet-stream"
+    sha256: str | None = None
+    filename: str | None = None
+
+
+_contacts = msgspec.json.Decoder(list[Contact])
+_system = msgspec.json.Decoder(_System)
+_file = msgspec.json.Decoder(_File)
+_UNREADABLE = (msgspec.MsgspecError, RecursionError)
+
+
+def contacts(raw: msgspec.Raw) -> list[Contact]:
+    """Of the list beside the messages, what can be read."""
+    try:
+        return _contacts.decode(raw)
+    except _UNREADABLE:
+        return []
+
+
+def arrival(
+    raw: msgspec.Raw,
+    written: Written,
+    beside: list[Contact],
+    org: OrgId,
+    number: NumberId,
+    times: Times,
+    at: Instant | None,
+    now: Instant,
+) -> Arrival:
+    """Raises Nobody when there is no address to file it under. Without a time of its own it was written now."""
+    if written.group_id:
+        raise Nobody("a message to a group: groups of WhatsApp are not handled")
+    fields = _fields(raw)
+    who = _who(written, beside, fields)
+    phones, ids = _named(written, who, fields)
+    if not phones and not ids:
+        raise Nobody("a message that does not say who wrote it")
+    kind = plain(written.type)[:40]
+    return Arrival(
+        org_id=org,
+        number=number,
+        wamid=Wamid(written.id),
+        addresses=(*(f"phone:{phone}" for phone in phones), *(f"user:{id_}" for id_ in ids)),
+        reply_to=phones[0] if phones else ids[0],
+        name=_words(who.profile.name),
+        username=_words(who.profile.username),
+        at=now if at is None else Instant(min(at, now)),  # nobody writes in the future
+        type=kind,
+        body=bytes(raw).decode(),
+        asks=kind not in ASIDES,
+        opens_window=at is not None and kind not in (*NOTICES, "edit", "revoke"),
+        times=times,
+        media=_media(fields.get(kind)) if kind in _WITH_FILE else None,
+    )
+
+
+def _fields(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
+    try:
+        return msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+    except _UNREADABLE:
+        return {}
+
+
+def _who(written: Written, beside: list[Contact], fields: dict[str, msgspec.Raw]) -> Contact:
+    """Whose name stands beside it."""
+    for contact in beside:
+        same_phone = contact.wa_id is not None and str(contact.wa_id) == str(written.from_)
+        if same_phone or (contact.user_id and contact.user_id == written.from_user_id):
+            return contact
+    return beside[0] if len(beside) == 1 and written.from_ is None and "system" not in fields else Contact()
+
+
+def _named(written: Written, who: Contact, fields: dict[str, msgspec.Raw]) -> tuple[list[str], list[str]]:
+    """Everything this person is known by, the newest first: phone numbers, business-scoped user ids."""
+    told = _changed(fields["system"]) if written.type in NOTICES and "system" in fields else _System()
+    phones = [_phone(p) for p in (told.wa_id, told.new_wa_id, written.from_, who.wa_id)]
+    ids = [_id(i) for i in (told.user_id, told.previous_user_id, written.from_user_id, who.user_id)]
+    return [*dict.fromkeys(p for p in phones if p)], [*dict.fromkeys(i for i in ids if i)]
+
+
+def _changed(raw: msgspec.Raw) -> _System:
+    try:
+        return _system.decode(raw)
+    except _UNREADABLE:
+        return _System()
+
+
+def _phone(value: str | int | None) -> str | None:
+    return recipient.phone(str(value)) if value is not None else None
+
+
+def _id(value: str | None) -> str | None:
+    return plain(value) if value and len(value) <= LONGEST else None
+
+
+def _words(value: str | None) -> str | None:
+    return (plain(value)[:LONGEST].strip() or None) if value else None
+
+
+def _media(raw: msgspec.Raw | None) -> MediaNote | None:
+    try:
+        file = _file.decode(raw) if raw is not None else None
+    except _UNREADABLE:
+        return None
+    if file is None or not 0 < len(file.id) <= LONGEST:
+        return None
+    name = _words(file.filename)
+    return MediaNote(
+        provider_id=plain(file.id), mime_type=plain(file.mime_type)[:100], sha256=_words(file.sha256), filename=name
+    )
+
+
+def plain(text: str) -> str:
+    """PostgreSQL keeps every character but one."""
+    return text.replace("\0", "\ufffd") if "\0" in text else text
+
+
+def salvaged(raw: msgspec.Raw) -> Written:
+    """Of a malformed message, what is well formed; its id must be."""
+    fields = _fields(raw)
+    written = Written(id=msgspec.json.decode(fields["id"], type=str))
+    for name in ("timestamp", "from", "from_user_id", "type"):
+        value = _scalar(fields.get(name))
+        if value is not None:
+            setattr(written, "from_" if name == "from" else name, value if name != "type" else str(value))
+    return written
+
+
+def _scalar(raw: msgspec.Raw | None) -> Any:
+    try:
+        return msgspec.json.decode(raw, type=str | int | float) if raw is not None else None
+    except _UNREADABLE:
+        return None
