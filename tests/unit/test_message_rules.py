@@ -93,6 +93,12 @@ class TestPayload:
             OPAQUE: "wp1.42.3",
         }
 
+    def test_a_user_id_is_named_as_the_recipient(self) -> None:
+        message = replace(a_claim(), recipient="US.13491208655302741918", payload='{"text": "hello"}')
+        body = msgspec.json.decode(payload.cloud_api_body(message))
+        assert body["recipient"] == "US.13491208655302741918"
+        assert "to" not in body
+
     def test_a_template_goes_with_its_language_and_components(self) -> None:
         components = [{"type": "body", "parameters": [{"type": "text", "text": "1"}]}]
         body = sent({"language": "en", "components": components}, "order_confirmation")

@@ -40,7 +40,7 @@ REGULAR = Pricing("PMP", "regular", "marketing", True)
         *(("+15550001111", "1"), ("+79161234567", "7"), ("+4915112345678", "49"), ("+351912345678", "351")),
         *(("+3725551234", "372"), ("+201001234567", "20"), ("+2125551234567", "212"), ("+998901234567", "998")),
         *(("+6591234567", "65"), ("+67512345678", "675"), ("+85212345678", "852"), ("+8613812345678", "86")),
-        *(("", ""), ("someone", "")),
+        *(("", ""), ("someone", ""), ("US.13491208655302741918", "")),
     ],
 )
 def test_a_number_tells_its_country(number: str, code: str) -> None:
@@ -71,6 +71,8 @@ def test_our_codes_are_those_of_the_numbering_plan() -> None:
         ("+33612345678", "utility", 10_000),
         ("+4915112345678", "utility", 45_600),
         ("+4915112345678", "authentication", None),
+        ("US.13491208655302741918", "marketing", None),
+        ("US.13491208655302741918", "utility", 10_000),
     ],
 )
 def test_the_most_particular_price_counts(recipient: str, category: str, micros: int | None) -> None:

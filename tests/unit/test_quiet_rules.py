@@ -91,6 +91,7 @@ def test_a_number_without_a_zone_goes_by_the_orgs_own() -> None:
         ("+15550001111", set()),
         ("+999123456789", set()),
         ("no number", set()),
+        ("US.13491208655302741918", set()),
     ],
 )
 def test_a_number_tells_its_zone_where_its_plan_does(number: str, zones: set[str]) -> None:

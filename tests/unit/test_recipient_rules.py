@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waypost.rules.recipient import Unreadable, phone, read
+from waypost.rules.recipient import Unreadable, address, is_user_id, phone, read
 from waypost.runtime.settings import Settings, SettingsError, load
 
 SPELLINGS = {
@@ -145,3 +145,26 @@ class TestSetting:
         code = "import sys, waypost.runtime.wiring, waypost.rules.recipient as r; r.phone('030 1234567')"
         check = "; sys.exit('phonenumbers' in sys.modules)"
         assert subprocess.run([sys.executable, "-c", code + check], check=False).returncode == 0
+
+
+class TestUserIds:
+    @pytest.mark.parametrize("region", [None, "US"])
+    @pytest.mark.parametrize(
+        "text", ["US.13491208655302741918", "US.ENT.11815799212886844830", "DE.aB9", "BR." + "x" * 128]
+    )
+    def test_a_user_id_is_an_address_byte_for_byte(self, text: str, region: str | None) -> None:
+        assert address(text, region) == text
+        assert is_user_id(text)
+        assert phone(text, region) is None
+
+    @pytest.mark.parametrize(
+        "text",
+        ["", "US.", "us.1", "U.1", "USA.1", "US.ENT.", "US.1-2", "US.1\n", " US.1", "US.\u0661", "US." + "x" * 129],
+    )
+    def test_what_only_looks_like_one_is_none(self, text: str) -> None:
+        assert not is_user_id(text)
+        assert isinstance(address(text), Unreadable)
+
+    @given(st.text(alphabet="0123456789+ .-()", max_size=20), st.sampled_from([None, "DE"]))
+    def test_every_other_address_is_a_phone_number(self, text: str, region: str | None) -> None:
+        assert address(text, region) == read(text, region)

@@ -170,7 +170,7 @@ def _recipient(to: str, channel: Channel, region: str | None) -> str | Refusal:
         return emails.address(to) or Refusal(
             "invalid_recipient", "to", "must be an email address, e.g. ann@example.com"
         )
-    found = recipients.read(to, region)
+    found = recipients.address(to, region)
     return Refusal("invalid_recipient", "to", found.reason) if isinstance(found, recipients.Unreadable) else found
 
 

@@ -34,6 +34,9 @@ from waypost.model.ids import MessageId
 from waypost.ports.gates import Closed
 from waypost.rules import recipient
 
+LONGEST_ADDRESS = 160
+"""Of a customer: more than the longest user id has."""
+
 
 @get("/quota", summary="What the org may still send", responses=problems())
 async def get_quota(caller: Asking, world: Here) -> QuotaView:
@@ -84,10 +87,10 @@ async def release_gate(
 async def get_window(phone: FromPath[str], caller: Asking, world: Here) -> WindowView:
     """A customer who never wrote has no open window."""
     region = (await world.policies.of(caller.org_id)).default_region
-    number = recipient.phone(phone, region) if len(phone) <= 64 else None
-    if number is None:
+    customer = recipient.address(phone, region) if len(phone) <= LONGEST_ADDRESS else None
+    if not isinstance(customer, str):
         raise Problem(404, "not_found", "that is not a phone number: 7 to 15 digits, with + written as %2B or left out")
-    return window_view(number, await policy.window_with(caller.org_id, number, world))
+    return window_view(customer, await policy.window_with(caller.org_id, customer, world))
 
 
 @get("/stats", summary="Counts, retries and times", responses=problems())

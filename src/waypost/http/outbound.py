@@ -178,13 +178,15 @@ async def _recipient(to: str | None, caller: Caller, world: World) -> str | None
         return None
     if "@" in to and (address := email.address(to)) is not None:
         return address
+    if recipient.is_user_id(to):
+        return to
     region = (await world.policies.of(caller.org_id)).default_region
     number = recipient.phone(to if to.lstrip().startswith("+") else to.strip(), region)
     if number is None:
         raise Problem(
             400,
             "invalid_parameter",
-            "to must be a phone number, with + written as %2B in a URL, or an email address",
+            "to must be a phone number, with + written as %2B in a URL, a user id, or an email address",
             field="to",
         )
     return number

@@ -8,6 +8,7 @@ import msgspec
 
 from waypost.model.message import Claimed
 from waypost.rules import content
+from waypost.rules.recipient import is_user_id
 from waypost.rules.shape import Invalid
 from waypost.rules.stamp import LONGEST, stamp
 
@@ -96,7 +97,7 @@ def cloud_api_body(message: Claimed) -> bytes:
     body = {
         "messaging_product": "whatsapp",
         "recipient_type": "individual",
-        "to": message.recipient,
+        "recipient" if is_user_id(message.recipient) else "to": message.recipient,
         **_beside(payload),
         **told,
         OPAQUE: stamp(message.id, message.fence, callers),

@@ -1,4 +1,4 @@
-"""Phone numbers, normalised once, at the edge."""
+"""Who a message goes to: phone numbers, normalised once, at the edge, and business-scoped user ids."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ MOST: Final = 15
 """Digits of a number, with its country code."""
 _DROPPED = str.maketrans("", "", " .-()[]")
 _NUMBER = re.compile(r"\+?([0-9]{7,15})", re.ASCII)
+_USER_ID = re.compile(r"[A-Z]{2}\.(?:ENT\.)?[A-Za-z0-9]{1,128}", re.ASCII)
+"""Meta's id of a customer at one business, for who keeps the phone number back; `ENT`: at a whole group of them."""
 _SIGNED_DIGITS = re.compile(r"\+?[0-9]*", re.ASCII)
 _TRUNK_ZERO = re.compile(r"^ *((?:\+|00) *(?!39|378|225|242)[0-9]{1,3})[ .-]*\(0\)", re.ASCII)
 """People write `+49 (0)30 …` for a zero that is dialled at home only. Italy, San Marino, Ivory Coast and the Congo
@@ -32,6 +34,16 @@ class Unreadable(msgspec.Struct, frozen=True):
     """Why a text is no phone number."""
 
     reason: str
+
+
+def is_user_id(text: str) -> bool:
+    """Whether it is a business-scoped user id, such as `US.13491208655302741918`."""
+    return _USER_ID.fullmatch(text) is not None
+
+
+def address(text: str, region: str | None = None) -> str | Unreadable:
+    """Where WhatsApp can deliver: a user id, byte for byte as Meta gave it, or a phone number."""
+    return text if is_user_id(text) else read(text, region)
 
 
 def phone(text: str, region: str | None = None) -> str | None:

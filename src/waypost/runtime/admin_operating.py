@@ -100,15 +100,15 @@ def release(
 
 @app.command()
 def window(
-    org: Org, phone: Annotated[str, typer.Argument(help="The customer's phone number.")], json: Json = False
+    org: Org, phone: Annotated[str, typer.Argument(help="The customer's phone number or user id.")], json: Json = False
 ) -> None:
     """Whether a customer may be answered freely, and until when."""
-    number = recipient.phone(phone)
-    if number is None:
+    customer = recipient.address(phone)
+    if isinstance(customer, recipient.Unreadable):
         raise Failed(f"{phone[:40]} is not a phone number: 7 to 15 digits, with its country code")
-    found = of_known(org, lambda world: policy.window_with(OrgId(org), number, world))
+    found = of_known(org, lambda world: policy.window_with(OrgId(org), customer, world))
     facts = {
-        "phone_number": number,
+        "phone_number": customer,
         "open": str(found.open).lower(),
         "window_opens_at": _when(found.pair.opened_at if found.pair else None, "never"),
         "window_expires_at": _when(found.pair.expires_at if found.pair else None, "never"),

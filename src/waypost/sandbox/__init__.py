@@ -3,7 +3,7 @@
 from waypost.sandbox.app import Sandbox
 from waypost.sandbox.faults import Fault
 from waypost.sandbox.numbers import SandboxNumber
-from waypost.sandbox.phones import Said
+from waypost.sandbox.phones import Moved, Said
 from waypost.sandbox.settings import Keep, Timing
 
-__all__ = ["Fault", "Keep", "Said", "Sandbox", "SandboxNumber", "Timing"]
+__all__ = ["Fault", "Keep", "Moved", "Said", "Sandbox", "SandboxNumber", "Timing"]

@@ -11,8 +11,8 @@ from waypost.sandbox.asgi import Answer, Request, answer
 from waypost.sandbox.calls import Calls, shown
 from waypost.sandbox.faults import Fault, Faults, InvalidFault
 from waypost.sandbox.numbers import Numbers, SandboxNumber
-from waypost.sandbox.phones import Phones, Said, Unsayable
-from waypost.sandbox.recipients import phone_of
+from waypost.sandbox.phones import Moved, Phones, Said, Unsayable, is_burst
+from waypost.sandbox.recipients import phone_of, user_id_of
 from waypost.sandbox.webhooks import Webhooks
 
 Body = TypeVar("Body")
@@ -85,6 +85,8 @@ class Control:
         match (request.method, verb):
             case ("POST", "say"):
                 return await self._say(phone, _read(request, Said))
+            case ("POST", "number"):
+                return await self._change_number(phone, _read(request, Moved))
             case ("POST", "read"):
                 return answer(200, {"read": await self._phones.read(phone)})
             case ("GET", "screen"):
@@ -93,12 +95,23 @@ class Control:
                 return _sorry(404, f"a phone cannot {request.method} {verb}")
 
     async def _say(self, phone: str, said: Said) -> Answer:
-        numbers = self._numbers.all()
-        wanted = said.phone_number_id
-        number = self._numbers.get(wanted) if wanted else next(iter(numbers), None)
+        number = self._written_to(said.phone_number_id)
         if number is None:
-            return _sorry(404, f"no number {wanted or 'at all'}")
+            return _sorry(404, f"no number {said.phone_number_id or 'at all'}")
+        if is_burst(said):
+            return answer(200, {"wamids": await self._phones.say_all(phone, number, said)})
         return answer(200, {"wamid": await self._phones.say(phone, number, said)})
+
+    async def _change_number(self, phone: str, moved: Moved) -> Answer:
+        number = self._written_to(moved.phone_number_id)
+        if number is None:
+            return _sorry(404, f"no number {moved.phone_number_id or 'at all'}")
+        wamid, new_phone = await self._phones.change_number(phone, number, moved)
+        return answer(200, {"wamid": wamid, "phone": new_phone, "user_id": user_id_of(new_phone)})
+
+    def _written_to(self, wanted: str | None) -> SandboxNumber | None:
+        """The first number, where none is named."""
+        return self._numbers.get(wanted) if wanted else next(iter(self._numbers.all()), None)
 
 
 def _read(request: Request, kind: type[Body]) -> Body:

@@ -87,8 +87,8 @@ class Courier:
 
     async def _tell(self, letter: Letter, status: Status, copies: int = 1, error: int | None = None) -> None:
         """The screen moves when the first try is over: whoever sees `delivered` there finds its webhook posted."""
-        name = self._contacts.name_of(letter.recipient.phone)
-        body = webhook_body(letter.number, status_value(letter, status, self._clock.now(), name, error))
+        person = self._contacts.person(letter.recipient.phone)
+        body = webhook_body(letter.number, status_value(letter, status, self._clock.now(), person, error))
         for _ in range(copies):
             await self._webhooks.post_in_order(letter.number, letter.waiting, body)
         letter.reached(status)

@@ -34,6 +34,13 @@ class KeyedLog(Generic[Entry]):
             del self._by_key[key]
         return oldest
 
+    def move(self, key: str, to: str) -> None:
+        """Everything under one key is under another from now on, in the order of arrival. Looks at every entry."""
+        moved = self._by_key.pop(key, {})
+        self._all = deque((to if each == key else each, count, entry) for each, count, entry in self._all)
+        if joined := sorted({**self._by_key.get(to, {}), **moved}.items(), key=lambda entry: entry[0]):
+            self._by_key[to] = dict(joined)
+
     def of(self, key: str) -> list[Entry]:
         return list(self._by_key.get(key, {}).values())
 

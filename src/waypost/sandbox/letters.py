@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from waypost.model.time import Instant, Span
+from waypost.sandbox.contacts import Person
 from waypost.sandbox.faults import Fault
 from waypost.sandbox.graph_errors import webhook_error
 from waypost.sandbox.numbers import SandboxNumber
@@ -60,7 +61,9 @@ def steps_of(kind: str, fault: Fault, error: int | None, timing: Timing) -> tupl
     return (Step("sent", timing.sent_after), Step("delivered", between))
 
 
-def status_value(letter: Letter, status: Status, at: Instant, name: str, error: int | None = None) -> dict[str, Any]:
+def status_value(
+    letter: Letter, status: Status, at: Instant, person: Person, error: int | None = None
+) -> dict[str, Any]:
     """What the webhook of one status says."""
     told: dict[str, Any] = {"id": letter.wamid, "status": status, "timestamp": str(at // 1_000_000)}
     phone, user_id = letter.recipient.phone, user_id_of(letter.recipient.phone)
@@ -74,7 +77,7 @@ def status_value(letter: Letter, status: Status, at: Instant, name: str, error: 
         return {"statuses": [{**told, "errors": [webhook_error(error)]}]}
     if status in ("sent", "delivered"):
         told["pricing"] = letter.pricing
-    contact = {"profile": {"name": name}, "user_id": user_id}
+    contact = {"profile": person.profile(with_username=status != "sent"), "user_id": user_id}
     if not letter.recipient.by_user_id:
         contact["wa_id"] = phone
     return {"contacts": [contact], "statuses": [told]}

@@ -11,28 +11,44 @@ import msgspec
 from waypost.ports.clock import Clock, Ids
 from waypost.sandbox.contacts import Contacts
 from waypost.sandbox.courier import Courier
+from waypost.sandbox.inbound import MEDIA_TYPES, a_move, as_posted, inbound_value, is_notice
 from waypost.sandbox.letters import wamid_of
 from waypost.sandbox.media import INBOUND_KEPT, MediaStore
 from waypost.sandbox.numbers import SandboxNumber
-from waypost.sandbox.recipients import user_id_of
+from waypost.sandbox.recipients import phone_digits
 from waypost.sandbox.screens import Note, Screens
 from waypost.sandbox.webhooks import Webhooks, webhook_body
 
-MEDIA_TYPES = ("image", "video", "audio", "document", "sticker")
+MOST_AT_ONCE = 1000
+"""Messages in one webhook."""
 
 
 class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`message` is an inbound message as the webhook will carry it; its own `id` and `timestamp` are kept.
 
+    `texts` or `messages` are a burst: one webhook each, or with `together` one webhook for all of them. `name`,
+    `username` and `hide_phone` are what the customer goes by from now on.
     With `file_base64` and `mime_type` the file is stored, and the media object gets its id and checksum.
     """
 
     text: str | None = None
     message: dict[str, Any] | None = None
+    texts: list[str] | None = None
+    messages: list[dict[str, Any]] | None = None
+    together: bool = False
     name: str | None = None
+    username: str | None = None
+    hide_phone: bool | None = None
     phone_number_id: str | None = None
     file_base64: str | None = None
     mime_type: str | None = None
+
+
+class Moved(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A customer gets a new number."""
+
+    new_phone: str
+    phone_number_id: str | None = None
 
 
 class Unsayable(Exception):
@@ -60,16 +76,55 @@ class Phones:
 
     async def say(self, phone: str, number: SandboxNumber, said: Said) -> str:
         """Returns the wamid after the first webhook try; tries go on in the background while it is not answered."""
-        now = self._clock.now()
         message = self._with_file(number, said, _message_of(said))
-        wamid = str(message.pop("id", None) or wamid_of(phone, self._ids.token(12)))
-        note = Note(phone, wamid, message, now)
-        self._contacts.wrote(phone, number.phone_number_id, now, said.name)
+        self._contacts.met(phone, said.name, said.username, said.hide_phone)
+        note = self._written(phone, number, message)
+        await self._post(number, [note])
+        return note.wamid
+
+    async def say_all(self, phone: str, number: SandboxNumber, said: Said) -> list[str]:
+        """A burst; of separate webhooks each is posted when the one before it was tried."""
+        messages = _messages_of(said)
+        self._contacts.met(phone, said.name, said.username, said.hide_phone)
+        notes: list[Note] = []
+        for message in messages:
+            notes.append(self._written(phone, number, message))
+            if not said.together:
+                await self._post(number, notes[-1:])
+        if said.together:
+            await self._post(number, notes)
+        return [note.wamid for note in notes]
+
+    async def change_number(self, phone: str, number: SandboxNumber, moved: Moved) -> tuple[str, str]:
+        """Returns the wamid of the notice and the new phone, which has the screen from now on."""
+        new_phone = phone_digits(moved.new_phone)
+        if new_phone is None or new_phone == phone:
+            raise Unsayable(f"new_phone: {moved.new_phone!r} is not another phone number")
+        person = self._contacts.person(phone)
+        note = self._note(phone, a_move(phone, new_phone, person))
+        self._contacts.moved(phone, new_phone)
+        self._screens.moved(phone, new_phone)
+        await self._webhooks.post(number, webhook_body(number, inbound_value([note], person)))
+        return note.wamid, new_phone
+
+    def _written(self, phone: str, number: SandboxNumber, message: dict[str, Any]) -> Note:
+        note = self._note(phone, as_posted(number, message))
+        if not is_notice(message):
+            self._contacts.wrote(phone, number.phone_number_id, note.at)
         self._screens.wrote(note)
-        body = webhook_body(number, inbound_value(note, self._contacts.name_of(phone)))
-        if await self._webhooks.post(number, body) and note.status == "sent":
-            note.status = "delivered"
-        return wamid
+        return note
+
+    def _note(self, phone: str, message: dict[str, Any]) -> Note:
+        own = message.get("id")
+        rest = {key: value for key, value in message.items() if key != "id"}
+        return Note(phone, str(own or wamid_of(phone, self._ids.token(12))), rest, self._clock.now())
+
+    async def _post(self, number: SandboxNumber, notes: list[Note]) -> None:
+        body = webhook_body(number, inbound_value(notes, self._contacts.person(notes[0].phone)))
+        answered = await self._webhooks.post(number, body)
+        for note in notes:
+            if answered and note.status == "sent":
+                note.status = "delivered"
 
     async def read(self, phone: str) -> int:
         return await self._courier.read(phone)
@@ -91,24 +146,31 @@ class Phones:
         return {**message, message["type"]: {**(message.get(message["type"]) or {}), **told}}
 
 
+def is_burst(said: Said) -> bool:
+    return said.texts is not None or said.messages is not None
+
+
 def _message_of(said: Said) -> dict[str, Any]:
     if (said.text is None) == (said.message is None):
-        raise Unsayable("say either text or message")
-    if said.message is None:
-        return {"type": "text", "text": {"body": said.text}}
-    if not isinstance(said.message.get("type"), str):
+        raise Unsayable("say either text or message, or a burst of texts or messages")
+    return _text(said.text) if said.text is not None else _typed(said.message or {})
+
+
+def _messages_of(said: Said) -> list[dict[str, Any]]:
+    alone = (said.text, said.message, said.file_base64)
+    if (said.texts is None) == (said.messages is None) or any(one is not None for one in alone):
+        raise Unsayable("a burst is either texts or messages, and nothing besides")
+    messages = [_text(text) for text in said.texts or ()] or [_typed(message) for message in said.messages or ()]
+    if not 1 <= len(messages) <= MOST_AT_ONCE:
+        raise Unsayable(f"a burst has 1 to {MOST_AT_ONCE} messages, not {len(messages)}")
+    return messages
+
+
+def _text(body: str) -> dict[str, Any]:
+    return {"type": "text", "text": {"body": body}}
+
+
+def _typed(message: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(message.get("type"), str):
         raise Unsayable("message needs a type")
-    return dict(said.message)
-
-
-def inbound_value(note: Note, name: str) -> dict[str, Any]:
-    user_id = user_id_of(note.phone)
-    contact = {"profile": {"name": name}, "wa_id": note.phone, "user_id": user_id}
-    message = {
-        "from": note.phone,
-        "from_user_id": user_id,
-        "id": note.wamid,
-        "timestamp": str(note.at // 1_000_000),
-        **note.message,
-    }
-    return {"contacts": [contact], "messages": [message]}
+    return message

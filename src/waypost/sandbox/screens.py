@@ -36,6 +36,9 @@ class Screens:
         self._notes[note.wamid] = note
         self._forget(self._log.add(note.phone, note))
 
+    def moved(self, phone: str, new_phone: str) -> None:
+        self._log.move(phone, new_phone)
+
     def _forget(self, entry: Letter | Note | None) -> None:
         if isinstance(entry, Note):
             self._notes.pop(entry.wamid, None)
@@ -86,8 +89,12 @@ def _text_of(message: dict[str, Any]) -> str | None:
             words = content.get("body")
         case "reaction":
             words = content.get("emoji")
-        case "button":
+        case "button" | "order":
             words = content.get("text")
+        case "system":
+            words = content.get("body")
+        case "edit":
+            words = _words_of_edit(content)
         case "location":
             words = content.get("name")
         case "interactive":
@@ -95,6 +102,14 @@ def _text_of(message: dict[str, Any]) -> str | None:
         case _:
             words = content.get("caption")
     return words if isinstance(words, str) else None
+
+
+def _words_of_edit(content: dict[str, Any]) -> object:
+    """Those of the message that it makes; an edit of an edit has none."""
+    made = content.get("message")
+    if not isinstance(made, dict) or not isinstance(made.get("type"), str) or made["type"] == "edit":
+        return None
+    return _text_of(made)
 
 
 def _words_of_interactive(content: dict[str, Any]) -> object:
