@@ -1,0 +1,314 @@
+"""Take a turn that is due, let the bot answer the whole burst, commit the reply together with the end of the turn."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from waypost.flow import extras
+from waypost.flow.world import World
+from waypost.model.conversation import BOT, CONTACT, Claim, ContactId, ConversationId, Entry, Times
+from waypost.model.ids import OrgId
+from waypost.model.message import Channel, Draft
+from waypost.model.time import Span, as_seconds, seconds, to_datetime
+from waypost.model.turn import Answer, Customer, Line, Turn
+from waypost.ports.bot import Bot, BotFailed
+from waypost.ports.failure import LedgerError
+from waypost.ports.hints import LANES, OUTBOX, Ear
+from waypost.ports.lanes import Answered, Committed, TurnDemand
+from waypost.rules import answers, people
+from waypost.rules.lane import LeaseLost
+from waypost.rules.redact import redact
+from waypost.rules.retry import SHORT
+
+PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
+LONGEST_ERROR = 500
+SHOW_TYPING_AFTER: Span = seconds(0.5)
+"""Whoever answers at once needs no sign that somebody types."""
+SHOW_TYPING_EVERY: Span = seconds(20)
+"""The sign vanishes after 25 s."""
+NEEDS_TIME: Span = seconds(0.05)
+
+
+async def converse(claim: Claim, bot: Bot, world: World) -> None:
+    """One turn from its claim to its end."""
+    times = world.policies.known(claim.lane.org_id).turns
+    turn = await the_turn(claim, bot, world)
+    try:
+        answer = await think(turn, claim, bot, times, world)
+        understood = answers.understood(answer)
+    except BotFailed as failed:
+        await fail(claim, failed, times, world)
+        return
+    match understood:
+        case answers.Invalid(reason):
+            await fail(claim, BotFailed(f"the bot's answer cannot be sent: {reason}"), times, world)
+        case answers.Replies(payloads):
+            await commit(claim, Answered(drafts=drafts(claim, payloads)), world)
+        case answers.HandOver(reason):
+            await commit(claim, Answered(hand_over=reason), world)
+        case answers.Silence():
+            await commit(claim, Answered(), world)
+
+
+async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
+    """What the bot is asked: the burst as it stands now, what was said before, and who writes."""
+    lane, talk = claim.lane, claim.conversation
+    earlier: Sequence[Entry] = []
+    if bot.history:
+        first = claim.burst[0].position if claim.burst else lane.tail
+        earlier = await world.ledger.lanes.history(lane.conversation_id, first, bot.history)
+    return Turn(
+        id=claim.turn_id,
+        org_id=lane.org_id,
+        conversation_id=str(lane.conversation_id),
+        number=talk.number,
+        contact=await customer(claim, world),
+        messages=burst(entry for entry in claim.burst if entry.sender == CONTACT),
+        history=[line(entry, _read(entry)) for entry in earlier],
+        attempt=lane.tries + 1,
+    )
+
+
+async def customer(claim: Claim, world: World) -> Customer:
+    talk = claim.conversation
+    known = await world.ledger.conversations.contact(talk.org_id, ContactId(talk.contact_id))
+    if known is None:
+        return Customer(id=talk.address)
+    return Customer(
+        id=str(known.id),
+        name=known.name,
+        phone=talk.address if talk.address.startswith("+") else known.known_as("phone"),
+        user_id=known.known_as("user"),
+        username=known.username,
+        dossier_id=known.dossier_id,
+    )
+
+
+def burst(entries: Iterable[Entry]) -> list[Line]:
+    """As the customer sees it now: edited, in the order it was written, without what was taken back."""
+    by_wamid = {entry.wamid or str(entry.position): entry for entry in entries}
+    said = people.burst((wamid, _read(entry)) for wamid, entry in by_wamid.items())
+    return [line(by_wamid[wamid], message) for wamid, message in said]
+
+
+def _read(entry: Entry) -> dict[str, Any]:
+    """A stored message; what was queued in the short form is a text."""
+    body = msgspec.json.decode(entry.body)
+    if not isinstance(body, dict):
+        return {"type": entry.type}
+    text = body.get("text")
+    return {"type": "text", "text": {"body": text}} if isinstance(text, str) and "type" not in body else body
+
+
+def line(entry: Entry, message: dict[str, Any]) -> Line:
+    return Line(
+        sender=entry.sender,
+        type=entry.type,
+        text=people.words(message),
+        content=message,
+        timestamp=to_datetime(entry.at),
+    )
+
+
+async def think(turn: Turn, claim: Claim, bot: Bot, times: Times, world: World) -> Answer:
+    """Within its limit; whatever goes wrong in a bot is the bot's failure."""
+    if not turn.messages:
+        return None  # everything was taken back
+    try:
+        async with asyncio.timeout(as_seconds(times.limit)):
+            if not bot.thinks:
+                return await bot.answer(turn)
+            async with typing(claim, world):
+                return await bot.answer(turn)
+    except TimeoutError:
+        raise BotFailed(f"no answer within {as_seconds(times.limit):g} s") from None
+    except BotFailed:
+        raise
+    except Exception as bug:
+        raise BotFailed(f"{type(bug).__name__}: {redact(str(bug))}") from bug
+
+
+@contextlib.asynccontextmanager
+async def typing(claim: Claim, world: World) -> Any:
+    """The customer sees that the message was read and that somebody types, as long as it takes."""
+    showing = asyncio.ensure_future(_show_typing(claim, world))
+    try:
+        yield
+    finally:
+        showing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await showing
+
+
+async def _show_typing(claim: Claim, world: World) -> None:
+    latest = next((entry.wamid for entry in reversed(claim.burst) if entry.wamid), None)
+    number = await world.numbers.find(claim.conversation.number)
+    if latest is None or number is None:
+        return
+    await world.clock.sleep(SHOW_TYPING_AFTER)
+    while True:
+        await extras.mark_read(number, latest, True, world)
+        await world.clock.sleep(SHOW_TYPING_EVERY)
+
+
+def drafts(claim: Claim, payloads: Sequence[dict[str, Any]]) -> tuple[Draft, ...]:
+    """In their order, by a queue; each has a key that only this turn can make."""
+    return tuple(_draft(claim, payload, f"turn:{claim.turn_id}:{n}") for n, payload in enumerate(payloads, 1))
+
+
+def _draft(claim: Claim, payload: dict[str, Any], key: str) -> Draft:
+    talk = claim.conversation
+    content = msgspec.json.encode(payload, order="deterministic")
+    return Draft(
+        org_id=OrgId(talk.org_id),
+        sender=talk.number,
+        channel=Channel.WHATSAPP,
+        recipient=talk.address,
+        template=None,
+        subject=None,
+        payload=content.decode(),
+        dossier_id=None,
+        idempotency_key=key,
+        digest=hashlib.sha256(content).digest(),
+        priority=7,
+        scheduled_at=None,
+        expires_at=None,
+        ordered=True,
+        max_attempts=len(SHORT.steps),
+        created_by=BOT,
+        conversation_id=talk.id,
+    )
+
+
+async def commit(claim: Claim, answered: Answered, world: World) -> Committed | LeaseLost:
+    """Until the Ledger has it, or somebody else has the turn: an answer must not be lost to a short outage."""
+    while True:
+        try:
+            done = await world.ledger.lanes.commit(claim, answered, world.clock.now())
+        except LedgerError:
+            await world.clock.sleep(PAUSE_AFTER_TROUBLE)
+            continue
+        if isinstance(done, Committed):
+            world.hints.give([OUTBOX, LANES] if done.replies else [LANES])
+        return done
+
+
+async def fail(claim: Claim, failed: BotFailed, times: Times, world: World) -> None:
+    wait = None if failed.retry_after is None else seconds(min(failed.retry_after, 3600))
+    error = redact(failed.reason)[:LONGEST_ERROR]
+    world.meters.bot_failed(error, world.clock.now())
+    while True:
+        try:
+            await world.ledger.lanes.fail(
+                claim, error, times, world.clock.now(), hopeless=failed.hopeless, wait=wait
+            )
+        except LedgerError:
+            await world.clock.sleep(PAUSE_AFTER_TROUBLE)
+            continue
+        world.hints.give([LANES])
+        return
+
+
+class Converser:
+    """Keeps turns going in one process: bounded at once, leases renewed, lost ones let go."""
+
+    def __init__(self, world: World, bot: Bot) -> None:
+        self._world = world
+        self._bot = bot
+        self._under_way: dict[ConversationId, tuple[Claim, asyncio.Task[None]]] = {}
+        self._slot_freed = asyncio.Event()
+        self._stopping = False
+
+    async def run(self) -> None:
+        with self._world.hints.listen(LANES) as ear:
+            while not self._stopping:
+                try:
+                    await self._take(ear)
+                except LedgerError:
+                    await self._world.clock.sleep(PAUSE_AFTER_TROUBLE)
+
+    async def _take(self, ear: Ear) -> None:
+        world = self._world
+        free = world.tuning.turn_slots - len(self._under_way)
+        if free <= 0:
+            self._slot_freed.clear()
+            await self._slot_freed.wait()
+            return
+        await world.policies.refresh()
+        demand = TurnDemand(world.worker, min(free, world.tuning.batch))
+        claims = await world.ledger.lanes.claim(demand, self._times_of, world.clock.now())
+        for claim in claims:
+            self._start(claim)
+        if not claims and not self._stopping:
+            await ear.wait(await self._until_next())
+
+    def _times_of(self, org: OrgId) -> Times:
+        return self._world.policies.known(org).turns
+
+    async def _until_next(self) -> Span:
+        """A little later than the very moment, so that the claim finds it due."""
+        due_at = await self._world.ledger.lanes.next_due()
+        poll = self._world.tuning.poll
+        return poll if due_at is None else Span(min(poll, max(NEEDS_TIME // 10, due_at - self._world.clock.now())))
+
+    def _start(self, claim: Claim) -> None:
+        where = claim.lane.conversation_id
+        if where in self._under_way:  # our own, from before we fell silent: it has lost the turn
+            self._under_way.pop(where)[1].cancel()
+        task = asyncio.ensure_future(converse(claim, self._bot, self._world))
+        self._under_way[where] = (claim, task)
+        task.add_done_callback(lambda done: self._done(claim, done))
+
+    def _done(self, claim: Claim, task: asyncio.Task[None]) -> None:
+        held = self._under_way.get(claim.lane.conversation_id)
+        if held is not None and held[1] is task:
+            del self._under_way[claim.lane.conversation_id]
+        self._slot_freed.set()
+        if not task.cancelled() and (bug := task.exception()) is not None:
+            context = {"message": f"turn {claim.turn_id} could not be ended", "exception": bug}
+            asyncio.get_running_loop().call_exception_handler(context)
+
+    async def keep(self) -> None:
+        """Renew what is held, by one statement; whatever is no longer ours stops thinking."""
+        while True:
+            await self._world.clock.sleep(self._beat())
+            held = [(claim.lane.conversation_id, claim.lane.fence, self._lease(claim)) for claim in self._claims()]
+            try:
+                ours = await self._world.ledger.lanes.renew(held, self._world.clock.now())
+            except LedgerError:
+                continue
+            for where, fence, _ in held:
+                current = self._under_way.get(where)
+                if where not in ours and current is not None and current[0].lane.fence == fence:
+                    current[1].cancel()
+
+    def _claims(self) -> list[Claim]:
+        return [claim for claim, _ in self._under_way.values()]
+
+    def _lease(self, claim: Claim) -> Span:
+        return self._times_of(claim.lane.org_id).lease
+
+    def _beat(self) -> Span:
+        """Three times within the shortest lease."""
+        leases = [self._world.tuning.turns.lease, *(self._lease(claim) for claim in self._claims())]
+        return Span(min(leases) // 3)
+
+    async def stop(self, patience: Span) -> None:
+        """Take nothing new, let what is under way end, give the rest back for others to answer."""
+        self._stopping = True
+        self._slot_freed.set()
+        self._world.hints.give([LANES])
+        if self._under_way:
+            await asyncio.wait([task for _, task in self._under_way.values()], timeout=as_seconds(patience))
+        left = list(self._under_way.values())
+        for _, task in left:
+            task.cancel()
+        await asyncio.gather(*(task for _, task in left), return_exceptions=True)
+        with contextlib.suppress(LedgerError):
+            await self._world.ledger.lanes.let_go([claim for claim, _ in left], self._world.clock.now())
