@@ -14,6 +14,7 @@ from waypost.rules.answers import MOST_REPLIES, HandOver, Invalid, Replies, Sile
 from waypost.rules.content import LONGEST_TEXT
 from waypost.rules.payload import check
 
+QUOTED = {"message_id": "wamid.A"}
 IMAGE = {"type": "image", "image": {"link": "https://example.com/cat.jpg"}}
 
 
@@ -31,9 +32,11 @@ def text(body: str, **beside: Any) -> dict[str, Any]:
         (["one", {"text": "two"}, IMAGE], Replies((text("one"), text("two"), IMAGE))),
         (("one", "two"), Replies((text("one"), text("two")))),
         (["one", "", None, " \n"], Replies((text("one"),))),
-        ({"text": "hi", "context": {"message_id": "wamid.A"}}, Replies((text("hi", context={"message_id": "wamid.A"}),))),
+        ({"text": "hi", "context": QUOTED}, Replies((text("hi", context=QUOTED),))),
         (Handover("angry"), HandOver("angry")),
         (Handover(), HandOver("")),
+        (Handover("a\0b \ud800"), HandOver("a\ufffdb ?")),
+        (Handover(5), HandOver("5")),  # type: ignore[arg-type] # a careless bot
         (None, Silence()),
         ("", Silence()),
         (" \n", Silence()),
@@ -85,7 +88,7 @@ def test_a_pause_that_comes_too_early_is_passed_over() -> None:
 
 
 def test_a_long_text_keeps_what_stands_beside_it_and_quotes_once() -> None:
-    long = {"type": "text", "text": {"body": "x" * 5000, "preview_url": True}, "context": {"message_id": "wamid.A"}}
+    long = {"type": "text", "text": {"body": "x" * 5000, "preview_url": True}, "context": QUOTED}
     answer = understood(long)
     assert isinstance(answer, Replies)
     assert [("context" in each, each["text"]["preview_url"]) for each in answer.payloads] == [

@@ -14,7 +14,8 @@ from waypost.rules.payload import check
 
 MOST_REPLIES: Final = 10
 """Of one turn, after long texts were split: more is a bot that has lost its way."""
-_SENTENCE_END: Final = re.compile(r"[.!?…。！？][\"'”’»)\]]*\s")
+LONGEST_REASON: Final = 500
+_SENTENCE_END: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f][\"'\u201d\u2019\u00bb)\]]*\s")
 _SPACE: Final = re.compile(r"\s")
 
 
@@ -46,13 +47,18 @@ def understood(answer: object) -> Understood:
         case None:
             return Silence()
         case Handover(reason):
-            return HandOver(reason) if isinstance(reason, str) else Invalid("the reason of a handover must be a text")
+            return HandOver(_storable(str(reason)))
         case str() | dict():
             return _replies([answer])
         case list() | tuple():
             return _replies(answer)
         case _:
             return Invalid(f"a bot returns a text, a message, a list of these, Handover or None, not {_name(answer)}")
+
+
+def _storable(reason: str) -> str:
+    """Words for a person, which every database can hold."""
+    return reason[:LONGEST_REASON].encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
 def said(line: Line) -> str:
@@ -73,7 +79,7 @@ def _replies(answers: Sequence[object]) -> Replies | Silence | Invalid:
     return Replies(tuple(payloads)) if payloads else Silence()
 
 
-def _candidates(answer: object) -> Iterator[object]:
+def _candidates(answer: Any) -> Iterator[object]:
     """One after the other, so that an endless text is not split to its end."""
     match answer:
         case None:
@@ -88,7 +94,7 @@ def _candidates(answer: object) -> Iterator[object]:
             yield answer
 
 
-def _texts(text: str, content: dict[str, Any], beside: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _texts(text: str, content: dict[Any, Any], beside: dict[Any, Any]) -> Iterator[dict[str, Any]]:
     for part in parts(text):
         yield {"type": "text", "text": {"body": part, **content}, **beside}
         beside = {name: value for name, value in beside.items() if name != "context"}  # one quote is enough
@@ -108,7 +114,7 @@ def parts(text: str) -> Iterator[str]:
 
 
 def _pause(window: str) -> int:
-    """Where to cut: after a paragraph or sentence if it is not too short, else at a space, else in the middle of it all."""
+    """Where to cut: after a paragraph or a sentence that is not too short, else at a space, else anywhere."""
     half = len(window) // 2
     for mark in ("\n\n", "\n"):
         at = window.rfind(mark, half)
