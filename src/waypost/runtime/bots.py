@@ -17,13 +17,14 @@ from waypost.runtime.settings import PREFIX, Settings, SettingsError
 if TYPE_CHECKING:
     from waypost.adapters.openai.tools import Tool
 
-OPENAI = "https://api.openai.com"
+OPENAI = "https://api.openai.com/v1"
+SERVICE = "https://bot.example.com/answer"
 
 
 def make_bot(
     settings: Settings, wire: Wire, media: Callable[[str], Awaitable[bytes | None]] | None = None
 ) -> Bot | None:
-    """Raises SettingsError. May block for a second while a library is loaded: call it before anything is served."""
+    """Raises SettingsError. Blocks for a second while modules and certificates are loaded: call it in a thread."""
     match settings.bot:
         case "none":
             return None
@@ -45,7 +46,7 @@ def _http(settings: Settings, wire: Wire) -> HttpBot:
         raise SettingsError(f"{PREFIX}BOT_SECRET is missing: it signs what your service is asked")
     return HttpBot(
         wire,
-        _address(settings.bot_url, "BOT_URL"),
+        _address(settings.bot_url, "BOT_URL", SERVICE),
         settings.bot_secret,
         timeout=settings.bot_timeout_sec,
         history=settings.bot_history,
@@ -53,7 +54,7 @@ def _http(settings: Settings, wire: Wire) -> HttpBot:
 
 
 def _openai(settings: Settings, media: Callable[[str], Awaitable[bytes | None]] | None) -> Bot:
-    url = _address(settings.openai_base_url, "OPENAI_BASE_URL")
+    url = _address(settings.openai_base_url, "OPENAI_BASE_URL", OPENAI)
     if not settings.openai_model:
         raise SettingsError(f"{PREFIX}OPENAI_MODEL is missing: name a model that {urlsplit(url).hostname} has")
     if not settings.openai_api_key and url.startswith(OPENAI):
@@ -84,7 +85,7 @@ def _tools(settings: Settings) -> Mapping[str, Tool]:
     return tools if settings.openai_tools else {}
 
 
-def _address(url: str, setting: str) -> str:
+def _address(url: str, setting: str, example: str) -> str:
     if not url:
         raise SettingsError(f"{PREFIX}{setting} is missing")
     try:
@@ -93,5 +94,5 @@ def _address(url: str, setting: str) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise SettingsError(f"{PREFIX}{setting} must be an address like https://bot.example.com/answer")
+        raise SettingsError(f"{PREFIX}{setting} must be an address like {example}")
     return url

@@ -57,7 +57,7 @@ def signature(secret: str, body: bytes) -> str:
 def understood(reply: Reply, secret: str) -> Answer:
     if len(reply.body) > LARGEST_ANSWER:
         size = len(reply.body)
-        raise BotFailed(f"its answer has {size} bytes, at most {LARGEST_ANSWER} are allowed", hopeless=True)
+        raise BotFailed(f"the bot's answer has {size} bytes, at most {LARGEST_ANSWER} are allowed", hopeless=True)
     if reply.status == 204:
         return None
     if reply.status != 200:
@@ -65,9 +65,9 @@ def understood(reply: Reply, secret: str) -> Answer:
     try:
         told = msgspec.json.decode(reply.body)
     except _UNREADABLE:
-        raise BotFailed("its answer is not JSON") from None
+        raise BotFailed("the bot's answer is not JSON") from None
     if not isinstance(told, dict):
-        raise BotFailed("its answer must be a JSON object")
+        raise BotFailed("the bot's answer must be a JSON object")
     return _answer(told)
 
 
@@ -76,20 +76,20 @@ def _answer(told: dict[str, Any]) -> Answer:
         case (None, None) if not told or told.keys() & {"replies", "handover"}:
             return None
         case (None, None):
-            raise BotFailed("its answer has neither `replies` nor `handover`", hopeless=True)
+            raise BotFailed("the bot's answer has neither `replies` nor `handover`", hopeless=True)
         case (None, str() as reason):
             return Handover(reason)
         case (list() as replies, None):
             return replies
         case _:
-            raise BotFailed("its answer must have a list of `replies` or a text as `handover`", hopeless=True)
+            raise BotFailed("the bot's answer must have a list of `replies` or a text as `handover`", hopeless=True)
 
 
 def _refusal(reply: Reply, secret: str) -> BotFailed:
     words = redact(without(secret, reply.body.decode("utf-8", "replace")))[:_SHOWN]
     may_change = reply.status in _COME_AGAIN or reply.status >= 500
     return BotFailed(
-        f"it answered HTTP {reply.status}" + (f": {' '.join(words.split())}" if words.strip() else ""),
+        f"the bot's service answered HTTP {reply.status}" + (f": {' '.join(words.split())}" if words.strip() else ""),
         hopeless=not may_change,
         retry_after=seconds_told(reply.headers.get("retry-after")) if may_change else None,
     )

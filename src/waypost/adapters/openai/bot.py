@@ -47,7 +47,7 @@ class OpenAiBot:
     thinks = True
 
     def __init__(self, model: Model, tools: Mapping[str, Tool], media: Media | None = None) -> None:
-        """Blocks while the SDK loads the rest of itself and the system's certificates: make it before the loop runs."""
+        """Blocks while the SDK loads the rest of itself and the system's certificates: make it in a thread."""
         self.history = model.history
         self._model = model
         self._tools = tools

@@ -51,7 +51,11 @@ def tools_of(functions: object) -> Mapping[str, Tool]:
     for function in (hand_over, *functions):
         tool = _tool(function)
         if tool.name in found:
-            raise Unusable(f"has two tools named {tool.name}" if tool.name != "hand_over" else "may not have hand_over")
+            raise Unusable(
+                f"has two tools named {tool.name}"
+                if tool.name != "hand_over"
+                else "may not have a hand_over of its own"
+            )
         found[tool.name] = tool
     return found
 
