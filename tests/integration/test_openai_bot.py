@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from waypost.adapters.openai.bot import MOST_ROUNDS, Model, OpenAiBot
 from waypost.adapters.openai.tools import tools_of
 from waypost.model.turn import Handover
 from waypost.testing.contracts.bot import a_line, a_turn, failure
+from waypost.testing.contracts.wire import answer, other_side
 from waypost.testing.openai_server import OpenAiServer, Step
 
 KEY = "sk-test/s3cret"
@@ -109,7 +111,7 @@ async def test_the_token_limit_has_the_name_that_the_server_knows(url: str, name
 
 
 @pytest.mark.parametrize(
-    ("step", "answer"),
+    ("step", "meant"),
     [
         (Step(text="  Hello,\n\nAda! 🙂 "), "Hello,\n\nAda! 🙂"),
         (Step(text=""), None),
@@ -129,9 +131,9 @@ async def test_the_token_limit_has_the_name_that_the_server_knows(url: str, name
         ),
     ],
 )
-async def test_an_answer_is_understood(step: Step, answer: object, server: OpenAiServer, bot: OpenAiBot) -> None:
+async def test_an_answer_is_understood(step: Step, meant: object, server: OpenAiServer, bot: OpenAiBot) -> None:
     server.then(step)
-    assert await bot.answer(a_turn("hello")) == answer
+    assert await bot.answer(a_turn("hello")) == meant
     assert len(server.requests) == 1
 
 
@@ -244,6 +246,68 @@ async def test_a_call_that_was_cut_off_by_the_budget_is_not_made(server: OpenAiS
 
 def test_a_model_does_not_show_its_key() -> None:
     assert KEY not in repr(Model(base_url="https://example.com", api_key=KEY, name="tiny"))
+
+
+# Servers that are not quite compatible
+
+
+def event(*choices: dict[str, Any], **fields: Any) -> bytes:
+    return b"data: " + json.dumps({"id": "1", "choices": list(choices), **fields}).encode() + b"\n\n"
+
+
+def delta(finish: str | None = None, **told: Any) -> dict[str, Any]:
+    return {"index": 0, "delta": told, "finish_reason": finish}
+
+
+def call(identity: str, number: int) -> dict[str, Any]:
+    function = {"name": "order_status", "arguments": json.dumps({"order": number})}
+    return {"index": 0, "id": identity, "type": "function", "function": function}
+
+
+DONE = b"data: [DONE]\n\n"
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        event(delta(content="hel")) + event(delta(content="lo")) + event(delta("stop")) + DONE,
+        event(delta(content="hello")) + event(delta("stop")) + event(usage={"total_tokens": 5}) + DONE,
+        event(delta(content="hello")) + event({"index": 0, "finish_reason": "stop"}),
+        b": keep-alive\n\n" + event(delta("stop", content="hello", reasoning_content="hm")) + DONE,
+        b'data: {"choices": null}\n\n' + event(delta("stop", content="hello")),
+    ],
+    ids=["plain", "with figures", "without a last delta", "with comments and more", "without choices"],
+)
+async def test_streams_of_other_servers_are_read(stream: bytes, make: MakeBot) -> None:
+    async with other_side(answer(200, stream, b"Content-Type: text/event-stream")) as other:
+        bot = await make(base_url=other.url)
+        assert await bot.answer(a_turn("hi")) == "hello"
+
+
+async def test_calls_that_are_all_numbered_0_are_told_apart(make: MakeBot) -> None:
+    first = event(delta(tool_calls=[call("a", 7)])) + event(delta("tool_calls", tool_calls=[call("b", 8)])) + DONE
+    second = event(delta("stop", content="hello")) + DONE
+    kind = b"Content-Type: text/event-stream"
+    async with other_side(answer(200, first, kind), answer(200, second, kind)) as other:
+        bot = await make(base_url=other.url)
+        assert await bot.answer(a_turn("hi")) == "hello"
+        assert [f"order {number} is on its way".encode() in other.requests[1] for number in (7, 8)] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("stream", "reason"),
+    [
+        (b'data: {"error": {"message": "overloaded"}}\n\n', "the model's answer broke off: overloaded"),
+        (event(delta(content="hel")), "the model's answer broke off"),
+        (b"", "the model's answer broke off"),
+        (b"<html>a proxy</html>", "the model's answer broke off"),
+        (b"data: {half\n\n", "the model's server sent something that cannot be read"),
+    ],
+)
+async def test_a_stream_that_makes_no_sense_may_be_tried_again(stream: bytes, reason: str, make: MakeBot) -> None:
+    async with other_side(answer(200, stream, b"Content-Type: text/event-stream")) as other:
+        failed = await failure(await make(base_url=other.url), a_turn("hi"))
+    assert (failed.hopeless, failed.reason) == (False, reason)
 
 
 # The server by itself

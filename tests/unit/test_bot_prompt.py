@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waypost.adapters.openai.prompt import IMAGE_TOKENS, Window, estimate, fitting, messages
+from waypost.adapters.openai.prompt import IMAGE_TOKENS, MOST_IMAGES, Window, estimate, fitting, messages
 from waypost.model.turn import Line, Turn
 from waypost.testing.contracts.bot import a_line, a_turn
 
@@ -99,6 +99,13 @@ async def test_a_file_that_is_gone_or_no_image_is_described(file: bytes | None) 
 async def test_an_image_that_we_sent_is_described() -> None:
     spoken = await prompt(a_turn("hm", history=[image(sender="bot")]), tokens=5000, files={"media_1": PNG})
     assert spoken[1] == {"role": "assistant", "content": "[image]"}
+
+
+async def test_only_the_newest_images_are_shown() -> None:
+    album = [image(str(number)) for number in range(8)]
+    (_, spoken) = await prompt(a_turn(*album), files={"media_1": PNG})
+    assert spoken["content"][0] == {"type": "text", "text": "[image] 0\n[image] 1\n[image] 2"}
+    assert [part["type"] for part in spoken["content"][1:]] == ["image_url", "text"] * MOST_IMAGES
 
 
 def test_the_newest_lines_fit_and_the_burst_is_always_whole() -> None:

@@ -100,6 +100,7 @@ def test_handing_over_is_always_among_them() -> None:
         ("who", "{}", "Ada"),
         ("give_up", '{"why": "no idea"}', Handover("no idea")),
         ("hand_over", '{"reason": "angry"}', Handover("angry")),
+        ("hand_over", "{}", Handover("")),
         ("no_such", "{}", "error: there is no tool 'no_such'"),
         ("broken", "{}", "error: RuntimeError: password=[token] is wrong"),
         ("order_status", "{}", "error: ValidationError: Object missing required field `order`"),

@@ -10,6 +10,8 @@ from waypost.model.turn import Answer, Turn
 from waypost.ports.bot import BotFailed
 from waypost.rules.redact import redact
 
+_SHOWN = 300
+"""Characters of an exception that an operator is shown."""
 Function: TypeAlias = Callable[[Turn], Awaitable[Answer]]
 
 
@@ -33,7 +35,12 @@ class ModuleBot:
         except Exception as error:
             if limit.expired():
                 raise BotFailed(f"no answer within {self._timeout:g} s") from error
-            raise BotFailed(redact(f"{type(error).__name__}: {error}")) from error
+            raise BotFailed(_told(error)) from error
 
     async def close(self) -> None:
         """What the function has open is its own."""
+
+
+def _told(error: Exception) -> str:
+    words = redact(f"{type(error).__name__}: {error}")
+    return " ".join(words.split())[:_SHOWN]

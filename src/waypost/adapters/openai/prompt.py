@@ -19,7 +19,10 @@ Message: TypeAlias = dict[str, Any]
 
 IMAGE_TOKENS = 1000
 """What an image is taken to cost; what it really costs differs from model to model."""
-LARGEST_IMAGE = 20 * 1024 * 1024
+LARGEST_IMAGE = 10 * 1024 * 1024
+"""Bytes; WhatsApp's own limit is half of it."""
+MOST_IMAGES = 5
+"""Of one prompt, the newest: servers limit a request, and all of it is in memory at once."""
 _BYTES_PER_TOKEN = 4
 _ROLE_TOKENS = 4
 _PICTURES = ("image", "sticker")
@@ -36,12 +39,13 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 async def messages(turn: Turn, window: Window) -> list[Message]:
     """Neighbours of one role are one message: some models insist that roles take turns."""
     told = fitting(turn.history, window.history_tokens, with_images=window.media is not None)
-    before = [(_role(line), await _parts(line, window.media)) for line in told]
-    if before and before[-1][0] == "user":
-        before.append(("user", [""]))  # what was never answered stands apart from what is to be answered now
-    burst = [("user", await _parts(line, window.media)) for line in turn.messages]
+    lines = [*told, *turn.messages]
+    shown = [index for index, line in enumerate(lines) if _shows(line)][-MOST_IMAGES:]
+    spoken = [(_role(line), await _parts(line, window.media if n in shown else None)) for n, line in enumerate(lines)]
+    if told and _role(told[-1]) == "user":
+        spoken.insert(len(told), ("user", [""]))  # what was never answered stands apart from what is to be answered now
     system = [{"role": "system", "content": window.system}] if window.system else []
-    return system + list(_grouped(before + burst))
+    return system + list(_grouped(spoken))
 
 
 def fitting(history: Sequence[Line], tokens: int, *, with_images: bool) -> Sequence[Line]:
@@ -55,7 +59,7 @@ def fitting(history: Sequence[Line], tokens: int, *, with_images: bool) -> Seque
 
 
 def estimate(text: str) -> int:
-    """Four bytes are a token: right for English, on the safe side of right for most other languages.
+    """Four bytes are a token: right for English, near enough for other languages.
 
     The models' own tables are megabytes that differ from model to model, and nothing here has to be exact.
     """
@@ -67,7 +71,8 @@ def _cost(line: Line, *, with_images: bool) -> int:
 
 
 def _shows(line: Line) -> bool:
-    return line.type in _PICTURES and line.media_id is not None
+    """Models take images of users only."""
+    return line.type in _PICTURES and line.media_id is not None and _role(line) == "user"
 
 
 def _role(line: Line) -> str:
@@ -76,7 +81,7 @@ def _role(line: Line) -> str:
 
 
 async def _parts(line: Line, media: Media | None) -> list[Part]:
-    if media is not None and _shows(line) and _role(line) == "user":  # models take images of users only
+    if media is not None:
         image = _image(await media(str(line.media_id)))
         if image is not None:
             return [image, line.text] if line.text else [image]

@@ -38,7 +38,7 @@ class Tool(msgspec.Struct, frozen=True):
         return {"type": "function", "function": function}
 
 
-async def hand_over(reason: str) -> Handover:
+async def hand_over(reason: str = "") -> Handover:
     """Let a person of the business answer: when you cannot help, or the customer asks for a person."""
     return Handover(reason)
 
