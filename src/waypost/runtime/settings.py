@@ -22,8 +22,8 @@ _YEAR = 525_600  # minutes
 FILE = Path("waypost.toml")
 
 
-SECRET = ("secret_key", "secret_key_old", "database_url")
-"""Never shown: the last may hold a password."""
+SECRET = ("secret_key", "secret_key_old", "database_url", "bot_secret", "openai_api_key")
+"""Never shown: an address of a database may hold a password."""
 
 
 class SettingsError(Exception):
@@ -89,6 +89,37 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     api_requests_per_second: Annotated[
         int, _about("Requests that one process takes of an org, twice as many at once; 0 is no limit", ge=0, le=100_000)
     ] = 1000
+    bot: Annotated[str, _about("Who answers customers: `none`, `echo`, `openai`, `http`, or `module:function`")] = (
+        "none"
+    )
+    bot_history: Annotated[int, _about("Earlier messages that a bot is shown, at most", ge=0, le=200)] = 30
+    bot_timeout_sec: Annotated[float, _about("How long a service or a function may take to answer", gt=0, le=3600)] = (
+        30.0
+    )
+    bot_url: Annotated[str, _about("Where the service of `WAYPOST_BOT=http` is")] = ""
+    bot_secret: Annotated[str, _about("Signs what that service is asked; required with it")] = ""
+    bot_tools: Annotated[
+        str, _about("Functions that the model of `WAYPOST_BOT=openai` may call: `module:attribute`, a list")
+    ] = ""
+    openai_base_url: Annotated[str, _about("OpenAI's API, or any other that is compatible")] = (
+        "https://api.openai.com/v1"
+    )
+    openai_api_key: Annotated[str, _about("Its key; a server of your own may need none")] = ""
+    openai_model: Annotated[str, _about("Its model; required with `WAYPOST_BOT=openai`")] = ""
+    openai_system_prompt: Annotated[str, _about("What the model is told before the conversation")] = (
+        "You answer the customers of a business on WhatsApp. Be short, friendly and plain, in the customer's language. "
+        "Never make up facts. When you cannot help, or the customer asks for a person, call hand_over."
+    )
+    openai_max_tokens: Annotated[int, _about("Tokens of one answer, at most", ge=1, le=1_000_000)] = 1000
+    openai_history_tokens: Annotated[
+        int, _about("Tokens of earlier messages that the model is shown, at most; estimated", ge=0, le=10_000_000)
+    ] = 4000
+    openai_timeout_sec: Annotated[
+        float, _about("How long the model may take for a turn, its tools included", gt=0, le=3600)
+    ] = 60.0
+    openai_tools: Annotated[
+        bool, _about("Whether the model is offered tools, `hand_over` among them; some models know none")
+    ] = True
     log_format: Annotated[str, _about("`json` or `text`", pattern="^(json|text)$")] = "json"
     log_level: Annotated[
         str, _about("`debug`, `info`, `warning` or `error`", pattern="^(debug|info|warning|error)$")

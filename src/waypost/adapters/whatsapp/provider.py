@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import msgspec
@@ -11,7 +10,8 @@ from waypost.model.ids import Wamid
 from waypost.model.outcome import Accepted, Outcome, Rejected, Unreached, Unsure
 from waypost.ports.provider import Sender
 from waypost.ports.wire import Refused, Reply, Wire, WireError
-from waypost.rules.redact import redact, redact_answer
+from waypost.rules.redact import redact, redact_answer, without
+from waypost.rules.retry_after import seconds_told
 
 _KEPT = 4_000
 """Characters of an answer that are kept with the attempt."""
@@ -103,20 +103,12 @@ def _accepted(body: bytes) -> Accepted | None:
 
 def cleaned(text: str, token: str) -> str:
     """What may be stored and shown: no secret, no number, no link, never endless, nothing a database cannot hold."""
-    return redact(_without(token, text))[:_KEPT]
+    return redact(without(token, text))[:_KEPT]
 
 
 def cleaned_answer(text: str, token: str) -> str:
     """The same for a whole body; ids of messages stay in it."""
-    return redact_answer(_without(token, text))[:_KEPT]
-
-
-def _without(token: str, text: str) -> str:
-    """Our own token goes first, whatever it looks like."""
-    readable = text.replace("\0", "\ufffd")
-    for secret in {token, token.replace("/", "\\/")} - {""}:  # JSON may escape a slash
-        readable = readable.replace(secret, "[token]")
-    return readable
+    return redact_answer(without(token, text))[:_KEPT]
 
 
 def _details(error: _GraphError, token: str) -> str | None:
@@ -130,12 +122,4 @@ def _retry_after(reply: Reply, error: _GraphError) -> float | None:
     """From the header, else from the error's data; Meta documents neither, but who sends one means it."""
     data = error.error_data
     told = reply.headers.get("retry-after") or (data.get("retry_after") if isinstance(data, dict) else None)
-    return None if told is None else _seconds(str(told))
-
-
-def _seconds(value: str | None) -> float | None:
-    try:
-        told = float(value) if value else math.nan
-    except ValueError:
-        return None
-    return max(0.0, told) if math.isfinite(told) else None
+    return None if told is None else seconds_told(str(told))

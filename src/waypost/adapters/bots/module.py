@@ -1,0 +1,46 @@
+"""A Python function of the user's that answers in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from waypost.model.turn import Answer, Turn
+from waypost.ports.bot import BotFailed
+from waypost.rules.redact import redact
+
+_SHOWN = 300
+"""Characters of an exception that an operator is shown."""
+Function: TypeAlias = Callable[[Turn], Awaitable[Answer]]
+
+
+class ModuleBot:
+    """`timeout` is in seconds; a function that takes longer is cancelled where it waits."""
+
+    thinks = True
+
+    def __init__(self, function: Function, *, history: int, timeout: float) -> None:
+        self._function = function
+        self._timeout = timeout
+        self.history = history
+
+    async def answer(self, turn: Turn) -> Answer:
+        limit = asyncio.timeout(self._timeout)
+        try:
+            async with limit:
+                return await self._function(turn)
+        except BotFailed:
+            raise  # who knows our word for it knows better
+        except Exception as error:
+            if limit.expired():
+                raise BotFailed(f"no answer within {self._timeout:g} s") from error
+            raise BotFailed(_told(error)) from error
+
+    async def close(self) -> None:
+        """What the function has open is its own."""
+
+
+def _told(error: Exception) -> str:
+    words = redact(f"{type(error).__name__}: {error}")
+    return " ".join(words.split())[:_SHOWN]
