@@ -3,7 +3,8 @@
 - `admit`    who is asking, and what they may do
 - `submit`   a caller's message is checked and stored, QUEUED
 - `deliver`  claimed in batches, sent to the provider, settled: SENT, another try, FAILED or unsure
-- `confirm`  webhooks in: signatures checked, statuses climb the ladder, everything else is kept whole
+- `confirm`  webhooks in: signatures checked, statuses climb the ladder, customers' messages join their conversation
+- `converse`  a turn is due: claimed, the bot answers the whole burst, the reply and the end of the turn commit together
 - `await_status`  a caller who asked to wait sees the status, or the timeout
 - `dead_letters`  what failed is opened again, when a person says so
 - `tend`     unsure sends, statuses without a message, the count of how long the door was open

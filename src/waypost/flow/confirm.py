@@ -75,7 +75,8 @@ async def _take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
     for part, owner in ours:
         org = OrgId(owner.number.org_id)
         policy = await world.policies.of(org)
-        read = webhook.read(part, org, owner.number.id, now, policy.turns, policy.prices)
+        turns = policy.turns if world.tuning.answering else None
+        read = webhook.read(part, org, owner.number.id, now, turns, policy.prices)
         post.reports.extend(read.reports)
         post.arrivals.extend(read.arrivals)
         post.items.extend(read.items)

@@ -202,12 +202,10 @@ async def commit(claim: Claim, answered: Answered, world: World) -> Committed | 
 async def fail(claim: Claim, failed: BotFailed, times: Times, world: World) -> None:
     wait = None if failed.retry_after is None else seconds(min(failed.retry_after, 3600))
     error = redact(failed.reason)[:LONGEST_ERROR]
-    world.meters.bot_failed(error, world.clock.now())
+    world.meters.bot_failed(error)
     while True:
         try:
-            await world.ledger.lanes.fail(
-                claim, error, times, world.clock.now(), hopeless=failed.hopeless, wait=wait
-            )
+            await world.ledger.lanes.fail(claim, error, times, world.clock.now(), hopeless=failed.hopeless, wait=wait)
         except LedgerError:
             await world.clock.sleep(PAUSE_AFTER_TROUBLE)
             continue

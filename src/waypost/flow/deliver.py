@@ -23,7 +23,7 @@ from waypost.rules.catalogue import Catalogue
 from waypost.rules.clearance import clear
 from waypost.rules.delivery import Accept, Defer, StandBack, Verdict
 from waypost.rules.pacing import HORIZON
-from waypost.rules.retry import judge
+from waypost.rules.retry import SHORT, judge
 
 PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
 JUST: Span = seconds(1)
@@ -80,7 +80,7 @@ async def call_provider(message: Claimed, line: Line, world: World) -> Verdict:
     catalogue = world.catalogues[line.catalogue]
     tell_the_operator(outcome, catalogue, world)
     now, dice = world.clock.now(), world.dice.unit()
-    backoff = world.policies.known(message.org_id).backoff
+    backoff = world.policies.known(message.org_id).backoff if message.conversation_id is None else SHORT
     verdict = judge(outcome, message, line.account, catalogue, backoff, now, dice)
     if isinstance(verdict, StandBack) and verdict.closing.pair is None:
         remember_closed(verdict.closing, world)

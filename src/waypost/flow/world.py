@@ -10,10 +10,12 @@ from waypost.flow.mail_book import MailBook
 from waypost.flow.numbers import NumberBook
 from waypost.flow.policy_book import InForce, PolicyBook
 from waypost.flow.template_book import TemplateBook
+from waypost.model.conversation import Times
 from waypost.model.gate import GateName
 from waypost.model.ids import OrgId, WorkerId
 from waypost.model.policy import RequestRate
 from waypost.model.time import Instant, Span, minutes, seconds
+from waypost.ports.bot import Bot
 from waypost.ports.clock import Clock, Dice, Ids
 from waypost.ports.extras import Extras
 from waypost.ports.hints import Hints
@@ -65,6 +67,11 @@ class Tuning:
     """Whose national phone numbers are understood."""
     request_rate: RequestRate | None = None
     """Of an org that has set none itself."""
+    turns: Times = field(default_factory=Times)
+    turn_slots: int = 64
+    """Turns under way at once, per process."""
+    answering: bool = False
+    """Whether there is a bot: else nobody's turn ever comes, and messages wait for people only."""
 
     @property
     def defaults(self) -> InForce:
@@ -74,6 +81,7 @@ class Tuning:
             unsure=self.unsure,
             request_rate=self.request_rate,
             default_region=self.default_region,
+            turns=self.turns,
         )
 
     @property
@@ -101,6 +109,7 @@ class World:
     meters: Meters
     tuning: Tuning
     worker: WorkerId
+    bot: Bot | None = None
     breakers: dict[GateName, Record] = field(default_factory=dict)
     """How the latest tries with each provider went, as far as this process saw."""
     just_closed: dict[tuple[OrgId, GateName], Instant] = field(default_factory=dict)

@@ -27,5 +27,8 @@ class Meters(Protocol):
     def provider_unreachable(self, reason: str, now: Instant) -> None:
         """A try found no provider, or got no answer from it."""
 
+    def bot_failed(self, reason: str) -> None:
+        """A turn got no answer."""
+
     def surveyed(self, survey: Survey, now: Instant) -> None:
         """What waits and what is closed, as the Ledger has it now."""

@@ -17,7 +17,7 @@ def clear(message: Claimed, now: Instant, *, enforce_window: bool = True) -> Ver
     if message.expires_at is not None and now >= message.expires_at:
         return Expire()
     refusal = refused_by_consent(message.dossier_id is not None, message.consent, message.address_consent)
-    if refusal is not None:
+    if refusal is not None and not message.exempt:
         return GiveUp(CONSENT_REQUIRED, refusal, None)
     if enforce_window and _needs_window(message) and not window.is_open(message.window_until, now):
         return GiveUp(SESSION_EXPIRED, _NO_WINDOW, None)

@@ -9,7 +9,7 @@ import msgspec
 from waypost.model.conversation import Arrival, MediaNote, Times
 from waypost.model.ids import NumberId, OrgId, Wamid
 from waypost.model.time import Instant
-from waypost.rules import recipient
+from waypost.rules import people, recipient
 
 LONGEST = 255
 """Of whatever becomes part of a key or a name."""
@@ -78,11 +78,14 @@ def arrival(
     beside: list[Contact],
     org: OrgId,
     number: NumberId,
-    times: Times,
+    times: Times | None,
     at: Instant | None,
     now: Instant,
 ) -> Arrival:
-    """Raises Nobody when there is no address to file it under. Without a time of its own it was written now."""
+    """Raises Nobody when there is no address to file it under. Without a time of its own it was written now.
+
+    Without the times of turns there is no bot, and nothing asks for its answer.
+    """
     if written.group_id:
         raise Nobody("a message to a group: groups of WhatsApp are not handled")
     fields = _fields(raw)
@@ -95,16 +98,16 @@ def arrival(
         org_id=org,
         number=number,
         wamid=Wamid(written.id),
-        addresses=(*(f"phone:{phone}" for phone in phones), *(f"user:{id_}" for id_ in ids)),
+        addresses=(*(f"phone:{people.alias(phone)}" for phone in phones), *(f"user:{id_}" for id_ in ids)),
         reply_to=phones[0] if phones else ids[0],
         name=_words(who.profile.name),
         username=_words(who.profile.username),
         at=now if at is None else Instant(min(at, now)),  # nobody writes in the future
         type=kind,
         body=bytes(raw).decode(),
-        asks=kind not in ASIDES,
+        asks=times is not None and kind not in ASIDES,
         opens_window=at is not None and kind not in (*NOTICES, "edit", "revoke"),
-        times=times,
+        times=times or Times(),
         media=_media(fields.get(kind)) if kind in _WITH_FILE else None,
     )
 

@@ -29,6 +29,10 @@ class Backoff(msgspec.Struct, frozen=True):
         return Span(round(step * (1 + self.jitter * dice)))
 
 
+SHORT = Backoff(tuple(map(seconds, (5, 15, 35, 60))))
+"""In a conversation: two minutes in all, so that nobody's answer waits for hours behind a broken one."""
+
+
 def judge(
     outcome: Outcome,
     message: Claimed,

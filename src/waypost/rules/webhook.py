@@ -235,7 +235,7 @@ class Read(msgspec.Struct, frozen=True):
 def read(
     part: Part, org: OrgId, number: NumberId, now: Instant, times: Times | None = None, prices: Prices | None = None
 ) -> Read:
-    """A part that is `org`'s, at its prices and with the times of its turns."""
+    """A part that is `org`'s, at its prices and with the times of its turns; None where no bot answers."""
     value = part.value
     if value is None or part.at_account_level:
         return Read([], [], [_kept(org, number, f"account:{part.field}", part.raw, part.time)])
@@ -244,7 +244,7 @@ def read(
         return Read([], [], [_kept(org, number, f"account:{part.field}", part.raw, part.time, "failed", too_many)])
     statuses = [_read_status(raw, org, number, prices) for raw in value.statuses]
     beside = inbound.contacts(value.contacts) if value.messages else []
-    said = [_read_message(raw, beside, org, number, times or Times(), now) for raw in value.messages]
+    said = [_read_message(raw, beside, org, number, times, now) for raw in value.messages]
     told = [status for status in statuses if isinstance(status, StatusReport)]
     arrivals = [message for message in said if isinstance(message, Arrival)]
     items = [kept for kept in [*statuses, *said] if isinstance(kept, JournalItem)]
@@ -348,7 +348,7 @@ def _error(errors: list[dict[str, Any]]) -> tuple[str | None, str | None]:
 
 
 def _read_message(
-    raw: msgspec.Raw, beside: list[inbound.Contact], org: OrgId, number: NumberId, times: Times, now: Instant
+    raw: msgspec.Raw, beside: list[inbound.Contact], org: OrgId, number: NumberId, times: Times | None, now: Instant
 ) -> Arrival | JournalItem:
     try:
         written = _decoded_message(raw)

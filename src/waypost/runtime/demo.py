@@ -41,7 +41,8 @@ def demo_settings(settings: Settings, data: Path) -> Settings:
     """Local mode, in the data folder, unless a database is named."""
     unnamed = settings.database_url == Settings().database_url
     url = f"sqlite:///{data / 'waypost.db'}" if unnamed else settings.database_url
-    return replace(settings, env="local", database_url=url)
+    bot = settings.bot if settings.bot != Settings().bot else "echo"
+    return replace(settings, env="local", database_url=url, bot=bot)
 
 
 def only_demo(data: Path) -> IO[str]:
@@ -64,7 +65,7 @@ async def demo(settings: Settings, place: DemoPlace) -> None:
         await migrate(settings)
     front, back = listen("127.0.0.1", place.port), listen("127.0.0.1", place.sandbox_port, "--sandbox-port")
     url, sandbox_url = address(front), address(back)
-    ports = await system_ports(settings)
+    ports = await system_ports(settings, answering=True)
     server = build_server(ports, settings, ALL_ROLES)
     account = await demo_account(place.data / "demo.json", server.world)
     await connect_sandbox(account, f"{sandbox_url}/{API_VERSION}", server.world)

@@ -63,6 +63,7 @@ METRICS: dict[str, Count | Times | Level] = {
     "later": Level("outbound_later_messages", "Messages that wait for their time"),
     "quota_used": Level("outbound_quota_used", "Messages sent of an org's quota, the fullest orgs", ("org",)),
     "quota_limit": Level("outbound_quota_limit", "Those orgs' quotas", ("org",)),
+    "bot_failures": Count("turn_failure", "Turns that got no answer from the bot, each try"),
     "gates": Level("outbound_gates_closed", "Closed gates: throttle, hold or breaker", ("kind", "code")),
 }
 """By the attribute of Telemetry that holds it."""

@@ -39,7 +39,7 @@ def build_server(ports: Ports, settings: Settings, roles: frozenset[Role]) -> Se
 async def serve(settings: Settings, sock: socket.socket, roles: frozenset[Role], heartbeat: int | None = None) -> None:
     told = stop_signal()
     show_bugs()
-    server = build_server(await system_ports(settings), settings, roles)
+    server = build_server(await system_ports(settings, answering=Role.WORKER in roles), settings, roles)
     await connect_from_environment(settings, os.environ, server.world)
     await server.start()
     memory.settle()

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from waypost.flow import budgets, detect, templates, tend
+from waypost.flow.converse import Converser
 from waypost.flow.deliver import Courier
 from waypost.flow.failover import EVERY as FAIL_OVER_EVERY
 from waypost.flow.failover import FailOver
@@ -39,6 +40,7 @@ class Server:
         self._telemetry = telemetry
         self._roles = roles
         self._courier = Courier(world)
+        self._converser = Converser(world, world.bot) if world.bot is not None else None
         self._tasks: list[asyncio.Task[None]] = []
         self._seen = detect.Memory()
         self._stopping = False
@@ -50,6 +52,9 @@ class Server:
             self._keep(lambda: tend.hold_door(world))
         if Role.WORKER in self._roles:
             self._keep(self._courier.run)
+            if self._converser is not None:
+                self._keep(self._converser.run)
+                self._keep(self._converser.keep)
             self._keep(lambda: tend.every(tend.SHOW_LIFE_EVERY, tend.show_life, world))
             self._keep(lambda: tend.every(world.tuning.door_tick, tend.settle_unsure, world))
             self._keep(lambda: tend.every(tend.TIDY_EVERY, tend.tidy, world))
@@ -94,6 +99,8 @@ class Server:
         """
         self._stopping = True
         self.world.closing.set()
+        if self._converser is not None:
+            await self._converser.stop(grace)
         left = await self._courier.stop(grace)
         if left:
             log.warning("stopped_with_sends_under_way", count=left)
@@ -106,6 +113,8 @@ class Server:
             task.cancel()
         self.world.hints.close()
         await self.world.mailer.close()
+        if self.world.bot is not None:
+            await self.world.bot.close()
         try:
             async with asyncio.timeout(CLOSING):
                 await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -12,8 +12,9 @@ import msgspec
 from msgspec import Meta
 
 from waypost.flow.world import Tuning
+from waypost.model.conversation import Times
 from waypost.model.policy import RequestRate
-from waypost.model.time import minutes, seconds
+from waypost.model.time import Span, minutes, seconds
 from waypost.rules.delivery import Unsettled
 from waypost.rules.retry import Backoff
 
@@ -120,6 +121,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     openai_tools: Annotated[
         bool, _about("Whether the model is offered tools, `hand_over` among them; some models know none")
     ] = True
+    turn_quiet_sec: Annotated[
+        float, _about("A customer's burst is over when nothing came for so long", gt=0, le=3600)
+    ] = 3.0
+    turn_max_wait_sec: Annotated[
+        float, _about("The longest that a burst's first message waits for the last", gt=0, le=86_400)
+    ] = 65.0
+    turn_lease_sec: Annotated[
+        float, _about("A worker that says nothing for so long has lost its turns", ge=0.2, le=3600)
+    ] = 6.0
+    turn_limit_sec: Annotated[float, _about("A bot that takes longer is cut off", gt=0, le=86_400)] = 120.0
+    turn_retry_sec: Annotated[
+        str, _about("Waits before a turn that failed is tried again; after the last a person takes over")
+    ] = "1,5,30"
+    turn_supersede: Annotated[bool, _about("Whether a new message starts the bot's thinking anew")] = False
+    turn_slots: Annotated[int, _about("Turns under way at once, per process", ge=1, le=5000)] = 64
     log_format: Annotated[str, _about("`json` or `text`", pattern="^(json|text)$")] = "json"
     log_level: Annotated[
         str, _about("`debug`, `info`, `warning` or `error`", pattern="^(debug|info|warning|error)$")
@@ -157,7 +173,30 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             pair_burst=self.outbound_pair_burst,
             default_region=_region(self.default_region),
             request_rate=_request_rate(self.api_requests_per_second),
+            turns=self._turns(),
+            turn_slots=self.turn_slots,
+            answering=self.bot != "none",
         )
+
+    def _turns(self) -> Times:
+        return Times(
+            quiet=seconds(self.turn_quiet_sec),
+            max_wait=seconds(self.turn_max_wait_sec),
+            lease=seconds(self.turn_lease_sec),
+            limit=seconds(self.turn_limit_sec),
+            retries=_waits(self.turn_retry_sec),
+            supersede=self.turn_supersede,
+        )
+
+
+def _waits(text: str) -> tuple[Span, ...]:
+    try:
+        waits = tuple(seconds(float(part)) for part in text.split(",") if part.strip())
+    except (ValueError, OverflowError):
+        waits = (Span(-1),)
+    if waits and not 0 < min(waits) <= max(waits) <= minutes(_YEAR):
+        raise SettingsError(f"{PREFIX}TURN_RETRY_SEC must be seconds like 1,5,30, not {text!r}")
+    return waits
 
 
 def _request_rate(per_second: int) -> RequestRate | None:

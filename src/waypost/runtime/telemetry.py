@@ -56,6 +56,7 @@ class Telemetry:
     quota_used: Gauge
     quota_limit: Gauge
     gates: Gauge
+    bot_failures: Counter
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
@@ -106,6 +107,10 @@ class Telemetry:
         if self._warned_at is None or not 0 <= now - self._warned_at < _WARN_EVERY:
             log.warning("provider_unreachable", reason=reason, tries=self._unwarned)
             self._warned_at, self._unwarned = now, 0
+
+    def bot_failed(self, reason: str) -> None:
+        self.bot_failures.inc()
+        log.warning("bot_failed", reason=reason)
 
     def surveyed(self, survey: Survey, now: Instant) -> None:
         self.board.show(survey, now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
@@ -30,6 +31,7 @@ from waypost.flow.policy_book import PolicyBook
 from waypost.flow.template_book import TemplateBook
 from waypost.flow.world import Tuning, World
 from waypost.model.ids import WorkerId
+from waypost.ports.bot import Bot
 from waypost.ports.clock import Clock, Dice, Ids
 from waypost.ports.failure import Unavailable
 from waypost.ports.hints import Hints
@@ -38,6 +40,7 @@ from waypost.ports.mailer import Mailer
 from waypost.ports.vault import Vault
 from waypost.ports.wire import Wire
 from waypost.rules.catalogue import Catalogue, parse
+from waypost.runtime.bots import make_bot
 from waypost.runtime.settings import Settings, SettingsError
 from waypost.runtime.telemetry import MeteredJournal, MeteredOutbox, Telemetry
 
@@ -59,6 +62,7 @@ class Ports:
     vault: Vault
     mailer: Mailer | None = None
     """None: by SMTP, trusting whom the system trusts."""
+    bot: Bot | None = None
 
 
 CATALOGUES = ("meta", "seed", "smtp")
@@ -98,6 +102,7 @@ def build_world(
         meters=telemetry,
         tuning=tuning,
         worker=WorkerId(ports.ids.token(9)),
+        bot=ports.bot,
     )
 
 
@@ -239,20 +244,22 @@ class LateVault:
         return open_vault(self._settings).open(sealed, purpose)
 
 
-async def system_ports(settings: Settings, vault: Vault | None = None) -> Ports:
+async def system_ports(settings: Settings, vault: Vault | None = None, *, answering: bool = False) -> Ports:
     """The real ones. Call inside the loop that will use them."""
     clock = SystemClock()
     if vault is None and not settings.local:
         vault = open_vault(settings)
     ledger = await open_ledger(settings, clock)  # before a key is made beside it
+    wire = ReqwestWire(f"waypost/{waypost.__version__}")
     return Ports(
         clock=clock,
         dice=SystemDice(),
         ids=SystemIds(),
         ledger=ledger,
         hints=_hints(settings),
-        wire=ReqwestWire(f"waypost/{waypost.__version__}"),
+        wire=wire,
         vault=vault or open_vault(settings),
+        bot=await asyncio.to_thread(make_bot, settings, wire) if answering else None,
     )
 
 
