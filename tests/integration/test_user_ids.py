@@ -10,10 +10,10 @@ from tests.integration.conftest import OpenStage
 from tests.integration.harness import MESSAGES, ON_SQLITE, Stage, live_clock
 from tests.integration.webhooks import PHONE, status, told
 from waypost.model.ids import NumberId
-from waypost.model.pair import Inbound
 from waypost.model.report import Post
 from waypost.model.time import seconds
 from waypost.sandbox.recipients import user_id_of
+from waypost.testing.contracts.examples import an_arrival
 
 ANN = user_id_of(PHONE.lstrip("+"))
 OUTBOUND = "/api/v1/outbound"
@@ -75,7 +75,7 @@ async def test_the_window_of_a_customer_without_a_phone_is_kept_under_the_user_i
     stage = await set_up(outbound_window="enforce")
     early = await stage.send(to=ANN)
     await stage.becomes(early["id"], "FAILED", errorCode="SESSION_EXPIRED")
-    wrote = Inbound(number=NumberId("1001"), customer=ANN, at=stage.clock.now())
+    wrote = an_arrival(ANN, stage.clock.now(), NumberId("1001"))
     await stage.world.ledger.journal.take(Post([], [], [wrote]), stage.clock.now())
     window = await stage.get(f"{OUTBOUND}/session-windows/{ANN}")
     assert (window["phoneNumber"], window["open"]) == (ANN, True)
@@ -119,3 +119,13 @@ async def test_a_user_id_that_fails_is_tried_again_as_a_number_would_be(stage: S
     await stage.becomes(posted["id"], "QUEUED", attemptCount=1)
     await stage.pass_time(seconds(61))
     await stage.becomes(posted["id"], "DELIVERED", attemptCount=2)
+
+
+async def test_an_unmatched_status_for_the_user_id_blocks_the_second_send(stage: Stage) -> None:
+    await stage.fault(drop_response=True, statuses="never", times=1)
+    message_id = await stage.unsure(to=ANN)
+    answer = await stage.post(told(stage.acme, to_ann("sent", "wamid.nobody-knows")))
+    assert answer.status == 200
+    await stage.grow_stale()
+    assert len(stage.accepted(ANN)) == 1
+    assert (await stage.message(message_id))["status"] == "SENDING"

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from waypost.flow import templates
+from waypost.flow.consent_words import with_consent
 from waypost.flow.numbers import Connected
 from waypost.flow.world import World
 from waypost.model.account import Number
@@ -78,7 +79,7 @@ async def _take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
         turns = policy.turns if world.tuning.answering else None
         read = webhook.read(part, org, owner.number.id, now, turns, policy.prices)
         post.reports.extend(read.reports)
-        post.arrivals.extend(read.arrivals)
+        post.arrivals.extend(with_consent(told, policy.consent_words) for told in read.arrivals)
         post.items.extend(read.items)
         _tell_the_operator(read.reports, owner, world)
         post.closings.extend(_closings(read.reports, owner.number, world.catalogues, now))
@@ -92,7 +93,7 @@ async def _take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
 
 def _topics(taken: Taken) -> list[str]:
     topics = [about_message(move.after.message_id) for move in taken.moved]
-    return topics + ([OUTBOX] if taken.promoted else []) + ([LANES] if taken.reached else [])
+    return topics + ([OUTBOX] if taken.promoted or taken.confirmed else []) + ([LANES] if taken.reached else [])
 
 
 async def _hear_of_templates(ours: list[tuple[Part, Connected]], world: World) -> None:

@@ -21,7 +21,7 @@ from waypost.ports.bot import Bot, BotFailed
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import LANES, OUTBOX, Ear
 from waypost.ports.lanes import Answered, Committed, TurnDemand
-from waypost.rules import answers, people
+from waypost.rules import answers, consent_words, people
 from waypost.rules.lane import LeaseLost
 from waypost.rules.redact import redact
 from waypost.rules.retry import SHORT
@@ -59,6 +59,7 @@ async def converse(claim: Claim, bot: Bot, world: World) -> None:
 async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
     """What the bot is asked: the burst as it stands now, what was said before, and who writes."""
     lane, talk = claim.lane, claim.conversation
+    words = world.policies.known(lane.org_id).consent_words
     earlier: Sequence[Entry] = []
     if bot.history:
         first = claim.burst[0].position if claim.burst else lane.tail
@@ -69,7 +70,11 @@ async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
         conversation_id=str(lane.conversation_id),
         number=talk.number,
         contact=await customer(claim, world),
-        messages=burst(entry for entry in claim.burst if entry.sender == CONTACT),
+        messages=[
+            line
+            for line in burst(entry for entry in claim.burst if entry.sender == CONTACT)
+            if consent_words.heard(line.text, words) is None  # they have their own answer
+        ],
         history=[line(entry, _read(entry)) for entry in earlier],
         attempt=lane.tries + 1,
     )

@@ -13,7 +13,7 @@ import msgspec
 from waypost.flow.time_zones import ready_for
 from waypost.model.conversation import Times
 from waypost.model.ids import OrgId
-from waypost.model.policy import Budget, Policy, QuietHours, RequestRate, Turns
+from waypost.model.policy import Budget, ConsentWords, Policy, QuietHours, RequestRate, Turns
 from waypost.model.time import Instant, Span, minutes, seconds
 from waypost.ports.clock import Clock
 from waypost.ports.policies import Policies
@@ -47,6 +47,7 @@ class InForce:
     prices: Prices | None = None
     budget: Budget | None = None
     turns: Times = field(default_factory=Times)
+    consent_words: ConsentWords | None = None
 
 
 def in_force(policy: Policy, defaults: InForce) -> InForce:
@@ -62,6 +63,7 @@ def in_force(policy: Policy, defaults: InForce) -> InForce:
         quiet=_quiet(policy.quiet_hours) if policy.quiet_hours else None,
         prices=prices_of(policy.price_list) if policy.price_list else None,
         budget=policy.budget,
+        consent_words=policy.consent_words,
         turns=turn_times(policy.turns, defaults.turns) if policy.turns else defaults.turns,
     )
 

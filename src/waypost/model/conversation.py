@@ -6,7 +6,9 @@ from typing import Literal, NewType
 
 import msgspec
 
+from waypost.model.dossier import ConsentStatus
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, Wamid, WorkerId
+from waypost.model.message import Draft
 from waypost.model.time import Instant, Span, seconds
 
 ConversationId = NewType("ConversationId", int)
@@ -51,6 +53,14 @@ class MediaNote(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     filename: str | None
 
 
+class ConsentSaid(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A customer's word on whether we may write, and our answer to it."""
+
+    status: ConsentStatus
+    word: str
+    confirmation: Draft | None
+
+
 class Arrival(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One message that a customer sent, as a webhook tells it; its signature was checked."""
 
@@ -74,6 +84,8 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether the customer wrote it: a notice of the provider's opens nothing."""
     times: Times
     media: MediaNote | None = None
+    consent: ConsentSaid | None = None
+    """The customer said no, or yes again."""
 
 
 class Lane(msgspec.Struct, frozen=True, kw_only=True, gc=False):

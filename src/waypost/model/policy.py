@@ -81,6 +81,23 @@ class Turns(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     """Whether the bot answers what came while a person had the floor."""
 
 
+Word: TypeAlias = Annotated[str, Meta(min_length=1, max_length=40)]
+
+
+class ConsentWords(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True
+):
+    """The words by which a customer says no, or yes again, to everything we send."""
+
+    enabled: bool = True
+    stop: Annotated[tuple[Word, ...], Meta(max_length=100)] | None = None
+    """Instead of the usual ones of a dozen languages."""
+    start: Annotated[tuple[Word, ...], Meta(max_length=100)] | None = None
+    stop_reply: Annotated[str, Meta(max_length=1000)] | None = None
+    """What confirms it; an empty one confirms nothing."""
+    start_reply: Annotated[str, Meta(max_length=1000)] | None = None
+
+
 class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
     """Every part is optional: null, or left out, is the server's default."""
 
@@ -93,5 +110,6 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     price_list: PriceList | None = None
     budget: Budget | None = None
     turns: Turns | None = None
+    consent_words: ConsentWords | None = None
     default_region: Region | None = None
     """Whose national phone numbers are understood."""

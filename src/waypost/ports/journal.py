@@ -36,6 +36,8 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     """Of them, those that found their customer's turn taken."""
     reached: Sequence[ConversationId] = ()
     """Where they were said."""
+    confirmed: int = 0
+    """Answers to a customer's STOP or START that are in the outbox."""
     joinable: Sequence[tuple[OrgId, int, int]] = ()
     """Contacts that turn out to be one person."""
 

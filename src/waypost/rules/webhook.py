@@ -73,6 +73,8 @@ class _Status(msgspec.Struct):
     status: str
     timestamp: str | int | float
     recipient_id: str = ""
+    recipient_user_id: str = ""
+    """Alone, where the message went to a user id."""
     recipient_participant_id: str = ""
     biz_opaque_callback_data: str | None = None
     errors: list[dict[str, Any]] = []
@@ -259,7 +261,8 @@ def _read_status(raw: msgspec.Raw, org: OrgId, number: NumberId, prices: Prices 
         status = _decoded_status(raw)
         at = _moment(status.timestamp)
         wamid, participant, to = (
-            _name(text) for text in (status.id, status.recipient_participant_id, status.recipient_id)
+            _name(text)
+            for text in (status.id, status.recipient_participant_id, status.recipient_id or status.recipient_user_id)
         )
     except (*_UNREADABLE, ValueError, OverflowError) as error:
         return _kept(org, number, "status", raw, None, "failed", str(error))
@@ -303,7 +306,7 @@ def _salvaged_status(raw: msgspec.Raw) -> _Status:
     fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
     needed = {name: fields[name] for name in ("id", "status", "timestamp") if name in fields}
     status = _status.decode(msgspec.json.encode(needed))
-    for name in ("recipient_id", "recipient_participant_id", "biz_opaque_callback_data"):
+    for name in ("recipient_id", "recipient_user_id", "recipient_participant_id", "biz_opaque_callback_data"):
         text = _scalar(fields.get(name))
         if text is not None:
             setattr(status, name, str(text))

@@ -15,7 +15,7 @@ from waypost.model.conversation import Arrival, Claim, ConversationId, Lane
 from waypost.model.dossier import ConsentStatus
 from waypost.model.gate import Closing, GateName
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId, is_mailbox
-from waypost.model.message import Attempt, AttemptStatus, Claimed, Delivery, Draft, Message, Status
+from waypost.model.message import Attempt, AttemptStatus, Channel, Claimed, Delivery, Draft, Message, Status
 from waypost.model.report import Post, StatusReport
 from waypost.model.time import Instant
 from waypost.ports.journal import Move, Taken
@@ -272,6 +272,7 @@ class Take:
             arrived=len(reached),
             buffered=sum(1 for lane in reached if is_taken(lane)),
             reached=tuple(sorted({lane.conversation_id for lane in reached})),
+            confirmed=sum(1 for told in self.post.arrivals if told.consent and told.consent.confirmation),
             joinable=tuple(work.talks.joinable),
         )
 
@@ -284,7 +285,34 @@ class Take:
             before = work.talks.lanes[work.talks.where[told.number, told.wamid]]
             if work.talks.arrive(told, self.now) is not None:
                 found.append(before)
+                self._consent(told, work)
         return found
+
+    def _consent(self, told: Arrival, work: Work) -> None:
+        """A customer's STOP or START counts from the moment that it is stored, and is confirmed."""
+        said = told.consent
+        if said is None:
+            return
+        where = work.talks.where[told.number, told.wamid]
+        dossier = work.talks.dossiers[where]
+        subjects = [f"address:{told.reply_to}", *([f"dossier:{dossier}"] if dossier is not None else [])]
+        for subject in subjects:
+            work.consents[told.org_id, subject, Channel.WHATSAPP.value] = (said.status.value, self.now)
+        work.audited.append(
+            Entry(
+                org_id=told.org_id,
+                at=self.now,
+                entity_type=Entity.ADDRESS if dossier is None else Entity.DOSSIER,
+                entity_id=told.reply_to if dossier is None else str(dossier),
+                action=Action.CONSENT_CHANGED,
+                actor=SYSTEM,
+                details=f"WHATSAPP: {said.status.value} (the customer wrote {said.word!r})",
+            )
+        )
+        if said.confirmation is not None:
+            message_id, _, _ = work.stored[told.org_id, said.confirmation.idempotency_key]
+            body = said.confirmation.payload
+            work.talks.say(where, SYSTEM, "text", body, self.now, self.now, message_id=message_id)
 
     def _close(self, closing: Closing, work: Work) -> None:
         if closing.pair is None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from msgspec.structs import replace
+
 from waypost.adapters.sql import meeting, rows
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.intents import Intent, Keys, all_keys
@@ -57,6 +59,10 @@ def _enter_talks(keys: Keys, work: Work) -> Plan[None]:
     if not talks.conversations.keys() >= set(talks.where.values()):
         raise Conflict("two contacts were joined in the meantime")
     yield from meeting.recognise(keys.arrivals, talks)
+    for told in keys.arrivals:
+        if told.consent and told.consent.confirmation and (told.number, told.wamid) not in talks.known:
+            where = talks.where[told.number, told.wamid]
+            keys.drafts.append((replace(told.consent.confirmation, conversation_id=where), work.now))
     for claim, drafts, now in keys.promised:
         where = claim.lane.conversation_id
         if where in talks.lanes and where not in talks.held and holds(talks.lanes[where], claim.lane.fence):

@@ -34,6 +34,7 @@ class _Person:
     stored_names: tuple[str | None, str | None] | None = None
     """None: they are new."""
     id: int | None = None
+    dossier: int | None = None
     phone: str | None = None
     """As it came: what their dossier goes by."""
     new_addresses: set[str] = field(default_factory=set)
@@ -77,7 +78,7 @@ class _Crowd:
             met = (self._by_address.get((told.org_id, address)) for address in told.addresses)
             return next((person for person in met if person), None) or _Person(told.org_id, told.addresses[0])
         row = next(row for row in rows if row[3] == contacts[0])
-        fresh = _Person(told.org_id, row[1], (row[4], row[5]), (row[4], row[5]), id=row[3])
+        fresh = _Person(told.org_id, row[1], (row[4], row[5]), (row[4], row[5]), id=row[3], dossier=row[7])
         return self._by_contact.setdefault(row[3], fresh)
 
     def of(self, told: Arrival) -> _Person:
@@ -106,6 +107,7 @@ def meet(arrivals: Sequence[Arrival], talks: Talks, now: Instant) -> Plan[list[E
         if there is None:
             raise Conflict(_MET_ELSEWHERE)
         talks.where[told.number, told.wamid] = there
+        talks.dossiers[there] = crowd.of(told).dossier
     return opened
 
 
@@ -117,9 +119,10 @@ def _store_people(new: list[_Person], now: Instant) -> Plan[list[Entry]]:
     fresh = yield from each("dossier_open", [(*key, files[key], now) for key in wanted])
     found = yield from each("dossier_of", wanted)
     dossiers = {(org, name): dossier for org, phone, ref, dossier in found for name in (phone, ref) if name}
+    for person in new:
+        person.dossier = dossiers.get((person.org_id, person.phone or person.met_as))
     rows = sorted(
-        (p.org_id, p.met_as, *p.names, dossiers.get((p.org_id, p.phone or p.met_as)), now)
-        for p in {(p.org_id, p.met_as): p for p in new}.values()
+        (p.org_id, p.met_as, *p.names, p.dossier, now) for p in {(p.org_id, p.met_as): p for p in new}.values()
     )
     stored = {(org, met_as): contact for org, met_as, contact in (yield from each("contact_insert", rows))}
     for person in new:

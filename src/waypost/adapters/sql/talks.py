@@ -35,6 +35,8 @@ class Talks:
     lanes: dict[ConversationId, Lane] = field(default_factory=dict)
     where: dict[tuple[str, str], ConversationId] = field(default_factory=dict)
     """(number, wamid) of an arrival -> the conversation it belongs to."""
+    dossiers: dict[ConversationId, int | None] = field(default_factory=dict)
+    """Of who writes there."""
     known: set[tuple[str, str]] = field(default_factory=set)
     """Arrivals that were stored before."""
     held: set[ConversationId] = field(default_factory=set)

@@ -29,6 +29,7 @@ def write(work: Work) -> Plan[None]:
     yield from each("expiring_drop", work.not_expiring)
     yield from each("gate_put", [rows.gate_row(work.closed[key]) for key in sorted(work.closed)])
     yield from each("pair_put", [rows.pair_row(work.pairs[key]) for key in sorted(work.touched)])
+    yield from each("consent_put", [(*key, *work.consents[key]) for key in sorted(work.consents)])
     yield from each("audit_insert", [rows.audit_row(entry) for entry in work.audited])
     yield from each("permit_refund", sorted(_refunds(work.refunds)))
     yield from _promote([work.queues[queue_id] for queue_id in sorted(work.queues)], work)

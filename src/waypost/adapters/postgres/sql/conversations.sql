@@ -1,6 +1,6 @@
 -- name: talk_find (set-wise)
 -- Row by row (LATERAL with a LIMIT), whatever the tables held when the plan was made.
-SELECT a.org_id, a.address, u.number, a.contact_id, k.name, k.username, c.id
+SELECT a.org_id, a.address, u.number, a.contact_id, k.name, k.username, c.id, k.dossier_id
 FROM unnest($1::text[], $2::text[], $3::text[]) AS u (org_id, address, number)
 CROSS JOIN LATERAL (
     SELECT * FROM contact_address x WHERE x.org_id = u.org_id AND x.address = u.address LIMIT 1

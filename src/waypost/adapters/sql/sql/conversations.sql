@@ -1,6 +1,6 @@
 -- name: talk_find
 -- Who is known by this address, and their conversation with this number, if they have one.
-SELECT a.org_id, a.address, $3, a.contact_id, k.name, k.username, c.id
+SELECT a.org_id, a.address, $3, a.contact_id, k.name, k.username, c.id, k.dossier_id
 FROM contact_address a JOIN contact k ON k.id = a.contact_id
 LEFT JOIN conversation c ON c.contact_id = a.contact_id AND c.number = $3
 WHERE a.org_id = $1 AND a.address = $2

@@ -1,0 +1,52 @@
+"""STOP and START among what customers write: decided here, stored and confirmed with the message itself."""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+from msgspec.structs import replace
+
+from waypost.model.audit import SYSTEM
+from waypost.model.conversation import Arrival, ConsentSaid
+from waypost.model.message import Channel, Draft
+from waypost.model.policy import ConsentWords
+from waypost.rules import consent_words, people
+from waypost.rules.retry import SHORT
+
+_IN_WORDS = ("text", "button", "interactive")
+
+
+def with_consent(told: Arrival, words: ConsentWords | None) -> Arrival:
+    """The bot does not answer a STOP: its confirmation does."""
+    if told.type not in _IN_WORDS:
+        return told
+    said = consent_words.heard(people.words(msgspec.json.decode(told.body)), words)
+    if said is None:
+        return told
+    confirmation = _draft(told, said.confirmation) if said.confirmation else None
+    return replace(told, asks=False, consent=ConsentSaid(status=said.status, word=said.word, confirmation=confirmation))
+
+
+def _draft(told: Arrival, text: str) -> Draft:
+    """Exempt: whoever says no is told that we heard it."""
+    content = msgspec.json.encode({"type": "text", "text": {"body": text}})
+    return Draft(
+        org_id=told.org_id,
+        sender=told.number,
+        channel=Channel.WHATSAPP,
+        recipient=told.reply_to,
+        template=None,
+        subject=None,
+        payload=content.decode(),
+        dossier_id=None,
+        idempotency_key=f"consent:{told.number}:{hashlib.sha256(told.wamid.encode()).hexdigest()}",
+        digest=hashlib.sha256(content).digest(),
+        priority=9,
+        scheduled_at=None,
+        expires_at=None,
+        ordered=True,
+        max_attempts=len(SHORT.steps),
+        created_by=SYSTEM,
+        exempt=True,
+    )

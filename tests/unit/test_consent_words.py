@@ -1,0 +1,58 @@
+"""STOP and START are whole messages; nothing that only holds the word says anything."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from waypost.model.dossier import ConsentStatus
+from waypost.model.policy import ConsentWords
+from waypost.rules.consent_words import START, STARTED, STOP, STOPPED, heard
+
+NO, YES = ConsentStatus.REVOKED, ConsentStatus.GRANTED
+
+
+@pytest.mark.parametrize(
+    "text", ["STOP", " stop. ", "Stop!", "«stop»", "Arrêter", "ARRÊT", "Sair", "стоп", "停止", "*STOP*"]
+)
+def test_these_say_no(text: str) -> None:
+    said = heard(text, None)
+    assert said is not None
+    assert (said.status, said.confirmation) == (NO, STOPPED)
+
+
+@pytest.mark.parametrize("text", ["start", "UNSTOP", "Alta", "Başla", "старт", "s'abonner"])
+def test_these_say_yes_again(text: str) -> None:
+    said = heard(text, None)
+    assert said is not None
+    assert (said.status, said.confirmation) == (YES, STARTED)
+
+
+@pytest.mark.parametrize("text", ["", "don't stop", "stop it please", "bus stop", "starting", "ok", "STOP " * 20, "?"])
+def test_these_say_nothing(text: str) -> None:
+    assert heard(text, None) is None
+
+
+def test_an_org_may_choose_its_own_words_and_answers() -> None:
+    words = ConsentWords(stop=("Genug",), stop_reply="Schluss.", start_reply="")
+    assert heard("stop", words) is None
+    assert (found := heard("GENUG!", words)) is not None
+    assert found.confirmation == "Schluss."
+    assert (again := heard("start", words)) is not None
+    assert again.confirmation == "", "an empty one confirms nothing"
+
+
+def test_an_org_may_do_without() -> None:
+    assert heard("STOP", ConsentWords(enabled=False)) is None
+
+
+def test_no_word_says_both() -> None:
+    assert {heard(word, None).status for word in STOP if heard(word, None)} == {NO}  # type: ignore[union-attr]  # just asked
+    assert {heard(word, None).status for word in START if heard(word, None)} == {YES}  # type: ignore[union-attr]  # just asked
+    assert all(heard(word, None) for word in (*STOP, *START))
+
+
+@given(st.text())
+def test_anything_may_be_written(text: str) -> None:
+    heard(text, None)
