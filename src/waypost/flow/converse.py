@@ -12,7 +12,7 @@ import msgspec
 
 from waypost.flow import extras
 from waypost.flow.world import World
-from waypost.model.conversation import BOT, CONTACT, Claim, ContactId, ConversationId, Entry, Times
+from waypost.model.conversation import BOT, CONTACT, Claim, ConversationId, Entry, Times
 from waypost.model.ids import OrgId
 from waypost.model.message import Channel, Draft
 from waypost.model.time import Span, as_seconds, seconds, to_datetime
@@ -69,7 +69,7 @@ async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
         org_id=lane.org_id,
         conversation_id=str(lane.conversation_id),
         number=talk.number,
-        contact=await customer(claim, world),
+        contact=customer(claim),
         messages=[
             line
             for line in burst(entry for entry in claim.burst if entry.sender == CONTACT)
@@ -80,9 +80,8 @@ async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
     )
 
 
-async def customer(claim: Claim, world: World) -> Customer:
-    talk = claim.conversation
-    known = await world.ledger.conversations.contact(talk.org_id, ContactId(talk.contact_id))
+def customer(claim: Claim) -> Customer:
+    talk, known = claim.conversation, claim.contact
     if known is None:
         return Customer(id=talk.address)
     return Customer(
@@ -147,8 +146,7 @@ async def typing(claim: Claim, world: World) -> Any:
         yield
     finally:
         showing.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await showing
+        await asyncio.gather(showing, return_exceptions=True)  # a sign that could not be shown is no failure
 
 
 async def _show_typing(claim: Claim, world: World) -> None:

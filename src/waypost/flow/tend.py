@@ -15,6 +15,7 @@ from waypost.ports.outbox import Patience, Swept
 SWEEP_AT_MOST = 500
 KEEP_UNMATCHED: Span = days(8)
 TIDY_EVERY: Span = minutes(1)
+ARRIVALS_KEPT: Span = days(40)
 WINDOWS_KEPT: Span = hours(2)
 """After they closed: a clock that is ahead must not take an open one away, and the loss detector looks back at them."""
 EXPIRE_EVERY: Span = seconds(5)
@@ -81,6 +82,11 @@ async def forget_windows(world: World) -> int:
     now = world.clock.now()
     gone = await world.ledger.windows.expire(Instant(now - WINDOWS_KEPT))
     return gone + await world.ledger.gates.tidy(Instant(now - days(1)))
+
+
+async def forget_arrivals(world: World) -> None:
+    """What only finds doubles: Meta repeats a webhook for a week, and edits or quotes a month back."""
+    await world.ledger.conversations.forget_arrivals(Instant(world.clock.now() - ARRIVALS_KEPT))
 
 
 async def survey(world: World) -> None:

@@ -142,12 +142,28 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     created_at: Instant
 
 
+class Contact(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    id: ContactId
+    org_id: OrgId
+    name: str | None
+    username: str | None
+    dossier_id: int | None
+    addresses: tuple[str, ...]
+    """`phone:+49…`, `user:DE.123…`"""
+
+    def known_as(self, kind: str) -> str | None:
+        found = (a.removeprefix(f"{kind}:") for a in self.addresses if a.startswith(f"{kind}:"))
+        return next(found, None)
+
+
 class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A turn in a worker's hands: exactly the messages (lo, hi] of a conversation."""
 
     lane: Lane
     """As the claim left it."""
     conversation: Conversation
+    contact: Contact | None
+    """Who writes; None when two contacts are being joined at this very moment."""
     burst: tuple[Entry, ...]
     """What asks for an answer, and what was said around it, in order."""
     taken_over: bool
@@ -173,20 +189,6 @@ class EndedTurn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     started_at: Instant
     ended_at: Instant
     error: str | None = None
-
-
-class Contact(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    id: ContactId
-    org_id: OrgId
-    name: str | None
-    username: str | None
-    dossier_id: int | None
-    addresses: tuple[str, ...]
-    """`phone:+49…`, `user:DE.123…`"""
-
-    def known_as(self, kind: str) -> str | None:
-        found = (a.removeprefix(f"{kind}:") for a in self.addresses if a.startswith(f"{kind}:"))
-        return next(found, None)
 
 
 class FeedItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -30,11 +30,7 @@ class SqlConversations:
 
     async def contact(self, org: OrgId, contact: ContactId) -> Contact | None:
         found = await self._engine.read("contact_get", contact, org)
-        if not found:
-            return None
-        addresses = tuple(row[0] for row in await self._engine.read("contact_addresses", contact))
-        id_, org_id, name, username, dossier = found[0]
-        return Contact(id=id_, org_id=org_id, name=name, username=username, dossier_id=dossier, addresses=addresses)
+        return talk_rows.contacts(found).get(contact)
 
     async def entries(self, conversation: ConversationId, before: Position, limit: int) -> Sequence[Entry]:
         return [talk_rows.entry(row) for row in await self._engine.read("entries_before", conversation, before, limit)]

@@ -122,12 +122,19 @@ def _claim(demand: TurnDemand, times_of: TimesOf, now: Instant) -> Plan[list[Cla
     taken = {after.conversation_id: (lane, after) for lane, after in claimed if after is not lane}
     yield from each("lane_put", [talk_rows.lane_row(taken[id_][1]) for id_ in sorted(taken)])
     talks = {row[0]: talk_rows.conversation(row) for row in (yield from each("conversation_of", [(i,) for i in taken]))}
+    people = talk_rows.contacts((yield from each("contact_of", sorted({(t.contact_id,) for t in talks.values()}))))
     bursts: dict[int, list[Entry]] = defaultdict(list)
     spans = [(id_, after.done, after.hi) for id_, (_, after) in sorted(taken.items())]
     for row in (yield from each("entries_between", spans)):
         bursts[row[0]].append(talk_rows.entry(row))
     return [
-        Claim(lane=after, conversation=talks[id_], burst=tuple(bursts[id_]), taken_over=lane.owner is not None)
+        Claim(
+            lane=after,
+            conversation=talks[id_],
+            contact=people.get(talks[id_].contact_id),
+            burst=tuple(bursts[id_]),
+            taken_over=lane.owner is not None,
+        )
         for id_, (lane, after) in taken.items()
     ]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from waypost.adapters.sql.plan import Row
-from waypost.model.conversation import Conversation, EndedTurn, Entry, FeedItem, Lane
+from waypost.model.conversation import Contact, ContactId, Conversation, EndedTurn, Entry, FeedItem, Lane
 
 CONVERSATION = 8
 LANE = 13
@@ -84,6 +86,17 @@ def entry_row(of: Entry) -> Row:
         of.wamid,
         of.message_id,
     )
+
+
+def contacts(rows: Sequence[Row]) -> dict[ContactId, Contact]:
+    """From a row per address, in their order."""
+    found: dict[ContactId, Contact] = {}
+    for id_, org, name, username, dossier, address in rows:
+        earlier = found[id_].addresses if id_ in found else ()
+        found[id_] = Contact(
+            id=id_, org_id=org, name=name, username=username, dossier_id=dossier, addresses=(*earlier, address)
+        )
+    return found
 
 
 def turn(row: Row) -> EndedTurn:

@@ -116,6 +116,11 @@ FOR UPDATE SKIP LOCKED
 -- name: conversation_of (set-wise)
 SELECT {conversation} FROM conversation c WHERE c.id = ANY($1::bigint[])
 
+-- name: contact_of (set-wise)
+SELECT k.id, k.org_id, k.name, k.username, k.dossier_id, a.address
+FROM unnest($1::bigint[]) AS u (id) JOIN contact k ON k.id = u.id JOIN contact_address a ON a.contact_id = k.id
+ORDER BY k.id, a.address
+
 -- name: entries_between (set-wise)
 SELECT {entry} FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u (id, lo, hi)
 JOIN entry e ON e.conversation_id = u.id AND e.position > u.lo AND e.position <= u.hi

@@ -149,11 +149,14 @@ SELECT {conversation} FROM conversation c WHERE c.id = $1 AND c.org_id = $2
 SELECT {conversation} FROM contact_address a JOIN conversation c ON c.contact_id = a.contact_id
 WHERE a.org_id = $1 AND a.address = $2 ORDER BY c.id
 
--- name: contact_get
-SELECT id, org_id, name, username, dossier_id FROM contact WHERE id = $1 AND org_id = $2
+-- name: contact_of
+-- A row per address.
+SELECT k.id, k.org_id, k.name, k.username, k.dossier_id, a.address
+FROM contact k JOIN contact_address a ON a.contact_id = k.id WHERE k.id = $1 ORDER BY a.address
 
--- name: contact_addresses
-SELECT address FROM contact_address WHERE contact_id = $1 ORDER BY address
+-- name: contact_get
+SELECT k.id, k.org_id, k.name, k.username, k.dossier_id, a.address
+FROM contact k JOIN contact_address a ON a.contact_id = k.id WHERE k.id = $1 AND k.org_id = $2 ORDER BY a.address
 
 -- name: arrivals_forget
 DELETE FROM arrival WHERE received_at < $1
