@@ -19,7 +19,7 @@ class SqlFiles:
         self._engine = engine
 
     async def claim(self, owner: WorkerId, limit: int, lease: Span, now: Instant) -> Sequence[MediaFile]:
-        found = await self._engine.transact(_once("media_claim", owner, now + lease, now, limit))
+        found = await self._engine.transact(_claim(owner, limit, lease, now))
         return sorted(map(_file, found), key=lambda file: file.id)
 
     async def settle(self, file: MediaFile, verdict: Verdict, now: Instant) -> bool:
@@ -42,7 +42,7 @@ class SqlFiles:
         return [_file(row) for row in await self._engine.read("media_of_state", org, state.value, before, limit)]
 
     async def retry(self, org: OrgId, media: MediaId, now: Instant) -> MediaFile | None:
-        found = await self._engine.transact(_once("media_retry", org, media, now))
+        found = await self._engine.transact(_retry(org, media, now))
         return _file(found[0]) if found else None
 
     async def ended_before(self, moment: Instant, limit: int) -> Sequence[MediaFile]:
@@ -52,8 +52,22 @@ class SqlFiles:
         await self._engine.transact(each("media_forget", [(media,) for media in sorted(files)]))
 
 
-def _once(statement: str, *arguments: object) -> Plan[list[Row]]:
-    return (yield Once(statement, arguments))
+def insert(noted: Sequence[Row]) -> Plan[None]:
+    """Part of the transaction that stores the messages: org, number, conversation, position, then the note, and now."""
+    yield from each("media_insert", noted)
+
+
+def move(gone: ConversationId, position: Position, here: ConversationId, to: Position) -> Plan[None]:
+    """Part of the transaction that moves an entry from one conversation to another."""
+    yield Once("media_move", (gone, position, here, to))
+
+
+def _claim(owner: WorkerId, limit: int, lease: Span, now: Instant) -> Plan[list[Row]]:
+    return (yield Once("media_claim", (owner, now + lease, now, limit)))
+
+
+def _retry(org: OrgId, media: MediaId, now: Instant) -> Plan[list[Row]]:
+    return (yield Once("media_retry", (org, media, now)))
 
 
 def _settle(file: MediaFile, verdict: Verdict, now: Instant) -> Plan[list[Row]]:

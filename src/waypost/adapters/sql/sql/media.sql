@@ -5,6 +5,10 @@ INSERT INTO media (org_id, number, conversation_id, position, provider_id, mime_
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', 0, $9, $9)
 ON CONFLICT (conversation_id, position) DO NOTHING
 
+-- name: media_move
+-- When two contacts become one, what was said in one conversation is appended to the other.
+UPDATE media SET conversation_id = $3, position = $4 WHERE conversation_id = $1 AND position = $2
+
 -- name: media_claim
 -- A claim is only put off by its lease, so that whoever died with it has nothing to give back.
 UPDATE media SET tries = tries + 1, owner = $1, due_at = $2
