@@ -12,7 +12,7 @@ import pytest
 from tests.integration.conftest import OpenStage
 from tests.integration.harness import ON_SQLITE, Answer, Stage
 from tests.integration.surroundings import SANDBOX
-from tests.integration.webhooks import Account
+from tests.integration.webhooks import PHONE, Account, a_text, change, envelope
 from waypost.adapters.local.shelf import MemoryShelf
 from waypost.adapters.whatsapp.media import CloudMedia
 from waypost.flow import fetch_media
@@ -87,6 +87,53 @@ async def waits(stage: Stage, media_id: int, tries: int) -> str:
     found = await stage.eventually(tried)
     assert found
     return found
+
+
+def a_picture(content: bytes, **more: Any) -> dict[str, Any]:
+    """As a phone says it."""
+    data = base64.b64encode(content).decode()
+    return {"type": "image", "image": {"mime_type": "image/jpeg", "data": data, **more}}
+
+
+async def listed(stage: Stage, count: int, of: str = "stored") -> list[dict[str, Any]]:
+    """So many files, oldest first, once they are there."""
+
+    async def enough() -> list[dict[str, Any]] | None:
+        found: list[dict[str, Any]] = (await stage.get(f"{FILES}?state={of}"))["content"]
+        return found[::-1] if len(found) >= count else None
+
+    found = await stage.eventually(enough)
+    assert found
+    assert len(found) == count
+    return found
+
+
+async def test_what_a_phone_sends_is_there_byte_for_byte(stage: Stage) -> None:
+    wamid = await say(stage, message=a_picture(CAT, caption="my cat"))
+    (file,) = await listed(stage, 1)
+    assert (file["from"], file["position"], file["mimeType"], file["size"]) == ("1001", 1, "image/jpeg", len(CAT))
+    assert (await asked(stage, file["id"])).body == CAT
+    inbound = stage.sandbox.phones.screen(PHONE.lstrip("+"))[0]["message"]
+    again = a_text(wamid["wamid"]) | inbound
+    again.pop("text")
+    assert (await stage.post(envelope((stage.acme, [change(stage.acme, messages=[again])])))).status == 200
+    assert len(await listed(stage, 1)) == 1
+    assert (await stage.get(f"{FILES}?state=pending"))["content"] == []
+
+
+async def test_each_picture_of_a_burst_is_its_own_file(stage: Stage) -> None:
+    pictures = [a_picture(b"%d" % n * 100) for n in range(5)]
+    await say(stage, messages=[*pictures, {"type": "text", "text": {"body": "look"}}], together=True)
+    files = await listed(stage, 5)
+    assert {(await asked(stage, file["id"])).body for file in files} == {b"%d" % n * 100 for n in range(5)}
+    assert sorted(file["position"] for file in files) == [1, 2, 3, 4, 5]
+
+
+async def say(stage: Stage, **said: Any) -> dict[str, Any]:
+    reply = await stage._control("POST", f"phones/{PHONE.lstrip('+')}/say", {"phone_number_id": "1001", **said})
+    assert reply.status == 200, reply
+    told: dict[str, Any] = msgspec.json.decode(reply.body)
+    return told
 
 
 async def test_a_file_is_fetched_and_served_as_it_was_sent(stage: Stage) -> None:
@@ -186,8 +233,8 @@ async def test_a_file_that_never_comes_is_given_up_with_its_id(stage: Stage) -> 
 async def test_a_file_the_provider_does_not_know_fails_at_once_and_may_be_tried_again(stage: Stage) -> None:
     media = await a_file(stage, provider_id="4711")
     assert (await comes(stage, media)).code == "media_failed"
-    (listed,) = (await stage.get(f"{FILES}?state=failed"))["content"]
-    assert (listed["id"], listed["tries"], listed["state"]) == (media, 1, "failed")
+    (shown,) = (await stage.get(f"{FILES}?state=failed"))["content"]
+    assert (shown["id"], shown["tries"], shown["state"]) == (media, 1, "failed")
     assert (await stage.get(f"{FILES}?state=stored"))["content"] == []
     known = stage.sandbox.media.store(stage.acme.number, CAT, "image/jpeg", INBOUND_KEPT)
     await stage.database.run(f"UPDATE media SET provider_id = '{known.id}' WHERE id = {media}")

@@ -85,7 +85,7 @@ class Phones:
 
     async def say_all(self, phone: str, number: SandboxNumber, said: Said) -> list[str]:
         """A burst; of separate webhooks each is posted when the one before it was tried."""
-        messages = _messages_of(said)
+        messages = [self._with_file(number, said, message) for message in _messages_of(said)]
         self._contacts.met(phone, said.name, said.username, said.hide_phone)
         notes: list[Note] = []
         for message in messages:

@@ -52,16 +52,6 @@ class SqlFiles:
         await self._engine.transact(each("media_forget", [(media,) for media in sorted(files)]))
 
 
-def insert(noted: Sequence[Row]) -> Plan[None]:
-    """Part of the transaction that stores the messages: org, number, conversation, position, then the note, and now."""
-    yield from each("media_insert", noted)
-
-
-def move(gone: ConversationId, position: Position, here: ConversationId, to: Position) -> Plan[None]:
-    """Part of the transaction that moves an entry from one conversation to another."""
-    yield Once("media_move", (gone, position, here, to))
-
-
 def _claim(owner: WorkerId, limit: int, lease: Span, now: Instant) -> Plan[list[Row]]:
     return (yield Once("media_claim", (owner, now + lease, now, limit)))
 

@@ -9,21 +9,36 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from waypost.model.conversation import ConversationId, Position
+from waypost.model.conversation import ConversationId, MediaNote, Position
 from waypost.model.media import MediaFile, MediaId, MediaState
+from waypost.model.report import Post
 from waypost.model.time import Instant, days, minutes, seconds
 from waypost.ports.ledger import Ledger
 from waypost.ports.media import Shelf, ShelfError
 from waypost.rules.fetching import Later, Never, Stored
-from waypost.testing.contracts.examples import NUMBER, ORG, OTHER_ORG, T0, W1, W2, Ledgers, an_org, later
+from waypost.testing.contracts.examples import (
+    NUMBER,
+    ORG,
+    OTHER_ORG,
+    T0,
+    W1,
+    W2,
+    Ledgers,
+    a_customer,
+    an_arrival,
+    an_org,
+    fresh,
+    later,
+)
 
 Plant: TypeAlias = Callable[[str], Awaitable[None]]
-"""Runs SQL behind the Ledger's back: a file's row comes with its message, which is another contract."""
+"""Runs SQL behind the Ledger's back: where a file's row begins in any state that a test is about."""
 
 CONVERSATION = ConversationId(7)
 LEASE = minutes(10)
 KEPT = Stored(key="acme/ab/1", size=3, sha256="ab" * 32, mime_type="image/jpeg")
 ALL = MediaId(2**62)
+NOTE = MediaNote(provider_id="77", mime_type="image/jpeg", sha256="c2hh", filename="☃.jpg")
 
 _positions = itertools.count(1)
 
@@ -80,6 +95,27 @@ class FilesContract:
             created_at=T0,
         )
         assert await ledger.files.get(ORG, file.id) == file
+
+    async def test_a_file_comes_with_its_message_once(self, ledger: Ledger) -> None:
+        told = an_arrival(a_customer(), type="image", media=NOTE)
+        for _ in range(2):
+            await ledger.journal.take(Post([], [], arrivals=[told, an_arrival()]), T0)
+        file = await claimed(ledger)
+        assert (file.org_id, file.number, file.created_at) == (told.org_id, told.number, T0)
+        assert (file.provider_id, file.mime_type) == (NOTE.provider_id, NOTE.mime_type)
+        assert (file.told_sha256, file.filename) == (NOTE.sha256, NOTE.filename)
+        (talk,) = await ledger.conversations.at(ORG, told.addresses[0])
+        assert (file.conversation_id, file.position) == (talk.id, 1)
+
+    async def test_a_file_goes_where_its_message_goes_when_two_contacts_become_one(self, ledger: Ledger) -> None:
+        phone = a_customer()
+        by_phone, by_id = [an_arrival(name, type="image", media=NOTE) for name in (phone, fresh("DE"))]
+        await ledger.journal.take(Post([], [], arrivals=[an_arrival(phone), by_phone, by_id]), T0)
+        ((keep,), (gone,)) = [await ledger.conversations.at(ORG, told.addresses[0]) for told in (by_phone, by_id)]
+        assert await ledger.conversations.join(ORG, keep.contact_id, gone.contact_id, T0)
+        found = await ledger.files.between(ORG, keep.id, Position(1), Position(9))
+        assert [file.position for file in found] == [2, 3]
+        assert len(await ledger.files.claim(W1, 9, LEASE, T0)) == 2
 
     async def test_what_is_due_is_claimed_oldest_first_and_only_then(self, ledger: Ledger, plant: Plant) -> None:
         newer = await planted(plant, due_at=later(seconds(2)))

@@ -2,7 +2,7 @@
 
 CREATE TABLE media (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
-    org_id TEXT NOT NULL REFERENCES org,
+    org_id TEXT NOT NULL,
     number TEXT NOT NULL,
     conversation_id INTEGER NOT NULL,
     position INTEGER NOT NULL,
