@@ -23,6 +23,7 @@ from waypost.ports.media import Link, Outdated, Refused
 from waypost.ports.provider import Sender
 from waypost.ports.wire import Reply, TimedOut
 from waypost.rules.fetching import Trouble
+from waypost.runtime.server import Role
 from waypost.sandbox.media import INBOUND_KEPT
 
 FILES = "/api/v1/media"
@@ -287,6 +288,24 @@ async def test_old_files_are_forgotten_when_somebody_says_so(set_up: OpenStage) 
     assert await fetch_media.forget_media(stage.world) == 1
     assert await stage.world.shelf.size(key) is None
     assert (await asked(stage, media)).status == 404
+
+
+async def test_a_server_that_stops_leaves_its_files_to_the_next(set_up: OpenStage) -> None:
+    stage = await set_up(roles=frozenset({Role.API}))
+    worker = await stage.add_server(frozenset({Role.WORKER}))
+    stage.network.late.clear()
+    media = await a_file(stage)
+
+    async def claimed() -> bool:
+        return (await state(stage, media))[1] == 1
+
+    await stage.eventually(claimed)
+    await worker.stop(seconds(0.1))
+    stage.servers.remove(worker)
+    assert await state(stage, media) == ("pending", 1, "the server stopped meanwhile")
+    stage.network.late.set()
+    await stage.add_server(frozenset({Role.WORKER}))
+    assert await comes_anywhere(stage, media) == ("stored", 2, None)
 
 
 async def test_many_files_are_each_fetched_once_by_two_servers(stage: Stage) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 
 import msgspec
@@ -17,7 +18,7 @@ from waypost.ports.hints import MEDIA, Ear
 from waypost.ports.media import Link, Outdated, Refused, ShelfError
 from waypost.rules import fetching
 from waypost.rules.catalogue import Action
-from waypost.rules.fetching import Stored, Trouble, Verdict
+from waypost.rules.fetching import Later, Stored, Trouble, Verdict
 from waypost.rules.media import MB
 
 AT_ONCE = 8
@@ -123,6 +124,7 @@ class MediaFetcher:
         finally:
             for task in self._under_way:
                 task.cancel()
+            await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def _turn_or_pause(self, ear: Ear) -> None:
         try:
@@ -148,9 +150,18 @@ class MediaFetcher:
             await fetch(file, self._world)
         except LedgerError:
             pass  # due again when its lease is over
+        except asyncio.CancelledError:
+            await self._hand_back(file)
+            raise
         except Exception as bug:  # noqa: BLE001  # whatever it is, the other files go on
             context = {"message": f"media {file.id} could not be fetched", "exception": bug}
             asyncio.get_running_loop().call_exception_handler(context)
+
+    async def _hand_back(self, file: MediaFile) -> None:
+        """Whoever comes after us need not wait for our lease."""
+        now = self._world.clock.now()
+        with contextlib.suppress(LedgerError):
+            await self._world.ledger.files.settle(file, Later(now, "the server stopped meanwhile"), now)
 
 
 async def try_again(org: OrgId, media: MediaId, world: World) -> MediaFile | None:

@@ -27,6 +27,7 @@ from waypost.rules.serving import Part, Unsatisfiable
 
 Id = Annotated[int, PathParameter(description="A file's id")]
 _FILE = ResponseSpec(bytes, description="The file", media_type="*/*", generate_examples=False)
+_SAME = ResponseSpec(None, description="The file that If-None-Match names", generate_examples=False)
 _PART = ResponseSpec(bytes, description="The part that Range asked for", media_type="*/*", generate_examples=False)
 
 
@@ -94,7 +95,7 @@ async def list_media(
 @get(
     "/{media_id:int}",
     summary="A customer's file",
-    responses={200: _FILE, 206: _PART, **problems(404, 409, 410, 416)},
+    responses={200: _FILE, 206: _PART, 304: _SAME, **problems(404, 409, 410, 416)},
 )
 async def get_media(media_id: Id, request: Request[Any, Any, Any], caller: Asking, world: Here) -> Response[Any]:
     """Images, audio, video and PDF with their own type, anything else as plain bytes; one Range is taken.
