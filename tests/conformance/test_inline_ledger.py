@@ -25,6 +25,7 @@ from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.mailboxes import MailboxesContract
+from waypost.testing.contracts.media import FilesContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.money import MoneyContract
 from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
@@ -151,3 +152,6 @@ class TestInlineMoney(MoneyContract): ...
 
 
 class TestInlineFigures(FiguresContract): ...
+
+
+class TestInlineFiles(FilesContract): ...

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from waypost.adapters.local.hints import NeighbourPost, ProcessHints
+from waypost.adapters.local.shelf import FolderShelf, MemoryShelf
 from waypost.adapters.local.vault import AesVault
 from waypost.ports.hints import OUTBOX
+from waypost.ports.media import ShelfError
 from waypost.ports.vault import CannotOpen
 from waypost.testing.contracts.hints import HintsContract, NeighbourContract, TwoHints
+from waypost.testing.contracts.media import ShelfContract
 from waypost.testing.contracts.vault import VaultContract
 
 
@@ -77,3 +81,30 @@ class TestAesVault(VaultContract):
     def test_the_same_key_opens_after_a_restart(self, vault: AesVault) -> None:
         sealed = vault.seal("secret", "purpose")
         assert AesVault("correct horse battery staple").open(sealed, "purpose") == "secret"
+
+
+class TestMemoryShelf(ShelfContract):
+    @pytest.fixture
+    def shelf(self) -> MemoryShelf:
+        return MemoryShelf()
+
+
+class TestFolderShelf(ShelfContract):
+    @pytest.fixture
+    def shelf(self, tmp_path: Path) -> FolderShelf:
+        return FolderShelf(tmp_path / "data" / "media")
+
+    async def test_only_its_owner_can_look(self, shelf: FolderShelf, tmp_path: Path) -> None:
+        await shelf.put("acme/ab/1", b"x")
+        modes = await asyncio.to_thread(
+            lambda: {str(p): p.stat().st_mode & 0o777 for p in tmp_path.rglob("media/**/*")}
+        )
+        assert {mode for path, mode in modes.items() if path.endswith("/1")} == {0o600}
+        assert {mode for path, mode in modes.items() if not path.endswith("/1")} == {0o700}
+
+    async def test_a_write_that_fails_leaves_nothing_behind(self, shelf: FolderShelf, tmp_path: Path) -> None:
+        folder = tmp_path / "data" / "media" / "acme" / "1"
+        await asyncio.to_thread(folder.mkdir, parents=True)
+        with pytest.raises(ShelfError):
+            await shelf.put("acme/1", b"a folder is in its way")
+        assert await asyncio.to_thread(lambda: list(folder.parent.iterdir())) == [folder]

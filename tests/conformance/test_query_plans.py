@@ -39,6 +39,7 @@ BIG = {
     "audit",
     "template",
     "cost",
+    "media",
 }
 """Tables that grow with what is sent and received, and with the orgs and customers that it is for."""
 
@@ -166,6 +167,10 @@ SELECT 'org-' || n % 50, 'number-' || n % 50, 'text', n, 'pending', n, '{}' FROM
 INSERT INTO cost (number, wamid, org_id, message_id, category, type, model, country, amount_micros, currency, at, day)
 SELECT 'number-' || n % 50, 'wamid-' || n, 'org-' || n % 50, n, 'utility', 'regular', 'PMP', '49', 4000, 'EUR', n,
     n / 1000
+FROM generate_series(1, 30000) n;
+INSERT INTO media (org_id, number, conversation_id, position, provider_id, mime_type, state, tries, due_at, created_at)
+SELECT 'org-' || n % 50, 'number-' || n % 50, n % 500, n, n, 'image/jpeg',
+    CASE WHEN n % 100 = 0 THEN 'pending' ELSE 'stored' END, 1, CASE WHEN n % 100 = 0 THEN n END, n
 FROM generate_series(1, 30000) n;
 """
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from waypost.adapters.local.hints import ProcessHints
 from waypost.model.time import Instant, Span, as_seconds
 from waypost.ports.clock import Clock
-from waypost.ports.wire import Cut, Refused, Reply, TimedOut
+from waypost.ports.wire import Cut, Refused, Reply, TimedOut, TooLarge
 from waypost.testing.simulation.asgi import AsgiApp, Call, Request, scope_of
 
 WAYPOST = "http://waypost.test"
@@ -28,7 +28,14 @@ class Network:
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def request(
-        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes = b"", timeout: float
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        timeout: float,
+        limit: int | None = None,
     ) -> Reply:
         request = Request(method, url, headers, body)
         if request.host in self.unreachable or request.host not in self.hosts:
@@ -45,6 +52,8 @@ class Network:
             raise TimedOut(f"no answer within {timeout:g} s") from None
         if reply is None:
             raise Cut("the connection broke before a whole answer came")
+        if limit is not None and len(reply.body) > limit:
+            raise TooLarge(f"the answer has more than {limit} bytes")
         return reply
 
     def _start(self, request: Request, answered: asyncio.Future[Reply | None]) -> None:

@@ -53,7 +53,14 @@ class Provider:
     let_go: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def request(
-        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes = b"", timeout: float
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        timeout: float,
+        limit: int | None = None,
     ) -> Reply:
         self.called.set()
         await self.let_go.wait()

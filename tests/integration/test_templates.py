@@ -326,7 +326,14 @@ class Pages:
         self.asked: list[tuple[str, dict[str, list[str]]]] = []
 
     async def request(
-        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes = b"", timeout: float
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        timeout: float,
+        limit: int | None = None,
     ) -> Reply:
         parts = urlsplit(url)
         assert (method, headers["authorization"]) == ("GET", f"Bearer {TOKEN}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace as with_parts
 from typing import Any
 
@@ -79,11 +79,9 @@ def a_queue_that_promotes_nobody(patch: pytest.MonkeyPatch) -> Dress:
 
 def a_wire_that_posts_twice(_: pytest.MonkeyPatch) -> Dress:
     def dress(parts: Parts) -> Parts:
-        async def request(
-            method: str, url: str, *, headers: Mapping[str, str], body: bytes = b"", timeout: float
-        ) -> Reply:
-            await parts.wire.request(method, url, headers=headers, body=body, timeout=timeout)
-            return await parts.wire.request(method, url, headers=headers, body=body, timeout=timeout)
+        async def request(method: str, url: str, **call: Any) -> Reply:
+            await parts.wire.request(method, url, **call)
+            return await parts.wire.request(method, url, **call)
 
         return with_parts(parts, wire=Overlay(parts.wire, request=request))
 

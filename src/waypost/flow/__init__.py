@@ -7,6 +7,7 @@
 - `converse`  a turn is due: claimed, the bot answers the whole burst, the reply and the end of the turn commit together
 - `await_status`  a caller who asked to wait sees the status, or the timeout
 - `dead_letters`  what failed is opened again, when a person says so
+- `fetch_media`  customers' files are fetched before the provider forgets them, and put on the shelf
 - `tend`     unsure sends, statuses without a message, the count of how long the door was open
 - `detect`   a look at live data for what must never be
 

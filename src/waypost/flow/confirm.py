@@ -18,7 +18,7 @@ from waypost.model.gate import Closing
 from waypost.model.ids import OrgId
 from waypost.model.report import Post, StatusReport
 from waypost.model.time import Instant, as_seconds
-from waypost.ports.hints import LANES, OUTBOX, about_message
+from waypost.ports.hints import LANES, MEDIA, OUTBOX, about_message
 from waypost.ports.journal import Taken
 from waypost.rules import gates, webhook
 from waypost.rules.catalogue import Catalogue
@@ -87,7 +87,7 @@ async def _take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
     await _hear_of_templates(ours, world)
     for org, keep, other in taken.joinable:
         await world.ledger.conversations.join(org, ContactId(keep), ContactId(other), now)
-    world.hints.give(_topics(taken))
+    world.hints.give(_topics(taken) + ([MEDIA] if any(told.media for told in post.arrivals) else []))
     return taken
 
 

@@ -21,12 +21,14 @@ from waypost.ports.extras import Extras
 from waypost.ports.hints import Hints
 from waypost.ports.ledger import Ledger
 from waypost.ports.mailer import Mailer
+from waypost.ports.media import Shelf, Source
 from waypost.ports.meters import Meters
 from waypost.ports.provider import Provider
 from waypost.ports.vault import Vault
 from waypost.rules.breaker import Record
 from waypost.rules.catalogue import Catalogue
 from waypost.rules.delivery import Unsettled
+from waypost.rules.media import LARGEST_OF_ALL
 from waypost.rules.pair import BURST
 from waypost.rules.retry import Backoff
 
@@ -72,6 +74,10 @@ class Tuning:
     """Turns under way at once, per process."""
     answering: bool = False
     """Whether there is a bot: else nobody's turn ever comes, and messages wait for people only."""
+    media_limit: int = LARGEST_OF_ALL
+    """Bytes of a customer's file; a larger one is not fetched."""
+    media_kept: Span | None = None
+    """How long customers' files are kept; None is for ever."""
 
     @property
     def defaults(self) -> InForce:
@@ -103,6 +109,8 @@ class World:
     extras: Extras
     mailer: Mailer
     mailboxes: MailBook
+    media: Source
+    shelf: Shelf
     policies: PolicyBook
     vault: Vault
     catalogues: Mapping[str, Catalogue]
@@ -116,6 +124,8 @@ class World:
     """Gates that this process closed a moment ago, for what it had claimed before."""
     uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(UPLOADS_AT_ONCE))
     """Places for files on their way to the provider."""
+    downloads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(UPLOADS_AT_ONCE))
+    """Places for large files of customers on their way to the shelf."""
     buckets: dict[OrgId, Instant] = field(default_factory=dict)
     """When each org's bucket of requests is full again."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)

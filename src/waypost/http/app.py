@@ -19,6 +19,7 @@ from waypost.http import (
     error_codes,
     extras,
     mailboxes,
+    media,
     operating,
     operations,
     org_policy,
@@ -45,6 +46,7 @@ ROUTES = [
     org_policy.router,
     accounts.router,
     mailboxes.router,
+    media.router,
     operations.router,
 ]
 

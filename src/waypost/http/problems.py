@@ -49,8 +49,10 @@ _TITLES = {
     405: "Method not allowed",
     408: "Too slow",
     409: "Conflict",
+    410: "Gone",
     413: "Too large",
     415: "Type not taken",
+    416: "No such part",
     422: "Not acceptable as it is",
     429: "Too many requests",
     502: "The provider did not do it",
@@ -60,6 +62,7 @@ _CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 413: 
 _NAMES = {
     "dossier_id": "dossierId",
     "journal_state": "state",
+    "media_state": "state",
     "external_ref": "externalRef",
     "entity_type": "entityType",
     "entity_id": "entityId",

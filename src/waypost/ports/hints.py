@@ -11,6 +11,8 @@ from waypost.model.time import Span
 OUTBOX = "outbox"
 ACCOUNTS = "accounts"
 LANES = "lanes"
+MEDIA = "media"
+"""A customer's file is to be fetched."""
 
 
 def about_message(message_id: int) -> str:

@@ -16,6 +16,7 @@ from waypost.ports.gates import Gates, Quotas, Windows
 from waypost.ports.journal import Journal
 from waypost.ports.lanes import Lanes
 from waypost.ports.mailboxes import Mailboxes
+from waypost.ports.media import Files
 from waypost.ports.messages import Messages
 from waypost.ports.money import Money
 from waypost.ports.operating import Operating
@@ -71,6 +72,8 @@ class Ledger(Protocol):
     def money(self) -> Money: ...
     @property
     def figures(self) -> Figures: ...
+    @property
+    def files(self) -> Files: ...
 
     async def ping(self) -> None:
         """Return when the Ledger answers and its schema is the one this code was made for; raise otherwise."""

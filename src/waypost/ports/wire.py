@@ -31,11 +31,23 @@ class Cut(WireError):
     """The connection broke after the request may have left; the other side may have acted on it."""
 
 
+class TooLarge(WireError):
+    """The reply has more bytes than the caller takes; the rest was not read."""
+
+
 class Wire(Protocol):
     async def request(
-        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes = b"", timeout: float
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        timeout: float,
+        limit: int | None = None,
     ) -> Reply:
         """Send one request and return the whole reply, whatever its status; never retries by itself.
 
         Raises Refused, TimedOut or Cut. `timeout` is in seconds and covers connecting and reading together.
+        With `limit`, a reply whose body has more bytes raises TooLarge, and no more than about that is ever held.
         """

@@ -12,6 +12,8 @@ from waypost.flow.converse import Converser
 from waypost.flow.deliver import Courier
 from waypost.flow.failover import EVERY as FAIL_OVER_EVERY
 from waypost.flow.failover import FailOver
+from waypost.flow.fetch_media import FORGET_EVERY as FORGET_MEDIA_EVERY
+from waypost.flow.fetch_media import MediaFetcher, forget_media
 from waypost.flow.world import World
 from waypost.http.app import Edge
 from waypost.model.time import Span, seconds
@@ -63,6 +65,8 @@ class Server:
             self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_windows, world))
             self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_arrivals, world))
             self._keep(lambda: tend.every(FAIL_OVER_EVERY, FailOver().round, world))
+            self._keep(MediaFetcher(world).run)
+            self._keep(lambda: tend.every(FORGET_MEDIA_EVERY, forget_media, world))
             if world.tuning.figures:
                 self._keep(lambda: tend.survey(world))
             self._keep(lambda: tend.every(budgets.CHECK_EVERY, budgets.check_budgets, world))

@@ -14,8 +14,9 @@ from msgspec import Meta
 from waypost.flow.world import Tuning
 from waypost.model.conversation import Times
 from waypost.model.policy import RequestRate
-from waypost.model.time import Span, minutes, seconds
+from waypost.model.time import Span, days, minutes, seconds
 from waypost.rules.delivery import Unsettled
+from waypost.rules.media import MB
 from waypost.rules.retry import Backoff
 
 PREFIX = "WAYPOST_"
@@ -136,6 +137,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = "1,5,30"
     turn_supersede: Annotated[bool, _about("Whether a new message starts the bot's thinking anew")] = False
     turn_slots: Annotated[int, _about("Turns under way at once, per process", ge=1, le=5000)] = 64
+    media_dir: Annotated[
+        str, _about("Folder for customers' files, the same for all processes; none: `media` beside the database")
+    ] = ""
+    media_max_mb: Annotated[float, _about("The largest file of a customer's that is fetched", gt=0, le=1000)] = 100.0
+    media_days: Annotated[float, _about("How long customers' files are kept; 0 is for ever", ge=0, le=36_500)] = 0.0
     log_format: Annotated[str, _about("`json` or `text`", pattern="^(json|text)$")] = "json"
     log_level: Annotated[
         str, _about("`debug`, `info`, `warning` or `error`", pattern="^(debug|info|warning|error)$")
@@ -176,6 +182,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             turns=self._turns(),
             turn_slots=self.turn_slots,
             answering=self.bot != "none",
+            media_limit=round(self.media_max_mb * MB),
+            media_kept=days(self.media_days) if self.media_days else None,
         )
 
     def _turns(self) -> Times:

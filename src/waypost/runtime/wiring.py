@@ -6,7 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import waypost
 from waypost.adapters.local.clock import SystemClock, SystemDice, SystemIds
 from waypost.adapters.local.hints import NeighbourPost, ProcessHints
+from waypost.adapters.local.shelf import FolderShelf, MemoryShelf
 from waypost.adapters.local.vault import AesVault
 from waypost.adapters.reqwest.wire import ReqwestWire
 from waypost.adapters.smtp.mailer import SmtpMailer
@@ -23,6 +24,7 @@ from waypost.adapters.sql.ledger import SqlLedger
 from waypost.adapters.sqlite.engine import ThreadedEngine
 from waypost.adapters.sqlite.store import Store
 from waypost.adapters.whatsapp.extras import CloudExtras
+from waypost.adapters.whatsapp.media import CloudMedia
 from waypost.adapters.whatsapp.provider import CloudApi
 from waypost.adapters.whatsapp.templates import CloudTemplates
 from waypost.flow.mail_book import MailBook
@@ -37,6 +39,7 @@ from waypost.ports.failure import Unavailable
 from waypost.ports.hints import Hints
 from waypost.ports.ledger import Ledger
 from waypost.ports.mailer import Mailer
+from waypost.ports.media import Shelf
 from waypost.ports.vault import Vault
 from waypost.ports.wire import Wire
 from waypost.rules.catalogue import Catalogue, parse
@@ -63,6 +66,7 @@ class Ports:
     mailer: Mailer | None = None
     """None: by SMTP, trusting whom the system trusts."""
     bot: Bot | None = None
+    shelf: Shelf = field(default_factory=MemoryShelf)
 
 
 CATALOGUES = ("meta", "seed", "smtp")
@@ -97,6 +101,8 @@ def build_world(
         extras=CloudExtras(ports.wire, graph_timeout),
         mailer=ports.mailer or SmtpMailer(catalogues()["smtp"], timeout=smtp_timeout),
         mailboxes=MailBook(ports.ledger.mailboxes, ports.vault, ports.clock),
+        media=CloudMedia(ports.wire, graph_timeout),
+        shelf=ports.shelf,
         vault=ports.vault,
         catalogues=catalogues(),
         meters=telemetry,
@@ -133,6 +139,7 @@ class _Metered:
         self.policies = ledger.policies
         self.money = ledger.money
         self.figures = ledger.figures
+        self.files = ledger.files
         self.ping = ledger.ping
         self.close = ledger.close
 
@@ -260,7 +267,16 @@ async def system_ports(settings: Settings, vault: Vault | None = None, *, answer
         wire=wire,
         vault=vault or open_vault(settings),
         bot=await asyncio.to_thread(make_bot, settings, wire) if answering else None,
+        shelf=FolderShelf(media_folder(settings)),
     )
+
+
+def media_folder(settings: Settings) -> Path:
+    """Beside the database, unless another place is named."""
+    if settings.media_dir:
+        return Path(settings.media_dir)
+    path = sqlite_path(settings.database_url)
+    return (path.parent if path else Path("data")) / "media"
 
 
 def _hints(settings: Settings) -> ProcessHints:

@@ -28,7 +28,8 @@ class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `texts` or `messages` are a burst: one webhook each, or with `together` one webhook for all of them. `name`,
     `username` and `hide_phone` are what the customer goes by from now on.
-    With `file_base64` and `mime_type` the file is stored, and the media object gets its id and checksum.
+    With `file_base64` and `mime_type` the file is stored, and the media object gets its id and checksum; so it is with
+    a media object that has `data` (base64) and `mime_type` itself.
     """
 
     text: str | None = None
@@ -84,7 +85,7 @@ class Phones:
 
     async def say_all(self, phone: str, number: SandboxNumber, said: Said) -> list[str]:
         """A burst; of separate webhooks each is posted when the one before it was tried."""
-        messages = _messages_of(said)
+        messages = [self._with_file(number, said, message) for message in _messages_of(said)]
         self._contacts.met(phone, said.name, said.username, said.hide_phone)
         notes: list[Note] = []
         for message in messages:
@@ -133,17 +134,24 @@ class Phones:
         return self._screens.shown(phone)
 
     def _with_file(self, number: SandboxNumber, said: Said, message: dict[str, Any]) -> dict[str, Any]:
-        if said.file_base64 is None:
+        given = message.get(message["type"])
+        described = dict(given) if message["type"] in MEDIA_TYPES and isinstance(given, dict) else {}
+        data = described.pop("data", said.file_base64)
+        mime_type = said.mime_type or described.get("mime_type")
+        if data is None:
             return message
-        if message["type"] not in MEDIA_TYPES or not said.mime_type:
+        if message["type"] not in MEDIA_TYPES or not isinstance(mime_type, str):
             raise Unsayable("a file needs a mime_type and a message of type " + ", ".join(MEDIA_TYPES))
-        try:
-            content = base64.b64decode(said.file_base64, validate=True)
-        except binascii.Error as error:
-            raise Unsayable(f"file_base64: {error}") from error
-        stored = self._media.store(number, content, said.mime_type, INBOUND_KEPT)
-        told = {"id": stored.id, "mime_type": said.mime_type, "sha256": base64.b64encode(stored.digest).decode()}
-        return {**message, message["type"]: {**(message.get(message["type"]) or {}), **told}}
+        stored = self._media.store(number, _decoded(data), mime_type, INBOUND_KEPT)
+        told = {"id": stored.id, "mime_type": mime_type, "sha256": base64.b64encode(stored.digest).decode()}
+        return {**message, message["type"]: {**described, **told}}
+
+
+def _decoded(data: object) -> bytes:
+    try:
+        return base64.b64decode(str(data), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise Unsayable(f"file_base64 or data: {error}") from error
 
 
 def is_burst(said: Said) -> bool:

@@ -129,7 +129,14 @@ class Receiver:
         self.challenge_token = NUMBER.verify_token
 
     async def request(
-        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes = b"", timeout: float
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        timeout: float,
+        limit: int | None = None,
     ) -> Reply:
         if method == "GET":
             self.gets.append(url)

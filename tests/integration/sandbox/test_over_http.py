@@ -47,11 +47,18 @@ class RealWire:
         self._session = session
 
     async def request(
-        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes = b"", timeout: float
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        timeout: float,
+        limit: int | None = None,
     ) -> Reply:
-        limit = aiohttp.ClientTimeout(total=timeout)
+        within = aiohttp.ClientTimeout(total=timeout)
         try:
-            async with self._session.request(method, url, headers=headers, data=body, timeout=limit) as reply:
+            async with self._session.request(method, url, headers=headers, data=body, timeout=within) as reply:
                 return Reply(reply.status, {}, await reply.read())
         except aiohttp.ClientConnectorError as error:
             raise Refused from error

@@ -56,6 +56,15 @@ async def test_a_phone_can_send_a_file(rig: Rig) -> None:
     assert described["file_size"] == 5
 
 
+async def test_a_file_may_be_written_into_its_message(rig: Rig) -> None:
+    document = {"filename": "a.pdf", "mime_type": "application/pdf", "data": base64.b64encode(b"%PDF").decode()}
+    await rig.control("POST", f"phones/{PHONE}/say", {"message": {"type": "document", "document": document}})
+    told = rig.receiver.posts[0].value["messages"][0]["document"]
+    assert told.keys() == {"id", "mime_type", "sha256", "filename"}
+    assert told["sha256"] == base64.b64encode(hashlib.sha256(b"%PDF").digest()).decode()
+    assert (await rig.call("GET", f"/v25.0/{told['id']}")).json["mime_type"] == "application/pdf"
+
+
 @pytest.mark.parametrize(
     ("said", "why"),
     [
@@ -65,6 +74,8 @@ async def test_a_phone_can_send_a_file(rig: Rig) -> None:
         ({"txt": "hi"}, "txt"),
         ({"text": "hi", "file_base64": "AAAA", "mime_type": "image/png"}, "message of type image"),
         ({"message": {"type": "image"}, "file_base64": "!", "mime_type": "image/png"}, "file_base64"),
+        ({"message": {"type": "image", "image": {"data": "AAAA"}}}, "a file needs a mime_type"),
+        ({"message": {"type": "image", "image": {"data": "!", "mime_type": "image/png"}}}, "data"),
     ],
 )
 async def test_what_a_phone_cannot_say_is_explained(rig: Rig, said: dict[str, Any], why: str) -> None:

@@ -50,6 +50,7 @@ def _append(gone: Conversation, here: ConversationId, talks: Talks, now: Instant
             lane = replace(lane, tail=position, first_at=lane.first_at or now, due_at=lane.due_at or now)
         if entry.wamid is not None:
             yield Once("arrival_move", (gone.number, entry.wamid, here, position))
+            yield Once("media_move", (gone.id, entry.position, here, position))
     if gone.position > 0:
         talks.turn(lane)
     talks.tell(here, "joined", now, Position(talks.conversations[here].position))

@@ -20,6 +20,7 @@ from waypost.adapters.sql.gates import SqlGates, SqlQuotas, SqlWindows
 from waypost.adapters.sql.intents import Change, ExpireWaiting, GiveUpWaiting, HandBack, Settle, Submit, Take
 from waypost.adapters.sql.lanes import SqlLanes
 from waypost.adapters.sql.mailboxes import SqlMailboxes
+from waypost.adapters.sql.media import SqlFiles
 from waypost.adapters.sql.money import SqlMoney
 from waypost.adapters.sql.operating import SqlOperating
 from waypost.adapters.sql.plan import Once, Plan, each
@@ -185,6 +186,7 @@ class SqlLedger:
         self.policies = SqlPolicies(engine)
         self.money = SqlMoney(engine)
         self.figures = SqlFigures(engine)
+        self.files = SqlFiles(engine)
         self.lookup = SqlLookup(engine)
         self.detector = SqlDetector(engine)
         self.dossiers = SqlDossiers(engine)

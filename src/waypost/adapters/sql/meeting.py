@@ -191,6 +191,7 @@ def write(talks: Talks) -> Plan[None]:
     stored = yield from each("arrival_insert", sorted(talks.arrivals, key=_by_wamid))
     if len(stored) < len(talks.arrivals):
         raise Conflict("a message arrived twice, under two people")
+    yield from each("media_insert", talks.media)
     moved = [talks.conversations[id_] for id_ in sorted(talks.moved)]
     yield from each("conversation_put", [(c.id, c.position, c.last_id_at, c.address) for c in moved])
     yield from each("lane_put", [talk_rows.lane_row(talks.lanes[id_]) for id_ in sorted(talks.turned)])

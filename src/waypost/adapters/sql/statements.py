@@ -33,6 +33,8 @@ COLUMNS = {
     "{lane}": ", ".join(f"l.{name}" for name in _LANE.split()),
     "{entry}": ", ".join(f"e.{name}" for name in _ENTRY.split()),
     "{turn}": ", ".join(f"t.{name}" for name in _TURN.split()),
+    "{media}": "id, org_id, number, conversation_id, position, provider_id, mime_type, told_sha256, filename, state, "
+    "tries, due_at, owner, created_at, size, sha256, key, error, stored_at",
     "{delivery of p}": ", ".join(f"p.{name}" for name in _DELIVERY.split()),
 }
 """The column lists that rows.py reads by position, so that a statement cannot get their order wrong."""

@@ -25,13 +25,20 @@ class WatchedWire:
         self._life = life
 
     async def request(
-        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes = b"", timeout: float
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        timeout: float,
+        limit: int | None = None,
     ) -> Reply:
         if method != "POST":  # a list of templates
-            return await self._wire.request(method, url, headers=headers, body=body, timeout=timeout)
+            return await self._wire.request(method, url, headers=headers, body=body, timeout=timeout, limit=limit)
         sent = self._noted(url, msgspec.json.decode(body))
         try:
-            reply = await self._wire.request(method, url, headers=headers, body=body, timeout=timeout)
+            reply = await self._wire.request(method, url, headers=headers, body=body, timeout=timeout, limit=limit)
         except Refused:
             sent.unreached = True
             raise
@@ -84,13 +91,20 @@ class BalancedWire:
         self._dice = dice
 
     async def request(
-        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes = b"", timeout: float
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        timeout: float,
+        limit: int | None = None,
     ) -> Reply:
         target = url.replace(f"//{FRONT}/", f"//{self._dice.choice(self._servers)}/", 1)
         asked = self._record.now()
         ok = False
         try:
-            reply = await self._wire.request(method, target, headers=headers, body=body, timeout=timeout)
+            reply = await self._wire.request(method, target, headers=headers, body=body, timeout=timeout, limit=limit)
             ok = reply.status == 200
         except WireError:
             self._note(body, asked, ok)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import pytest
 
-from waypost.ports.wire import Cut, Refused, Reply, TimedOut, Wire
+from waypost.ports.wire import Cut, Refused, Reply, TimedOut, TooLarge, Wire
 
 ENOUGH = 10.0
 """Seconds; nothing here takes as long."""
@@ -158,6 +158,46 @@ class ReplyContract:
         async with other_side(answer(200, b"one"), answer(200, b"two")) as other:
             assert [(await post(wire, other.url)).body for _ in range(2)] == [b"one", b"two"]
         assert len(other.requests) == 2
+
+
+class LimitContract:
+    async def test_a_reply_as_large_as_the_limit_comes_back_whole(self, wire: Wire) -> None:
+        async with other_side(answer(200, b"x" * 100_000)) as other:
+            assert await got(wire, other.url, 100_000) == b"x" * 100_000
+
+    async def test_a_reply_that_says_it_is_larger_is_not_read(self, wire: Wire) -> None:
+        said = b"HTTP/1.1 200 OK\r\nContent-Length: 100001\r\n\r\n"  # and then nothing
+        async with other_side(said) as other:
+            with pytest.raises(TooLarge):
+                await got(wire, other.url, 100_000)
+
+    async def test_a_reply_that_never_ends_is_read_up_to_the_limit(self, wire: Wire) -> None:
+        async def pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await read_request(reader)
+            writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            while True:
+                writer.write(b"1000\r\n" + b"x" * 4096 + b"\r\n")
+                await writer.drain()
+
+        async with listening(pour) as address:
+            with pytest.raises(TooLarge):
+                await got(wire, f"http://{address}/", 100_000)
+
+    async def test_a_reply_that_is_cut_below_the_limit_is_cut(self, wire: Wire) -> None:
+        said = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"
+        async with other_side(said, then="close") as other:
+            with pytest.raises(Cut):
+                await got(wire, other.url, 100_000)
+
+    async def test_a_reply_below_the_limit_that_never_ends_is_timed_out(self, wire: Wire) -> None:
+        said = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"
+        async with other_side(said) as other:
+            with pytest.raises(TimedOut):
+                await got(wire, other.url, 100_000, SHORT)
+
+
+async def got(wire: Wire, url: str, limit: int, timeout: float = ENOUGH) -> bytes:
+    return (await wire.request("GET", url, headers={}, timeout=timeout, limit=limit)).body
 
 
 class RefusedContract:
@@ -310,5 +350,5 @@ class CutContract:
         assert len(seen) == 2
 
 
-class WireContract(ReplyContract, RefusedContract, TimedOutContract, CutContract):
+class WireContract(ReplyContract, LimitContract, RefusedContract, TimedOutContract, CutContract):
     pass

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVarTuple, Unpack
 
 from waypost.model.time import Span, as_seconds
-from waypost.ports.wire import Cut, Refused, Reply, TimedOut, WireError
+from waypost.ports.wire import Cut, Refused, Reply, TimedOut, TooLarge, WireError
 from waypost.testing.simulation.asgi import AsgiApp, Call, Request
 from waypost.testing.simulation.chance import Chance
 from waypost.testing.simulation.host import Host
@@ -49,7 +49,14 @@ class SimulatedWire:
         self._node = node
 
     async def request(
-        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes = b"", timeout: float
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        timeout: float,
+        limit: int | None = None,
     ) -> Reply:
         exchange = self._network.send(self._node.name, Request(method, url, headers, body))
         try:
@@ -63,6 +70,8 @@ class SimulatedWire:
             raise
         if isinstance(outcome, WireError):
             raise outcome
+        if limit is not None and len(outcome.body) > limit:
+            raise TooLarge(f"{method} {url}: more than {limit} bytes")
         return outcome
 
 

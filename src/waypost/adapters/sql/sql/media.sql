@@ -1,0 +1,52 @@
+-- name: media_insert
+-- With the log entry of its message; the same message again changes nothing.
+INSERT INTO media (org_id, number, conversation_id, position, provider_id, mime_type, told_sha256, filename, state, tries,
+    due_at, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', 0, $9, $9)
+ON CONFLICT (conversation_id, position) DO NOTHING
+
+-- name: media_move
+-- When two contacts become one, what was said in one conversation is appended to the other.
+UPDATE media SET conversation_id = $3, position = $4 WHERE conversation_id = $1 AND position = $2
+
+-- name: media_claim
+-- A claim is only put off by its lease, so that whoever died with it has nothing to give back.
+UPDATE media SET tries = tries + 1, owner = $1, due_at = $2
+WHERE id IN (SELECT id FROM media WHERE due_at <= $3 ORDER BY due_at LIMIT $4)
+RETURNING {media}
+
+-- name: media_next_due
+SELECT due_at FROM media WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1
+
+-- name: media_stored
+UPDATE media SET state = 'stored', due_at = NULL, owner = NULL, key = $4, size = $5, sha256 = $6, mime_type = $7,
+    error = NULL, stored_at = $8
+WHERE id = $1 AND owner = $2 AND tries = $3
+RETURNING id
+
+-- name: media_again
+UPDATE media SET due_at = $4, owner = NULL, error = $5 WHERE id = $1 AND owner = $2 AND tries = $3 RETURNING id
+
+-- name: media_failed
+UPDATE media SET state = 'failed', due_at = NULL, owner = NULL, error = $4
+WHERE id = $1 AND owner = $2 AND tries = $3
+RETURNING id
+
+-- name: media_retry
+UPDATE media SET state = 'pending', tries = 0, due_at = $3 WHERE org_id = $1 AND id = $2 AND state = 'failed'
+RETURNING {media}
+
+-- name: media_get
+SELECT {media} FROM media WHERE org_id = $1 AND id = $2
+
+-- name: media_between
+SELECT {media} FROM media WHERE org_id = $1 AND conversation_id = $2 AND position BETWEEN $3 AND $4 ORDER BY position
+
+-- name: media_of_state
+SELECT {media} FROM media WHERE org_id = $1 AND state = $2 AND id < $3 ORDER BY id DESC LIMIT $4
+
+-- name: media_ended_before
+SELECT {media} FROM media WHERE due_at IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2
+
+-- name: media_forget
+DELETE FROM media WHERE id = $1 AND due_at IS NULL
