@@ -87,8 +87,8 @@ async def test_a_server_without_a_key_is_asked_too(make: MakeBot) -> None:
 
 
 async def test_an_image_is_shown_to_the_model(server: OpenAiServer, make: MakeBot) -> None:
-    async def media(media_id: str) -> bytes | None:
-        return PNG if media_id == "media_1" else None
+    async def media(org: str, media_id: str) -> bytes | None:
+        return PNG if (org, media_id) == ("acme", "media_1") else None
 
     bot = await make(media)
     image = a_line("our cat", type="image", media_id="media_1")

@@ -28,7 +28,7 @@ def image(caption: str = "", media_id: str | None = "media_1", **change: Any) ->
 async def prompt(
     turn: Turn, *, tokens: int = 1000, system: str = "Be kind.", files: Any = None
 ) -> list[dict[str, Any]]:
-    async def media(media_id: str) -> bytes | None:
+    async def media(_org: str, media_id: str) -> bytes | None:
         file: bytes | None = files.get(media_id)
         return file
 

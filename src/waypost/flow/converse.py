@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from waypost.flow import extras
 from waypost.flow.world import World
-from waypost.model.conversation import BOT, CONTACT, Claim, ConversationId, Entry, Times
+from waypost.model.conversation import BOT, CONTACT, Claim, Conversation, ConversationId, Entry, Times
 from waypost.model.ids import OrgId
 from waypost.model.message import Channel, Draft
 from waypost.model.time import Span, as_seconds, seconds, to_datetime
@@ -22,6 +22,7 @@ from waypost.ports.failure import LedgerError
 from waypost.ports.hints import LANES, OUTBOX, Ear
 from waypost.ports.lanes import Answered, Committed, TurnDemand
 from waypost.rules import answers, consent_words, people
+from waypost.rules.inbound import WITH_FILE
 from waypost.rules.lane import LeaseLost
 from waypost.rules.redact import redact
 from waypost.rules.retry import SHORT
@@ -64,6 +65,7 @@ async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
     if bot.history:
         first = claim.burst[0].position if claim.burst else lane.tail
         earlier = await world.ledger.lanes.history(lane.conversation_id, first, bot.history)
+    files = await with_files([*earlier, *claim.burst], talk, world) if bot.thinks else {}
     return Turn(
         id=claim.turn_id,
         org_id=lane.org_id,
@@ -72,10 +74,10 @@ async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
         contact=customer(claim),
         messages=[
             line
-            for line in burst(entry for entry in claim.burst if entry.sender == CONTACT)
+            for line in burst((entry for entry in claim.burst if entry.sender == CONTACT), files)
             if consent_words.heard(line.text, words) is None  # they have their own answer
         ],
-        history=[line(entry, _read(entry)) for entry in earlier],
+        history=[line(entry, _read(entry), files) for entry in earlier],
         attempt=lane.tries + 1,
     )
 
@@ -94,11 +96,20 @@ def customer(claim: Claim) -> Customer:
     )
 
 
-def burst(entries: Iterable[Entry]) -> list[Line]:
+async def with_files(entries: Sequence[Entry], talk: Conversation, world: World) -> dict[int, str]:
+    """Position -> our id of the file that came with the message there."""
+    places = [entry.position for entry in entries if entry.type in WITH_FILE]
+    if not places:
+        return {}
+    found = await world.ledger.files.between(talk.org_id, talk.id, min(places), max(places))
+    return {file.position: str(file.id) for file in found}
+
+
+def burst(entries: Iterable[Entry], files: Mapping[int, str]) -> list[Line]:
     """As the customer sees it now: edited, in the order it was written, without what was taken back."""
     by_wamid = {entry.wamid or str(entry.position): entry for entry in entries}
     said = people.burst((wamid, _read(entry)) for wamid, entry in by_wamid.items())
-    return [line(by_wamid[wamid], message) for wamid, message in said]
+    return [line(by_wamid[wamid], message, files) for wamid, message in said]
 
 
 def _read(entry: Entry) -> dict[str, Any]:
@@ -110,13 +121,14 @@ def _read(entry: Entry) -> dict[str, Any]:
     return {"type": "text", "text": {"body": text}} if isinstance(text, str) and "type" not in body else body
 
 
-def line(entry: Entry, message: dict[str, Any]) -> Line:
+def line(entry: Entry, message: dict[str, Any], files: Mapping[int, str]) -> Line:
     return Line(
         sender=entry.sender,
         type=entry.type,
         text=people.words(message),
         content=message,
         timestamp=to_datetime(entry.at),
+        media_id=files.get(entry.position),
     )
 
 

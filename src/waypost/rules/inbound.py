@@ -17,7 +17,7 @@ NOTICES = ("system",)
 """Meta's own words, such as a changed phone number, come among the messages."""
 ASIDES = ("reaction", "edit", "revoke", *NOTICES)
 """They are about other messages: nobody waits for an answer."""
-_WITH_FILE = ("image", "video", "audio", "document", "sticker")
+WITH_FILE = ("image", "video", "audio", "document", "sticker")
 
 
 class Nobody(Exception):
@@ -108,7 +108,7 @@ def arrival(
         asks=times is not None and kind not in ASIDES,
         opens_window=at is not None and kind not in (*NOTICES, "edit", "revoke"),
         times=times or Times(),
-        media=_media(fields.get(kind)) if kind in _WITH_FILE else None,
+        media=_media(fields.get(kind)) if kind in WITH_FILE else None,
     )
 
 

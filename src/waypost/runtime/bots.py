@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from waypost.adapters.bots.echo import EchoBot
 from waypost.adapters.bots.http import HttpBot
 from waypost.adapters.bots.module import ModuleBot
+from waypost.flow.pictures import Pictures
 from waypost.ports.bot import Bot
 from waypost.ports.wire import Wire
 from waypost.runtime.loading import load, load_async_function
@@ -21,9 +22,7 @@ OPENAI = "https://api.openai.com/v1"
 SERVICE = "https://bot.example.com/answer"
 
 
-def make_bot(
-    settings: Settings, wire: Wire, media: Callable[[str], Awaitable[bytes | None]] | None = None
-) -> Bot | None:
+def make_bot(settings: Settings, wire: Wire, media: Pictures | None = None) -> Bot | None:
     """Raises SettingsError. Blocks for a second while modules and certificates are loaded: call it in a thread."""
     match settings.bot:
         case "none":
@@ -53,7 +52,7 @@ def _http(settings: Settings, wire: Wire) -> HttpBot:
     )
 
 
-def _openai(settings: Settings, media: Callable[[str], Awaitable[bytes | None]] | None) -> Bot:
+def _openai(settings: Settings, media: Pictures | None) -> Bot:
     url = _address(settings.openai_base_url, "OPENAI_BASE_URL", OPENAI)
     if not settings.openai_model:
         raise SettingsError(f"{PREFIX}OPENAI_MODEL is missing: name a model that {urlsplit(url).hostname} has")

@@ -29,6 +29,7 @@ from waypost.adapters.whatsapp.provider import CloudApi
 from waypost.adapters.whatsapp.templates import CloudTemplates
 from waypost.flow.mail_book import MailBook
 from waypost.flow.numbers import NumberBook
+from waypost.flow.pictures import pictures
 from waypost.flow.policy_book import PolicyBook
 from waypost.flow.template_book import TemplateBook
 from waypost.flow.world import Tuning, World
@@ -257,7 +258,8 @@ async def system_ports(settings: Settings, vault: Vault | None = None, *, answer
     if vault is None and not settings.local:
         vault = open_vault(settings)
     ledger = await open_ledger(settings, clock)  # before a key is made beside it
-    wire = ReqwestWire(f"waypost/{waypost.__version__}")
+    wire, shelf = ReqwestWire(f"waypost/{waypost.__version__}"), FolderShelf(media_folder(settings))
+    seen = pictures(ledger.files, shelf, clock)
     return Ports(
         clock=clock,
         dice=SystemDice(),
@@ -266,8 +268,8 @@ async def system_ports(settings: Settings, vault: Vault | None = None, *, answer
         hints=_hints(settings),
         wire=wire,
         vault=vault or open_vault(settings),
-        bot=await asyncio.to_thread(make_bot, settings, wire) if answering else None,
-        shelf=FolderShelf(media_folder(settings)),
+        bot=await asyncio.to_thread(make_bot, settings, wire, seen) if answering else None,
+        shelf=shelf,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any, TypeAlias
 
@@ -12,8 +13,8 @@ import msgspec
 from waypost.model.turn import Line, Turn
 from waypost.rules.answers import said
 
-Media: TypeAlias = Callable[[str], Awaitable[bytes | None]]
-"""From one of our media ids to the file; None if it is not there (yet, or any more)."""
+Media: TypeAlias = Callable[[str, str], Awaitable[bytes | None]]
+"""From an org and one of its media ids to the file; None if it is not there (yet, or any more)."""
 Part: TypeAlias = str | dict[str, Any]
 Message: TypeAlias = dict[str, Any]
 
@@ -41,7 +42,8 @@ async def messages(turn: Turn, window: Window) -> list[Message]:
     told = fitting(turn.history, window.history_tokens, with_images=window.media is not None)
     lines = [*told, *turn.messages]
     shown = [index for index, line in enumerate(lines) if _shows(line)][-MOST_IMAGES:]
-    spoken = [(_role(line), await _parts(line, window.media if n in shown else None)) for n, line in enumerate(lines)]
+    media = partial(window.media, turn.org_id) if window.media is not None else None
+    spoken = [(_role(line), await _parts(line, media if n in shown else None)) for n, line in enumerate(lines)]
     if told and _role(told[-1]) == "user":
         spoken.insert(len(told), ("user", [""]))  # what was never answered stands apart from what is to be answered now
     system = [{"role": "system", "content": window.system}] if window.system else []
@@ -80,7 +82,7 @@ def _role(line: Line) -> str:
     return "user" if line.sender == "contact" else "assistant"
 
 
-async def _parts(line: Line, media: Media | None) -> list[Part]:
+async def _parts(line: Line, media: Callable[[str], Awaitable[bytes | None]] | None) -> list[Part]:
     if media is not None:
         image = _image(await media(str(line.media_id)))
         if image is not None:
