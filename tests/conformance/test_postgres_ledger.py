@@ -37,7 +37,7 @@ from waypost.testing.services import Postgres
 
 TABLES = (
     "ready later expiring queue_line queue attempt wamid report event journal delivery message outlet permit "
-    "gate pair consent dossier policy audit template template_sync mailbox cost sign number person api_key org"
+    "gate provider_word pair consent dossier policy audit template template_sync mailbox cost sign number person api_key org"
 )
 EMPTY = (
     "; ".join(f"DELETE FROM {table}" for table in TABLES.split()) + "; UPDATE door SET open_total = 0, ticked_at = 0"

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from waypost.flow import templates
+from waypost.flow import account_updates
 from waypost.flow.numbers import Connected
 from waypost.flow.world import World
 from waypost.model.account import Number
@@ -17,7 +17,7 @@ from waypost.model.gate import Closing
 from waypost.model.ids import OrgId
 from waypost.model.pair import Inbound
 from waypost.model.report import Post, StatusReport
-from waypost.model.time import Instant, as_seconds
+from waypost.model.time import Instant
 from waypost.ports.hints import OUTBOX, about_message
 from waypost.ports.journal import Taken
 from waypost.rules import gates, webhook
@@ -83,19 +83,10 @@ async def _take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
         post.inbound.extend(_heard_by(now, wrote) for wrote in webhook.inbound(part, owner.number.id))
         post.closings.extend(_closings(reports, owner.number, world.catalogues, now))
     taken = await world.ledger.journal.take(post, now)
-    await _hear_of_templates(ours, world)
+    await account_updates.heard(ours, world)
     topics = [about_message(move.after.message_id) for move in taken.moved]
     world.hints.give([*topics, OUTBOX] if taken.promoted else topics)
     return taken
-
-
-async def _hear_of_templates(ours: list[tuple[Part, Connected]], world: World) -> None:
-    """Kept in the journal like any other item, and acted on: a template that is approved again may be sent."""
-    for part, owner in ours:
-        if part.field == templates.STATUS_FIELD:
-            value = webhook.told_in(part)
-            told_at = part.time or as_seconds(world.clock.now())
-            await templates.heard(OrgId(owner.number.org_id), part.waba_id, value, int(told_at), world)
 
 
 def _heard_by(now: Instant, wrote: Inbound) -> Inbound:

@@ -19,6 +19,7 @@ WINDOWS_KEPT: Span = hours(2)
 """After they closed: a clock that is ahead must not take an open one away, and the loss detector looks back at them."""
 EXPIRE_EVERY: Span = seconds(5)
 FORGET_EVERY: Span = hours(1)
+FORGET_AT_ONCE = 1_000
 SHOW_LIFE_EVERY: Span = seconds(10)
 SURVEY_EVERY: Span = seconds(10)
 SHOWN_AT_MOST = 20
@@ -81,6 +82,16 @@ async def forget_windows(world: World) -> int:
     now = world.clock.now()
     gone = await world.ledger.windows.expire(Instant(now - WINDOWS_KEPT))
     return gone + await world.ledger.gates.tidy(Instant(now - days(1)))
+
+
+async def forget_journal(world: World) -> int:
+    """What webhooks brought long ago; in small bites, so that nobody waits for it."""
+    before = Instant(world.clock.now() - world.tuning.journal_kept)
+    gone = 0
+    while bite := await world.ledger.journal.forget(before, FORGET_AT_ONCE):
+        gone += bite
+        await world.clock.sleep(Span(0))
+    return gone
 
 
 async def survey(world: World) -> None:

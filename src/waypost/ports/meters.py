@@ -27,5 +27,8 @@ class Meters(Protocol):
     def provider_unreachable(self, reason: str, now: Instant) -> None:
         """A try found no provider, or got no answer from it."""
 
+    def webhook_alert(self, field: str, org: str, number: str, what: str) -> None:
+        """The provider told of an account, a number or an error something that a person should know."""
+
     def surveyed(self, survey: Survey, now: Instant) -> None:
         """What waits and what is closed, as the Ledger has it now."""

@@ -56,6 +56,7 @@ class Server:
             self._keep(lambda: tend.every(detect.LOOK_EVERY, self._detect, world))
             self._keep(lambda: tend.every(tend.EXPIRE_EVERY, tend.expire, world))
             self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_windows, world))
+            self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_journal, world))
             self._keep(lambda: tend.every(FAIL_OVER_EVERY, FailOver().round, world))
             if world.tuning.figures:
                 self._keep(lambda: tend.survey(world))

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from waypost.flow.world import Tuning
 from waypost.model.policy import RequestRate
-from waypost.model.time import minutes, seconds
+from waypost.model.time import days, minutes, seconds
 from waypost.rules.delivery import Unsettled
 from waypost.rules.retry import Backoff
 
@@ -89,6 +89,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     api_requests_per_second: Annotated[
         int, _about("Requests that one process takes of an org, twice as many at once; 0 is no limit", ge=0, le=100_000)
     ] = 1000
+    journal_days: Annotated[
+        int,
+        _about("How long what webhooks brought stays in the journal (Meta repeats for 7)", ge=8, le=3650),
+    ] = 30
     log_format: Annotated[str, _about("`json` or `text`", pattern="^(json|text)$")] = "json"
     log_level: Annotated[
         str, _about("`debug`, `info`, `warning` or `error`", pattern="^(debug|info|warning|error)$")
@@ -124,6 +128,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             quota=self.outbound_quota or None,
             pace=self.outbound_pace,
             pair_burst=self.outbound_pair_burst,
+            journal_kept=days(self.journal_days),
             default_region=_region(self.default_region),
             request_rate=_request_rate(self.api_requests_per_second),
         )

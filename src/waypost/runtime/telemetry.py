@@ -49,6 +49,7 @@ class Telemetry:
     without_message: Gauge
     orphaned: Counter
     violations: Counter
+    alerts: Counter
     queued: Gauge
     age: Gauge
     oldest: Gauge
@@ -106,6 +107,10 @@ class Telemetry:
         if self._warned_at is None or not 0 <= now - self._warned_at < _WARN_EVERY:
             log.warning("provider_unreachable", reason=reason, tries=self._unwarned)
             self._warned_at, self._unwarned = now, 0
+
+    def webhook_alert(self, field: str, org: str, number: str, what: str) -> None:
+        self.alerts.labels(field).inc()
+        log.warning("webhook_alert", field=field, org=org, number=number, what=what)
 
     def surveyed(self, survey: Survey, now: Instant) -> None:
         self.board.show(survey, now)
@@ -197,6 +202,9 @@ class MeteredJournal:
         self._journal = journal
         self._telemetry = telemetry
         self.items = journal.items
+        self.find = journal.find
+        self.act = journal.act
+        self.forget = journal.forget
 
     async def take(self, post: Post, now: Instant) -> Taken:
         taken = await self._journal.take(post, now)
