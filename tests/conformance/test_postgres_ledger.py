@@ -32,12 +32,20 @@ from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.policies import PoliciesContract
 from waypost.testing.contracts.templates import TemplatesContract
+from waypost.testing.contracts.updates import (
+    HeldAccountContract,
+    LimitsContract,
+    PreferencesContract,
+    ToldTemplatesContract,
+    UpdatesContract,
+)
 from waypost.testing.contracts.windows import WindowsContract
 from waypost.testing.services import Postgres
 
 TABLES = (
     "ready later expiring queue_line queue attempt wamid report event journal delivery message outlet permit "
-    "gate provider_word pair consent dossier policy audit template template_sync mailbox cost sign number person api_key org"
+    "provider_word gate pair consent dossier policy audit template template_sync mailbox cost sign number "
+    "person api_key org"
 )
 EMPTY = (
     "; ".join(f"DELETE FROM {table}" for table in TABLES.split()) + "; UPDATE door SET open_total = 0, ticked_at = 0"
@@ -119,6 +127,21 @@ class TestPostgresLookup(LookupContract): ...
 
 
 class TestPostgresJournal(JournalContract): ...
+
+
+class TestPostgresUpdates(UpdatesContract): ...
+
+
+class TestPostgresHeldAccount(HeldAccountContract): ...
+
+
+class TestPostgresLimits(LimitsContract): ...
+
+
+class TestPostgresToldTemplates(ToldTemplatesContract): ...
+
+
+class TestPostgresPreferences(PreferencesContract): ...
 
 
 class TestPostgresMessages(MessagesContract): ...
