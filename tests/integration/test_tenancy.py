@@ -58,6 +58,7 @@ TABLES = (
     "report",
     "event",
     "journal",
+    "provider_word",
     "number",
     "api_key",
     "person",
@@ -86,6 +87,8 @@ class Possessions:
     dossier_id: int
     gate_id: int
     mailbox_id: str
+    item_id: int
+    """Of the journal."""
     phone: str = "+16505551234"
     """A customer is nobody's: whoever asks is told of their own window only."""
 
@@ -108,6 +111,9 @@ async def acmes(stage: Stage) -> Possessions:
         org_id=OrgId("acme"), name=GateName("template:w/t"), kind=GateKind.HOLD, code="132015", reason="acmes"
     )
     gate = await stage.world.ledger.gates.close(hold, stage.clock.now())
+    update = {"field": "acmes_field", "value": {"acmes": "own"}}
+    assert (await stage.post({"entry": [{"id": stage.acme.number.waba_id, "changes": [update]}]})).status == 200
+    item = (await stage.journal())[-1]
     return Possessions(
         message["id"],
         "1001",
@@ -118,6 +124,7 @@ async def acmes(stage: Stage) -> Possessions:
         dossier["id"],
         gate.id,
         mailbox["mailbox_id"],
+        item["id"],
     )
 
 
@@ -159,7 +166,7 @@ async def test_every_route_keeps_another_orgs_things_to_their_owner(stage: Stage
 
 async def test_an_unknown_thing_and_another_orgs_look_the_same(stage: Stage, acmes: Possessions) -> None:
     nobodys = Possessions(
-        999_999, "9999", "key_none", "user_none", "wamid.none", "no_template", 999_999, 999_999, "mail_none"
+        999_999, "9999", "key_none", "user_none", "wamid.none", "no_template", 999_999, 999_999, "mail_none", 999_999
     )
     for path, method in ROUTES:
         if "{" not in path:

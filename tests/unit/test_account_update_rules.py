@@ -98,7 +98,7 @@ GONE = "the account is no longer with the provider"
                 )
             ],
         ),
-        ({"event": "ACCOUNT_RESTRICTION", "restriction_info": RESTRICTION["restriction_info"][2:]}, []),  # type: ignore[index]
+        ({"event": "ACCOUNT_RESTRICTION", "restriction_info": RESTRICTION["restriction_info"][2:]}, []),
         ({"event": "ACCOUNT_DELETED"}, [Hold(Cause.PRESENCE, "ACCOUNT_DELETED", GONE)]),
         ({"event": "account_offboarded"}, [Hold(Cause.PRESENCE, "ACCOUNT_OFFBOARDED", GONE)]),
         ({"event": "ACCOUNT_RECONNECTED"}, [Release(Cause.PRESENCE)]),

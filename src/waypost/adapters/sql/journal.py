@@ -172,7 +172,7 @@ def _set_limits(heard: Sequence[tuple[Deed, Act]], now: Instant) -> Plan[None]:
     for deed, act in heard:
         if isinstance(act, Tier):
             numbers = yield Once("number_tier", (deed.org_id, deed.waba_id, act.most, now))
-            for (number,) in sorted(numbers):
+            for number in sorted(row[0] for row in numbers):
                 yield Once("quota_limit", (f"tier:{number}", act.most))
         elif isinstance(act, Pace):
             yield Once("number_pace", (deed.org_id, act.number, act.per_second, now))
