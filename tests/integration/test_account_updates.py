@@ -276,7 +276,6 @@ async def test_what_nobody_knows_is_kept_whole_and_shown(stage: Stage) -> None:
     assert {item["told_at"] is not None for item in kept} == {True}
 
 
-@ON_SQLITE
 async def test_a_thousand_updates_for_several_numbers_with_one_poisoned_item(stage: Stage) -> None:
     second = Account("acme", stage.acme.key, a_number("1002", app_secret=stage.acme.number.app_secret))
     assert (await stage.call("POST", NUMBERS, second.as_connected)).status == 201
