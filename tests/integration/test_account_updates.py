@@ -301,6 +301,21 @@ async def test_a_thousand_updates_for_several_numbers_with_one_poisoned_item(sta
     assert len(await closed(stage)) == 1
 
 
+@ON_SQLITE
+async def test_what_the_database_refuses_fails_alone_and_can_be_replayed(stage: Stage) -> None:
+    await stage.database.run(
+        "CREATE TRIGGER broken BEFORE INSERT ON consent WHEN new.subject = 'address:+4915000000007' "
+        "BEGIN SELECT RAISE(ABORT, 'broken'); END"
+    )
+    changes = [("user_preferences", wish("stop", stage, phone=f"+49150{n:08d}")) for n in range(12)]
+    assert (await stage.post(posted(stage.acme, *changes, time=unix(stage)))).status == 200
+    (failed,) = await stage.get(f"{JOURNAL}?state=failed")
+    assert "broken" in failed["error"]
+    assert len(await stage.get(f"{JOURNAL}?state=done")) == 11
+    await stage.database.run("DROP TRIGGER broken")
+    assert (await replay(stage, failed["id"])).json["state"] == "done"
+
+
 # The journal, worked with
 
 

@@ -105,7 +105,8 @@ async def _carry_out(deeds: Sequence[Deed], world: World) -> None:
             await _carry_out(deeds[:middle], world)
             await _carry_out(deeds[middle:], world)
         elif deeds[0].acts:
-            failed = replace(deeds[0], acts=(), state=JournalState.FAILED, error=str(poison)[:LONGEST_REASON])
+            why = ascii(str(poison))[1 : LONGEST_REASON + 1]  # it may quote what could not be written
+            failed = replace(deeds[0], acts=(), state=JournalState.FAILED, error=why)
             await _carry_out([failed], world)
         return
     _tell([deed for deed, new in zip(deeds, news, strict=True) if new], world)
