@@ -124,7 +124,7 @@ def test_a_person_is_shown_tables(org: Site) -> None:
         (["keys", "nobody"], "there is no org nobody"),
         (["users", "nobody"], "there is no org nobody"),
         (["journal", "nobody"], "there is no org nobody"),
-        (["journal", ORG, "--state", "odd"], "--state is pending, failed or done"),
+        (["journal", ORG, "--state", "odd"], "--state is one of pending, done, kept, failed"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(org: Site, command: list[str], said: str) -> None:

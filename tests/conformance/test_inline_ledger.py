@@ -33,6 +33,13 @@ from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.policies import PoliciesContract
 from waypost.testing.contracts.templates import TemplatesContract
+from waypost.testing.contracts.updates import (
+    HeldAccountContract,
+    LimitsContract,
+    PreferencesContract,
+    ToldTemplatesContract,
+    UpdatesContract,
+)
 from waypost.testing.contracts.windows import WindowsContract
 
 
@@ -92,6 +99,21 @@ class TestInlineLookup(LookupContract): ...
 
 
 class TestInlineJournal(JournalContract): ...
+
+
+class TestInlineUpdates(UpdatesContract): ...
+
+
+class TestInlineHeldAccount(HeldAccountContract): ...
+
+
+class TestInlineLimits(LimitsContract): ...
+
+
+class TestInlineToldTemplates(ToldTemplatesContract): ...
+
+
+class TestInlinePreferences(PreferencesContract): ...
 
 
 class TestInlineMessages(MessagesContract): ...

@@ -33,6 +33,13 @@ from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.policies import PoliciesContract
 from waypost.testing.contracts.templates import TemplatesContract
+from waypost.testing.contracts.updates import (
+    HeldAccountContract,
+    LimitsContract,
+    PreferencesContract,
+    ToldTemplatesContract,
+    UpdatesContract,
+)
 from waypost.testing.contracts.windows import WindowsContract
 from waypost.testing.services import Postgres
 
@@ -124,6 +131,21 @@ class TestPostgresLookup(LookupContract): ...
 
 
 class TestPostgresJournal(JournalContract): ...
+
+
+class TestPostgresUpdates(UpdatesContract): ...
+
+
+class TestPostgresHeldAccount(HeldAccountContract): ...
+
+
+class TestPostgresLimits(LimitsContract): ...
+
+
+class TestPostgresToldTemplates(ToldTemplatesContract): ...
+
+
+class TestPostgresPreferences(PreferencesContract): ...
 
 
 class TestPostgresMessages(MessagesContract): ...

@@ -30,6 +30,7 @@ BIG = {
     "report",
     "event",
     "journal",
+    "provider_word",
     "outlet",
     "permit",
     "gate",
@@ -164,6 +165,8 @@ FROM generate_series(1, 30000) n;
 INSERT INTO event (message_id, at, kind, detail) SELECT n, n, 'cancelled', '' FROM generate_series(1, 9000) n;
 INSERT INTO journal (org_id, number, kind, key, state, received_at, body)
 SELECT 'org-' || n % 50, 'number-' || n % 50, 'text', n, 'pending', n, '{}' FROM generate_series(1, 9000) n;
+INSERT INTO provider_word (org_id, topic, at)
+SELECT 'org-' || n % 3000, 'account:' || n, n FROM generate_series(1, 9000) n;
 INSERT INTO cost (number, wamid, org_id, message_id, category, type, model, country, amount_micros, currency, at, day)
 SELECT 'number-' || n % 50, 'wamid-' || n, 'org-' || n % 50, n, 'utility', 'regular', 'PMP', '49', 4000, 'EUR', n,
     n / 1000

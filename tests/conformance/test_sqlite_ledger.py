@@ -36,6 +36,13 @@ from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.policies import PoliciesContract
 from waypost.testing.contracts.templates import TemplatesContract
+from waypost.testing.contracts.updates import (
+    HeldAccountContract,
+    LimitsContract,
+    PreferencesContract,
+    ToldTemplatesContract,
+    UpdatesContract,
+)
 from waypost.testing.contracts.windows import WindowsContract
 
 
@@ -105,6 +112,21 @@ class TestSqliteLookup(LookupContract): ...
 
 
 class TestSqliteJournal(JournalContract): ...
+
+
+class TestSqliteUpdates(UpdatesContract): ...
+
+
+class TestSqliteHeldAccount(HeldAccountContract): ...
+
+
+class TestSqliteLimits(LimitsContract): ...
+
+
+class TestSqliteToldTemplates(ToldTemplatesContract): ...
+
+
+class TestSqlitePreferences(PreferencesContract): ...
 
 
 class TestSqliteMessages(MessagesContract): ...

@@ -15,7 +15,6 @@ from tests.integration.surroundings import SANDBOX
 from tests.integration.webhooks import a_number
 from waypost.adapters.whatsapp.templates import MOST_PAGES, CloudTemplates
 from waypost.flow import templates as flow
-from waypost.model.ids import OrgId
 from waypost.model.time import as_seconds, hours, minutes, seconds
 from waypost.ports.templates import NotFetched, TemplateAccount
 from waypost.ports.wire import Cut, Reply
@@ -205,15 +204,20 @@ async def test_an_old_list_is_refreshed_by_itself_and_one_that_nobody_needed_is_
 @ON_SQLITE
 async def test_a_status_that_is_told_counts_from_then_on(stage: Stage) -> None:
     await stage.get(TEMPLATES)
-    told = {"event": "DISABLED", "message_template_name": "hello_world", "message_template_language": "en-US"}
-    org, waba_id = OrgId(stage.acme.org), stage.acme.number.waba_id
-    at = int(as_seconds(stage.clock.now()))
-    assert not await flow.heard(org, waba_id, told, at - 60, stage.world)
-    assert await flow.heard(org, waba_id, told | {"event": "PAUSED"}, 10**17, stage.world)
-    assert await flow.heard(org, waba_id, told, at, stage.world)
-    assert not await flow.heard(org, waba_id, told, at, stage.world)
-    assert not await flow.heard(org, waba_id, told | {"event": "PAUSED"}, -(10**17), stage.world)
-    assert not await flow.heard(org, waba_id, "nonsense", at, stage.world)
+    now = int(as_seconds(stage.clock.now()))
+
+    async def told(event: str, time: int) -> str:
+        value = {"event": event, "message_template_name": "hello_world", "message_template_language": "en-US"}
+        change = {"field": "message_template_status_update", "value": value}
+        body = {"entry": [{"id": stage.acme.number.waba_id, "time": time, "changes": [change]}]}
+        assert (await stage.post(body)).status == 200
+        return str((await stage.get(TEMPLATES))["content"][0]["status"])
+
+    assert await told("DISABLED", now - 60) == "APPROVED"
+    assert await told("PAUSED", 10**17) == "PAUSED"
+    assert await told("DISABLED", now) == "DISABLED"
+    assert await told("PAUSED", 10**17) == "DISABLED"
+    assert await told("PAUSED", now - 1) == "DISABLED"
     said = await refused(stage, "hello_world", {"language": "en_US"}, "unknown_template", "templateCode")
     assert "DISABLED" in said
     assert (await stage.get(TEMPLATES, stage.globex.key))["content"][0]["status"] == "APPROVED"

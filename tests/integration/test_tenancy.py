@@ -58,6 +58,7 @@ TABLES = (
     "report",
     "event",
     "journal",
+    "provider_word",
     "number",
     "api_key",
     "person",
@@ -88,6 +89,8 @@ class Possessions:
     gate_id: int
     mailbox_id: str
     media_id: int
+    item_id: int
+    """Of the journal."""
     phone: str = "+16505551234"
     """A customer is nobody's: whoever asks is told of their own window only."""
 
@@ -113,6 +116,9 @@ async def acmes(stage: Stage) -> Possessions:
     columns = "id, org_id, number, conversation_id, position, provider_id, mime_type, state, tries, created_at"
     values = "4711, 'acme', '1001', 1, 1, 'acmes media', 'image/png', 'failed', 1, 0"
     await stage.database.run(f"INSERT INTO media ({columns}) VALUES ({values})")
+    update = {"field": "acmes_field", "value": {"acmes": "own"}}
+    assert (await stage.post({"entry": [{"id": stage.acme.number.waba_id, "changes": [update]}]})).status == 200
+    item = (await stage.journal())[-1]
     return Possessions(
         message["id"],
         "1001",
@@ -124,6 +130,7 @@ async def acmes(stage: Stage) -> Possessions:
         gate.id,
         mailbox["mailbox_id"],
         4711,
+        item["id"],
     )
 
 
@@ -165,7 +172,17 @@ async def test_every_route_keeps_another_orgs_things_to_their_owner(stage: Stage
 
 async def test_an_unknown_thing_and_another_orgs_look_the_same(stage: Stage, acmes: Possessions) -> None:
     nobodys = Possessions(
-        999_999, "9999", "key_none", "user_none", "wamid.none", "no_template", 999_999, 999_999, "mail_none", 999_999
+        message_id=999_999,
+        phone_number_id="9999",
+        key_id="key_none",
+        user_id="user_none",
+        wamid="wamid.none",
+        name="no_template",
+        dossier_id=999_999,
+        gate_id=999_999,
+        mailbox_id="mail_none",
+        media_id=999_999,
+        item_id=999_999,
     )
     for path, method in ROUTES:
         if "{" not in path:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from waypost.flow import templates
+from waypost.flow import account_updates
 from waypost.flow.consent_words import with_consent
 from waypost.flow.numbers import Connected
 from waypost.flow.world import World
@@ -17,7 +17,7 @@ from waypost.model.conversation import ContactId
 from waypost.model.gate import Closing
 from waypost.model.ids import OrgId
 from waypost.model.report import Post, StatusReport
-from waypost.model.time import Instant, as_seconds
+from waypost.model.time import Instant
 from waypost.ports.hints import LANES, MEDIA, OUTBOX, about_message
 from waypost.ports.journal import Taken
 from waypost.rules import gates, webhook
@@ -67,10 +67,11 @@ async def confirm(body: bytes, signature: str | None, org: str | None, world: Wo
         return InvalidSignature()
     if org is not None and any(owner.number.org_id != org for _, owner in ours):
         return WrongOrg()
-    return Accepted(await _take(ours, world))
+    return Accepted(await take(ours, world))
 
 
-async def _take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
+async def take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
+    """Parts whose owner is sure, all in one transaction."""
     now = world.clock.now()
     post = Post([], [], [], [])
     for part, owner in ours:
@@ -84,7 +85,7 @@ async def _take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
         _tell_the_operator(read.reports, owner, world)
         post.closings.extend(_closings(read.reports, owner.number, world.catalogues, now))
     taken = await world.ledger.journal.take(post, now)
-    await _hear_of_templates(ours, world)
+    await account_updates.heard(ours, world)
     for org, keep, other in taken.joinable:
         await world.ledger.conversations.join(org, ContactId(keep), ContactId(other), now)
     world.hints.give(_topics(taken) + ([MEDIA] if any(told.media for told in post.arrivals) else []))
@@ -94,15 +95,6 @@ async def _take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
 def _topics(taken: Taken) -> list[str]:
     topics = [about_message(move.after.message_id) for move in taken.moved]
     return topics + ([OUTBOX] if taken.promoted or taken.confirmed else []) + ([LANES] if taken.reached else [])
-
-
-async def _hear_of_templates(ours: list[tuple[Part, Connected]], world: World) -> None:
-    """Kept in the journal like any other item, and acted on: a template that is approved again may be sent."""
-    for part, owner in ours:
-        if part.field == templates.STATUS_FIELD:
-            value = webhook.told_in(part)
-            told_at = part.time or as_seconds(world.clock.now())
-            await templates.heard(OrgId(owner.number.org_id), part.waba_id, value, int(told_at), world)
 
 
 def _closings(

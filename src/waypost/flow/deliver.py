@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Sequence
 
+from waypost.flow import marketing
 from waypost.flow.channels import LINES, Line
 from waypost.flow.policies import keep_quiet
 from waypost.flow.world import World
@@ -48,6 +49,7 @@ async def try_to_send(message: Claimed, line: Line, world: World) -> Verdict:
         clear(message, world.clock.now(), enforce_window=world.tuning.enforce_window)
         or keep_quiet(message, world)
         or stay_behind(message, line, world)
+        or await marketing.stop(message, line.account, world)
         or await call_provider(message, line, world)
     )
 

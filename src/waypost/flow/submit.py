@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from waypost.flow import audit, templates
+from waypost.flow import audit, marketing, templates
 from waypost.flow.numbers import LOOK_AGAIN
 from waypost.flow.world import World
 from waypost.model.audit import SYSTEM, Action, Entity
@@ -134,8 +134,11 @@ async def _check_world(
     sender = await _SENDERS[channel](request.sender, recipient, org, world)
     if isinstance(sender, Refusal):
         return NumberId(request.sender or ""), sender
-    refusal = await _check_template(request, sender, org, world)
-    return sender, refusal or await _check_dossier(request, recipient, org, world, actor)
+    return sender, (
+        await _check_template(request, sender, org, world)
+        or await _check_dossier(request, recipient, org, world, actor)
+        or await _check_marketing(request, sender, recipient, org, world, actor)
+    )
 
 
 def _draft(request: Request, org: OrgId, channel: Channel, recipient: str, sender: NumberId, world: World) -> Draft:
@@ -268,12 +271,30 @@ async def _check_dossier(request: Request, recipient: str, org: OrgId, world: Wo
     if not word.dossier_known:
         return Refusal("unknown_dossier", "dossierId", f"there is no dossier {dossier}: POST /api/v1/dossiers first")
     reason = refused_by_consent(True, word.dossier, word.address)
-    if reason is None or await _was_stored(request, org, world):
+    return None if reason is None else await _blocked(request, recipient, reason, org, world, actor)
+
+
+async def _check_marketing(
+    request: Request, sender: NumberId, recipient: str, org: OrgId, world: World, actor: str
+) -> Refusal | None:
+    connected = await world.numbers.find(sender) if request.template else None
+    if request.template is None or connected is None:
         return None
-    what = f"{request.channel} message refused: {reason}"
-    about = audit.About(Entity.DOSSIER, str(dossier))
+    waba_id, dossier = connected.number.waba_id, request.dossier_id
+    reason = await marketing.refused(org, waba_id, request.template, recipient, dossier, world)
+    return None if reason is None else await _blocked(request, recipient, reason, org, world, actor)
+
+
+async def _blocked(
+    request: Request, recipient: str, reason: str, org: OrgId, world: World, actor: str
+) -> Refusal | None:
+    """Refused for want of consent, and on record; a call that is repeated is no new wish."""
+    if await _was_stored(request, org, world):
+        return None
+    dossier, what = request.dossier_id, f"{request.channel} message refused: {reason}"
+    about = audit.About(Entity.ADDRESS, recipient) if dossier is None else audit.About(Entity.DOSSIER, str(dossier))
     await audit.record(org, about, Action.BLOCKED_BY_POLICY, actor, what, world)
-    return Refusal("consent_required", "dossierId", reason)
+    return Refusal("consent_required", "to" if dossier is None else "dossierId", reason)
 
 
 async def _was_stored(request: Request, org: OrgId, world: World) -> bool:

@@ -61,6 +61,10 @@ class TemplateBook:
             fetched = self._resting(key) or await self._fetch(key, account, PATIENCE)
             return kept or fetched if isinstance(fetched, NotFetched) else fetched
 
+    async def kept(self, org: OrgId, waba_id: str) -> Known | None:
+        """The list as the Ledger has it, without asking the provider."""
+        return await self._read((org, waba_id))
+
     async def sync(self, org: OrgId, account: TemplateAccount, timeout: float) -> Known | NotFetched:
         """Ask the provider now. On failure the old list stays."""
         key = (org, account.waba_id)

@@ -12,13 +12,10 @@ from waypost.flow.template_book import HOWEVER_OLD, Known
 from waypost.flow.world import World
 from waypost.model.ids import OrgId
 from waypost.model.template import Preview, Template
-from waypost.model.time import Instant, Span, from_unix, hours, minutes, seconds
-from waypost.ports.hints import OUTBOX
+from waypost.model.time import Instant, Span, hours, minutes
 from waypost.ports.templates import NotFetched, TemplateAccount
-from waypost.rules import gates
 from waypost.rules import templates as rules
 from waypost.rules.template_parameters import WrongParameters, wrong_parameters
-from waypost.rules.template_reading import status_change
 from waypost.rules.templates import UnknownTemplate
 
 REFRESH_AFTER: Span = hours(1)
@@ -27,8 +24,6 @@ REFUSE_BY: Span = minutes(1)
 """No message is refused by a list that is older, as long as the provider can be asked."""
 
 SYNC_TIMEOUT = 20.0
-STATUS_FIELD = "message_template_status_update"
-_ONE_SECOND: Span = seconds(1)
 
 
 class Listed(msgspec.Struct, frozen=True):
@@ -88,22 +83,6 @@ async def refresh(world: World) -> int:
         if account and (await sync(org, account, world)).failure is None:
             fresh += 1
     return fresh
-
-
-async def heard(org: OrgId, waba_id: str, value: object, told_at: int, world: World) -> bool:
-    """Take a `message_template_status_update` that was signed for this org; `told_at` in Unix seconds."""
-    change = status_change(value)
-    if change is None:
-        return False
-    # The provider counts whole seconds: within one of them its word is newer than a list of ours.
-    # A word from the future is from now, or no later one would ever be heard.
-    at = Instant(max(0, min(from_unix(told_at) + _ONE_SECOND - 1, world.clock.now())))
-    changed = await world.ledger.templates.change_status(org, waba_id, change, at)
-    world.templates.forget(org, waba_id)
-    if changed and change.status == "APPROVED":  # what held it is gone
-        await world.ledger.gates.reopen(org, gates.of_template(waba_id, change.name))
-        world.hints.give([OUTBOX])
-    return changed
 
 
 class Refused(msgspec.Struct, frozen=True):

@@ -20,6 +20,7 @@ WINDOWS_KEPT: Span = hours(2)
 """After they closed: a clock that is ahead must not take an open one away, and the loss detector looks back at them."""
 EXPIRE_EVERY: Span = seconds(5)
 FORGET_EVERY: Span = hours(1)
+FORGET_AT_ONCE = 1_000
 SHOW_LIFE_EVERY: Span = seconds(10)
 SURVEY_EVERY: Span = seconds(10)
 SHOWN_AT_MOST = 20
@@ -87,6 +88,16 @@ async def forget_windows(world: World) -> int:
 async def forget_arrivals(world: World) -> None:
     """What only finds doubles: Meta repeats a webhook for a week, and edits or quotes a month back."""
     await world.ledger.conversations.forget_arrivals(Instant(world.clock.now() - ARRIVALS_KEPT))
+
+
+async def forget_journal(world: World) -> int:
+    """What webhooks brought long ago; in small bites, so that nobody waits for it."""
+    before = Instant(world.clock.now() - world.tuning.journal_kept)
+    gone = 0
+    while bite := await world.ledger.journal.forget(before, FORGET_AT_ONCE):
+        gone += bite
+        await world.clock.sleep(Span(0))
+    return gone
 
 
 async def survey(world: World) -> None:

@@ -14,7 +14,7 @@ from waypost.model.conversation import Times
 from waypost.model.gate import GateName
 from waypost.model.ids import OrgId, WorkerId
 from waypost.model.policy import RequestRate
-from waypost.model.time import Instant, Span, minutes, seconds
+from waypost.model.time import Instant, Span, days, minutes, seconds
 from waypost.ports.bot import Bot
 from waypost.ports.clock import Clock, Dice, Ids
 from waypost.ports.extras import Extras
@@ -35,6 +35,7 @@ from waypost.rules.retry import Backoff
 TEN_MINUTES = minutes(10)
 TWENTY_SECONDS = seconds(20)
 FIVE_SECONDS = seconds(5)
+THIRTY_DAYS = days(30)
 UPLOADS_AT_ONCE = 2
 """Each is held in memory whole, up to 100 MB; further callers wait before their files are read."""
 
@@ -61,6 +62,8 @@ class Tuning:
     """What a new org may send in 24 hours."""
     pair_burst: int = BURST
     """Messages that one customer may get at once, before one in six seconds."""
+    journal_kept: Span = THIRTY_DAYS
+    """How long what webhooks brought stays in the journal."""
     figures: bool = True
     """Whether this server looks at queues and gates for an operator's board."""
     pace: int = 80

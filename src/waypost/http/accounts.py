@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any
 
 import msgspec
 from litestar import Router, delete, get, patch, post
 from litestar.di import Provide
 from litestar.params import Body, FromPath, JSONBody, QueryParameter
 
-from waypost.flow import admit, failover
+from waypost.flow import admit, failover, replay
 from waypost.http.context import Asking, Here, admin
 from waypost.http.documented import NUMBER_EXAMPLES, problems
 from waypost.http.problems import Problem
@@ -30,11 +30,12 @@ from waypost.http.views import (
 )
 from waypost.model.account import Role
 from waypost.model.ids import KeyId, NumberId, UserId
+from waypost.model.update import JournalState
 from waypost.ports.accounts import NumberChange
 from waypost.rules.address import web_address
 
+_ITEM = re.compile(r"[0-9]{1,18}", re.ASCII)
 _NAME = re.compile(r"[0-9A-Za-z_-]{1,64}", re.ASCII)
-State: TypeAlias = Literal["pending", "failed", "done"]
 
 
 def _graph_url(url: str | None) -> str | None:
@@ -157,14 +158,33 @@ async def remove_user(user_id: FromPath[str], caller: Asking, world: Here) -> No
         raise _missing("user", user_id)
 
 
-@get("/webhook-journal", summary="What webhooks brought and nothing has taken yet", responses=problems(400))
+@get("/webhook-journal", summary="What webhooks brought, beside messages and statuses", responses=problems(400))
 async def list_journal(
     caller: Asking,
     world: Here,
-    journal_state: Annotated[State | None, QueryParameter(name="state", required=False)] = None,
+    journal_state: Annotated[JournalState | None, QueryParameter(name="state", required=False)] = None,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
 ) -> list[JournalView]:
+    """Newest first: `pending`, `done` where it was acted on, `kept` where there is nothing to do, `failed`."""
     return [journal_view(entry) for entry in await world.ledger.journal.items(caller.org_id, journal_state, limit)]
+
+
+@post(
+    "/webhook-journal/{item_id:str}/replay",
+    status_code=200,
+    summary="Take a journaled item again",
+    responses=problems(404, 409),
+)
+async def replay_item(item_id: FromPath[str], caller: Asking, world: Here) -> JournalView:
+    """Through the same path as when it came; the answer says what became of it."""
+    if not _ITEM.fullmatch(item_id):
+        raise _missing("journaled item", item_id)
+    replayed = await replay.replay(caller.org_id, int(item_id), world)
+    if isinstance(replayed, replay.NoItem):
+        raise _missing("journaled item", item_id)
+    if isinstance(replayed, replay.NotReplayable):
+        raise Problem(409, "not_replayable", f"item {item_id} was acted on already")
+    return journal_view(replayed)
 
 
 router = Router(
@@ -184,5 +204,6 @@ router = Router(
         renew_token,
         remove_user,
         list_journal,
+        replay_item,
     ],
 )

@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from waypost.model.account import ApiKey, Number, Role, User
 from waypost.model.message import Attempt, AttemptStatus, Channel, Message, Status
 from waypost.model.time import Instant, from_datetime, to_datetime
+from waypost.model.update import JournalState
 from waypost.ports.journal import Journaled
 from waypost.rules.deferral import Deferral, next_retry_at
 from waypost.rules.timeline import Moment
@@ -297,8 +298,10 @@ class JournalView(msgspec.Struct, kw_only=True):
     number: str
     kind: str
     key: str
-    state: Literal["pending", "failed", "done"]
+    state: JournalState
     error: str | None
+    told_at: datetime | None
+    """When the provider said it, where it says so."""
     received_at: datetime
     body: str
 
@@ -310,8 +313,9 @@ def journal_view(entry: Journaled) -> JournalView:
         number=item.number,
         kind=item.kind,
         key=item.key,
-        state=item.state,  # type: ignore[arg-type]  # the Ledger keeps no other
+        state=JournalState(item.state),
         error=item.error,
+        told_at=None if item.told_at is None else to_datetime(item.told_at),
         received_at=to_datetime(entry.received_at),
         body=item.body,
     )

@@ -54,6 +54,8 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True):
     wait: Wait | None = None
     retry_after: float | None = None
     """Seconds, when the provider said."""
+    until: Instant | None = None
+    """The end of a hold, where it is known."""
     pair: tuple[NumberId, str] | None = None
     """The one number and customer that it concerns, where it is no more than that."""
 

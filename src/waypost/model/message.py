@@ -17,6 +17,8 @@ class Channel(StrEnum):
     EMAIL = "EMAIL"
     SMS = "SMS"
     PHONE = "PHONE"
+    WHATSAPP_MARKETING = "WHATSAPP_MARKETING"
+    """For consents only: what a customer said to marketing templates."""
 
 
 class Status(StrEnum):

@@ -59,6 +59,8 @@ class JournalItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     body: str
     state: str = "pending"
     error: str | None = None
+    told_at: Instant | None = None
+    """When the provider said it, where it says so."""
 
 
 class Post(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ from waypost.model.ids import OrgId
 from waypost.model.message import Delivery
 from waypost.model.report import JournalItem, Post
 from waypost.model.time import Instant
+from waypost.model.update import Deed
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -65,6 +66,23 @@ class Journal(Protocol):
 
     async def items(self, org: OrgId, state: str | None, limit: int) -> Sequence[Journaled]:
         """The org's journaled items, newest first."""
+
+    async def find(self, org: OrgId, item: int) -> Journaled | None:
+        """One item of the org by its id."""
+
+    async def act(self, deeds: Sequence[Deed], now: Instant) -> Sequence[bool]:
+        """Do what journaled updates ask for and mark them, all in one transaction: True for each that was new.
+
+        An item that is done, or kept and to be kept, is not touched again, whoever brings it and however often. What
+        holds an account, its tier, a number's pace and the list of templates go by when the provider said it: an older
+        word changes nothing, of the same moment the one that comes later counts. An account is held as long as one
+        cause holds it, for the longest of them; a release takes away its own cause and any hold that a send had met. A
+        preference is written for its addresses and the dossier that has one of them, unless a later word is on record,
+        with the audit entry CONSENT_CHANGED where it changes something. Alerts change nothing here.
+        """
+
+    async def forget(self, before: Instant, limit: int) -> int:
+        """Drop items that came before then, oldest first, at most `limit`; never a pending one. Returns how many."""
 
     async def tidy(self, waiting_since: Instant, forget_before: Instant) -> Orphans:
         """Count statuses that have waited for a message since before `waiting_since`, drop the very old ones."""

@@ -30,5 +30,8 @@ class Meters(Protocol):
     def bot_failed(self, reason: str) -> None:
         """A turn got no answer."""
 
+    def webhook_alert(self, field: str, org: str, number: str, what: str) -> None:
+        """The provider told of an account, a number or an error something that a person should know."""
+
     def surveyed(self, survey: Survey, now: Instant) -> None:
         """What waits and what is closed, as the Ledger has it now."""

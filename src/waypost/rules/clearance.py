@@ -42,3 +42,10 @@ def refused_by_consent(with_dossier: bool, dossier: str | None, address: str | N
     if with_dossier and dossier != ConsentStatus.GRANTED:
         return f"consent of the dossier is {dossier or 'not recorded'}: it must be GRANTED"
     return None
+
+
+def refused_marketing(dossier: str | None, address: str | None) -> str | None:
+    """A customer who never said anything to marketing is not refused: the rule of the channel has decided already."""
+    if ConsentStatus.REVOKED in (dossier, address):
+        return "the customer has stopped marketing messages"
+    return None

@@ -98,7 +98,7 @@ def _times(before: Gate | None, now: Instant) -> int:
 def _until(closing: Closing, times: int, now: Instant) -> Instant | None:
     match closing.kind:
         case GateKind.HOLD:
-            return None
+            return closing.until
         case GateKind.BREAKER:
             return Instant(now + PROBE_AFTER)
         case GateKind.THROTTLE:

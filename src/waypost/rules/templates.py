@@ -110,3 +110,8 @@ def _shown_button(button: Button, given: Given | None) -> ShownButton:
     if first is None or first.get("type") not in ("payload", "coupon_code", "text"):
         return ShownButton(button.kind, button.label, None)
     return ShownButton(button.kind, button.label, _shown(first))
+
+
+def is_marketing(templates: Sequence[Template], name: str) -> bool:
+    """All languages of a name are of one category."""
+    return any(template.name == name and template.category.upper() == "MARKETING" for template in templates)

@@ -268,7 +268,7 @@ def _read_status(raw: msgspec.Raw, org: OrgId, number: NumberId, prices: Prices 
         return _kept(org, number, "status", raw, None, "failed", str(error))
     kind = _KINDS.get(status.status)
     if kind is None or not wamid:
-        return _kept(org, number, "status", raw, None)
+        return _kept(org, number, "status", raw, None, "kept")
     code, message = _error(status.errors)
     to = recipient.phone(to) or to
     pricing = _priced(status.pricing) if status.pricing else None
@@ -391,18 +391,16 @@ def _kept(
     """Whole, as it came; the same content at the same time is the same item."""
     content = bytes(raw)
     key = hashlib.sha256(content + str(time or "").encode()).hexdigest()
-    why = None if error is None else _plain(error)[:500]
     return JournalItem(
-        org_id=org, number=number, kind=kind, key=key, body=content.decode("utf-8", "replace"), state=state, error=why
+        org_id=org,
+        number=number,
+        kind=kind,
+        key=key,
+        body=content.decode("utf-8", "replace"),
+        state=state,
+        error=None if error is None else _plain(error)[:500],
+        told_at=from_unix(time) if time is not None and 0 < time < _LATEST else None,
     )
-
-
-def told_in(part: Part) -> object:
-    """The value of a change, whatever its shape."""
-    try:
-        return msgspec.json.decode(part.raw)
-    except _UNREADABLE:
-        return None
 
 
 def said(body: str) -> str:

@@ -34,6 +34,7 @@ UserIdArgument = Annotated[str, typer.Argument(metavar="USER_ID", help="The pers
 def register(parent: typer.Typer) -> None:
     importlib.import_module("waypost.runtime.admin_operating")  # adds its commands to this group
     importlib.import_module("waypost.runtime.admin_mailboxes")  # and these theirs
+    importlib.import_module("waypost.runtime.admin_journal")
     parent.add_typer(app)
 
 
@@ -284,17 +285,3 @@ def templates(
         for one in each.known.templates
     ]
     table(["waba_id", "name", "language", "status", "category"], rows, as_json=json)
-
-
-@app.command()
-def journal(
-    org: Org, state: Annotated[str | None, typer.Option(help="pending, failed or done.")] = None, json: Json = False
-) -> None:
-    """List what webhooks brought and nothing has taken yet, newest first."""
-    if state not in (None, "pending", "failed", "done"):
-        raise Failed("--state is pending, failed or done")
-    found = of_known(org, lambda world: world.ledger.journal.items(OrgId(org), state, 100))
-    rows = [
-        [str(e.id), e.item.kind, e.item.key[:40], e.item.state, day(e.received_at), e.item.error or ""] for e in found
-    ]
-    table(["id", "kind", "key", "state", "received", "error"], rows, as_json=json)

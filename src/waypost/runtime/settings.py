@@ -142,6 +142,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
     media_max_mb: Annotated[float, _about("The largest file of a customer's that is fetched", gt=0, le=1000)] = 100.0
     media_days: Annotated[float, _about("How long customers' files are kept; 0 is for ever", ge=0, le=36_500)] = 0.0
+    journal_days: Annotated[
+        int,
+        _about("How long what webhooks brought stays in the journal (Meta repeats for 7)", ge=8, le=3650),
+    ] = 30
     log_format: Annotated[str, _about("`json` or `text`", pattern="^(json|text)$")] = "json"
     log_level: Annotated[
         str, _about("`debug`, `info`, `warning` or `error`", pattern="^(debug|info|warning|error)$")
@@ -177,6 +181,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             quota=self.outbound_quota or None,
             pace=self.outbound_pace,
             pair_burst=self.outbound_pair_burst,
+            journal_kept=days(self.journal_days),
             default_region=_region(self.default_region),
             request_rate=_request_rate(self.api_requests_per_second),
             turns=self._turns(),

@@ -49,6 +49,7 @@ class Telemetry:
     without_message: Gauge
     orphaned: Counter
     violations: Counter
+    alerts: Counter
     queued: Gauge
     age: Gauge
     oldest: Gauge
@@ -111,6 +112,10 @@ class Telemetry:
     def bot_failed(self, reason: str) -> None:
         self.bot_failures.inc()
         log.warning("bot_failed", reason=reason)
+
+    def webhook_alert(self, field: str, org: str, number: str, what: str) -> None:
+        self.alerts.labels(field).inc()
+        log.warning("webhook_alert", field=field, org=org, number=number, what=what)
 
     def surveyed(self, survey: Survey, now: Instant) -> None:
         self.board.show(survey, now)
@@ -202,6 +207,9 @@ class MeteredJournal:
         self._journal = journal
         self._telemetry = telemetry
         self.items = journal.items
+        self.find = journal.find
+        self.act = journal.act
+        self.forget = journal.forget
 
     async def take(self, post: Post, now: Instant) -> Taken:
         taken = await self._journal.take(post, now)

@@ -36,6 +36,7 @@ from waypost.sandbox.screens import Screens
 from waypost.sandbox.settings import Keep, Timing
 from waypost.sandbox.tasks import Tasks
 from waypost.sandbox.templates import Templates
+from waypost.sandbox.updates import Updates
 from waypost.sandbox.webhooks import Webhooks
 
 
@@ -68,7 +69,8 @@ class Sandbox:
         webhooks = Webhooks(clock, wire, self._tasks, timing)
         courier = Courier(clock, ids, self._tasks, webhooks, contacts, screens, timing, enforce_window)
         self.phones = Phones(clock, ids, webhooks, contacts, screens, courier, self.media)
-        self._control = Control(ids, self.numbers, self.faults, self.calls, self.phones, webhooks)
+        updates = Updates(clock, self.numbers, webhooks)
+        self._control = Control(ids, self.numbers, self.faults, self.calls, self.phones, webhooks, updates)
         self._graph = Graph(
             ids,
             AccountEndpoints(ids, self.numbers, self.templates),

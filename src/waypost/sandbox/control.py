@@ -13,6 +13,7 @@ from waypost.sandbox.faults import Fault, Faults, InvalidFault
 from waypost.sandbox.numbers import Numbers, SandboxNumber
 from waypost.sandbox.phones import Moved, Phones, Said, Unsayable, is_burst
 from waypost.sandbox.recipients import phone_of, user_id_of
+from waypost.sandbox.updates import Update, Updates
 from waypost.sandbox.webhooks import Webhooks
 
 Body = TypeVar("Body")
@@ -20,7 +21,14 @@ Body = TypeVar("Body")
 
 class Control:
     def __init__(
-        self, ids: Ids, numbers: Numbers, faults: Faults, calls: Calls, phones: Phones, webhooks: Webhooks
+        self,
+        ids: Ids,
+        numbers: Numbers,
+        faults: Faults,
+        calls: Calls,
+        phones: Phones,
+        webhooks: Webhooks,
+        updates: Updates,
     ) -> None:
         self._ids = ids
         self._numbers = numbers
@@ -28,6 +36,7 @@ class Control:
         self._calls = calls
         self._phones = phones
         self._webhooks = webhooks
+        self._updates = updates
 
     async def answer(self, request: Request, parts: list[str]) -> Answer:
         try:
@@ -46,6 +55,13 @@ class Control:
             case ("GET", "calls"):
                 calls = self._calls.listed(request.query.get("to"))
                 return answer(200, {"calls": [shown(call) for call in calls]})
+            case ("POST", "updates"):
+                return await self._update(_read(request, Update))
+            case _:
+                return await self._customer_call(request, parts)
+
+    async def _customer_call(self, request: Request, parts: list[str]) -> Answer:
+        match (request.method, *parts):
             case (_, "phones", phone, verb):
                 return await self._phone_call(request, phone, verb)
             case _:
@@ -112,6 +128,12 @@ class Control:
     def _written_to(self, wanted: str | None) -> SandboxNumber | None:
         """The first number, where none is named."""
         return self._numbers.get(wanted) if wanted else next(iter(self._numbers.all()), None)
+
+    async def _update(self, update: Update) -> Answer:
+        answered = await self._updates.post(update)
+        if answered is None:
+            return _sorry(404, f"no number {update.phone_number_id or update.waba_id or 'at all'}")
+        return answer(200, {"answered": answered})
 
 
 def _read(request: Request, kind: type[Body]) -> Body:

@@ -260,7 +260,7 @@ class Take:
                 first = moves.get(before.message_id)
                 moves[before.message_id] = Move(first.before if first else before, after)
         work.items.extend(
-            (i.org_id, i.number, i.kind, i.key, i.state, i.error, self.now, i.body) for i in self.post.items
+            (i.org_id, i.number, i.kind, i.key, i.state, i.error, self.now, i.body, i.told_at) for i in self.post.items
         )
         promoted = any(_freed(work, message_id) for message_id in moves)
         return Taken(

@@ -18,6 +18,7 @@ from waypost.adapters.sql.failover import SqlFailover
 from waypost.adapters.sql.figures import SqlFigures
 from waypost.adapters.sql.gates import SqlGates, SqlQuotas, SqlWindows
 from waypost.adapters.sql.intents import Change, ExpireWaiting, GiveUpWaiting, HandBack, Settle, Submit, Take
+from waypost.adapters.sql.journal import JournalKeeping
 from waypost.adapters.sql.lanes import SqlLanes
 from waypost.adapters.sql.mailboxes import SqlMailboxes
 from waypost.adapters.sql.media import SqlFiles
@@ -32,7 +33,7 @@ from waypost.model.ids import MessageId, OrgId, WorkerId
 from waypost.model.message import Delivery, Draft
 from waypost.model.report import Post
 from waypost.model.time import Instant, Span
-from waypost.ports.journal import Journaled, Orphans, Taken
+from waypost.ports.journal import Orphans, Taken
 from waypost.ports.outbox import (
     Batch,
     Changed,
@@ -112,19 +113,9 @@ class SqlOutbox:
         return answer
 
 
-class SqlJournal:
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
+class SqlJournal(JournalKeeping):
     async def take(self, post: Post, now: Instant) -> Taken:
         return await self._engine.writer.take(Take(post, now))
-
-    async def items(self, org: OrgId, state: str | None, limit: int) -> Sequence[Journaled]:
-        if state is None:
-            found = await self._engine.read("journal_newest", org, limit)
-        else:
-            found = await self._engine.read("journal_by_state", org, limit, state)
-        return [rows.journaled(row) for row in found]
 
     async def tidy(self, waiting_since: Instant, forget_before: Instant) -> Orphans:
         forgotten = await self._engine.transact(_forget(forget_before))

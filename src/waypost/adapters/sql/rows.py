@@ -258,7 +258,10 @@ def event(row: Row) -> Event:
 
 
 def journaled(row: Row) -> Journaled:
-    item = JournalItem(org_id=row[1], number=row[2], kind=row[3], key=row[4], state=row[5], error=row[6], body=row[8])
+    org_id, number, kind, key, state, error = row[1:7]
+    item = JournalItem(
+        org_id=org_id, number=number, kind=kind, key=key, state=state, error=error, body=row[8], told_at=row[9]
+    )
     return Journaled(id=row[0], item=item, received_at=row[7])
 
 

@@ -31,7 +31,7 @@ class SqlTemplates:
         return Synced(Instant(found[0][0]), found[0][1]) if found else None
 
     async def change_status(self, org: OrgId, waba_id: str, change: StatusChange, at: Instant) -> bool:
-        return await self._engine.transact(_change_status(org, waba_id, change, at))
+        return await self._engine.transact(change_status(org, waba_id, change, at))
 
     async def stale(self, before: Instant) -> Sequence[tuple[OrgId, str]]:
         return [(OrgId(org), waba_id) for org, waba_id in await self._engine.read("template_sync_stale", before)]
@@ -58,7 +58,8 @@ def _replace(org: OrgId, waba_id: str, templates: Sequence[Template], asked_at: 
     return True
 
 
-def _change_status(org: OrgId, waba_id: str, change: StatusChange, at: Instant) -> Plan[bool]:
+def change_status(org: OrgId, waba_id: str, change: StatusChange, at: Instant) -> Plan[bool]:
+    """Alone, or beside what else a webhook tells."""
     yield Once("template_sync_lock", (org, waba_id))
     changed = yield Once("template_status", (org, waba_id, change.name, change.language, change.status, at))
     return bool(changed)

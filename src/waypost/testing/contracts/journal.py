@@ -33,6 +33,7 @@ from waypost.testing.contracts.examples import (
 )
 from waypost.testing.contracts.inbound import InboundContract, ReportedFailureContract
 from waypost.testing.contracts.statuses import EarlyStatusContract, StatusContract, StatusTenancyContract
+from waypost.testing.contracts.updates import ForgettingContract
 
 UNWRITABLE = "half of a character: \ud83d"
 """No database can store this text."""
@@ -155,5 +156,6 @@ class JournalContract(
     TidyContract,
     InboundContract,
     ReportedFailureContract,
+    ForgettingContract,
 ):
     pass

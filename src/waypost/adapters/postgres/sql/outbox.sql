@@ -261,9 +261,9 @@ INSERT INTO event (message_id, at, kind, detail)
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[])
 
 -- name: journal_insert (set-wise)
-INSERT INTO journal (org_id, number, kind, key, state, error, received_at, body)
-SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[])
-    AS u (org_id, number, kind, key, state, error, received_at, body)
+INSERT INTO journal (org_id, number, kind, key, state, error, received_at, body, told_at)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[],
+    $9::bigint[]) AS u (org_id, number, kind, key, state, error, received_at, body, told_at)
 ORDER BY number, kind, key
 ON CONFLICT (number, kind, key) DO NOTHING
 

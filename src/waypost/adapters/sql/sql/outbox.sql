@@ -156,7 +156,8 @@ DELETE FROM expiring WHERE message_id = $1
 INSERT INTO event (message_id, at, kind, detail) VALUES ($1, $2, $3, $4)
 
 -- name: journal_insert
-INSERT INTO journal (org_id, number, kind, key, state, error, received_at, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+INSERT INTO journal (org_id, number, kind, key, state, error, received_at, body, told_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 ON CONFLICT (number, kind, key) DO NOTHING
 
 -- name: ready_add

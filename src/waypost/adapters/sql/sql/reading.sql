@@ -54,14 +54,6 @@ SELECT at, kind, detail FROM event WHERE message_id = $1 ORDER BY id
 -- name: delivery_get
 SELECT {delivery} FROM delivery d WHERE message_id = $1
 
--- name: journal_newest
-SELECT id, org_id, number, kind, key, state, error, received_at, body
-FROM journal WHERE org_id = $1 ORDER BY id DESC LIMIT $2
-
--- name: journal_by_state
-SELECT id, org_id, number, kind, key, state, error, received_at, body
-FROM journal WHERE org_id = $1 AND state = $3 ORDER BY id DESC LIMIT $2
-
 -- name: key_used
 SELECT id FROM message WHERE org_id = $1 AND idempotency_key = $2
 
