@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from functools import lru_cache
 
 import msgspec
 
@@ -37,23 +37,34 @@ class Said(msgspec.Struct, frozen=True):
 
 def heard(text: str, chosen: ConsentWords | None) -> Said | None:
     """Only where the whole message is the word: "don't stop" says nothing."""
-    words = chosen or ConsentWords()
-    said = _bare(text) if len(text) <= LONGEST else ""
-    if not said or not words.enabled:
+    if len(text) > LONGEST:
         return None
-    if said in _bare_words(words.stop, STOP):
-        return Said(ConsentStatus.REVOKED, said, STOPPED if words.stop_reply is None else words.stop_reply)
-    if said in _bare_words(words.start, START):
-        return Said(ConsentStatus.GRANTED, said, STARTED if words.start_reply is None else words.start_reply)
-    return None
+    words = chosen or _USUAL
+    meaning = _meanings(words).get(_bare(text))
+    if meaning is None or not words.enabled:
+        return None
+    if meaning is ConsentStatus.REVOKED:
+        return Said(meaning, _bare(text), STOPPED if words.stop_reply is None else words.stop_reply)
+    return Said(meaning, _bare(text), STARTED if words.start_reply is None else words.start_reply)
 
 
-def _bare_words(chosen: Iterable[str] | None, usual: Iterable[str]) -> set[str]:
-    return {_bare(word) for word in (usual if chosen is None else chosen)}
+_USUAL = ConsentWords()
+
+
+@lru_cache(maxsize=1024)
+def _meanings(words: ConsentWords) -> dict[str, ConsentStatus]:
+    """A word that is in both lists says no."""
+    start = {_bare(word): ConsentStatus.GRANTED for word in (START if words.start is None else words.start)}
+    return start | {_bare(word): ConsentStatus.REVOKED for word in (STOP if words.stop is None else words.stop)}
 
 
 def _bare(text: str) -> str:
     """Without case, accents, and what stands around it."""
-    letters = unicodedata.normalize("NFKD", text.casefold())
-    plain = "".join(c for c in letters if unicodedata.category(c) != "Mn" or ord(c) > 0x300 + 0x70)
-    return " ".join(plain.strip(" \t\r\n.!?,;:'\"*_~()[]»«…").split())
+    plain = text.casefold()
+    if not plain.isascii():
+        letters = unicodedata.normalize("NFKD", plain)
+        plain = "".join(c for c in letters if not "\u0300" <= c <= "\u036f")
+    return " ".join(plain.strip(_AROUND).split())
+
+
+_AROUND = " \t\r\n.!?,;:'\"*_~()[]»«…"
