@@ -13,6 +13,7 @@ from waypost.adapters.postgres.schema import migrate
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.model.time import Span
 from waypost.testing.contracts.accounts import AccountsContract
+from waypost.testing.contracts.audited import AuditedContract
 from waypost.testing.contracts.deferring import DeferContract, StandBackContract
 from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
@@ -155,6 +156,9 @@ class TestPostgresConsents(ConsentsContract): ...
 
 
 class TestPostgresAudit(AuditContract): ...
+
+
+class TestPostgresAudited(AuditedContract): ...
 
 
 class TestPostgresStanding(StandingContract): ...

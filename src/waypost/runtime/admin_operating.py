@@ -12,6 +12,7 @@ from waypost.flow import admit, dead_letters, policy
 from waypost.flow.policy import Quota
 from waypost.flow.world import World
 from waypost.http.views import ChangeNumber
+from waypost.model.audit import OPERATOR
 from waypost.model.gate import GateId
 from waypost.model.ids import MessageId, NumberId, OrgId
 from waypost.model.time import Instant
@@ -43,7 +44,7 @@ def set_quota(
     wanted = None if limit == "none" else int(limit) if limit.isascii() and limit.isdigit() else 0
     if wanted is not None and not 1 <= wanted <= MOST:
         raise Failed(f"LIMIT is a number from 1 to {MOST}, or none")
-    _show_quota(of_known(org, lambda world: policy.set_quota(OrgId(org), wanted, world)), as_json=json)
+    _show_quota(of_known(org, lambda world: policy.set_quota(OrgId(org), wanted, world, OPERATOR)), as_json=json)
 
 
 def _show_quota(found: Quota, *, as_json: bool) -> None:
@@ -90,7 +91,7 @@ def release(
     org: Org, gate_id: Annotated[int, typer.Argument(min=1, max=2**63 - 1, help="The gate's id, as `gates` lists it.")]
 ) -> None:
     """Open a gate, once its cause is gone."""
-    released = of_known(org, lambda world: policy.release(OrgId(org), GateId(gate_id), world))
+    released = of_known(org, lambda world: policy.release(OrgId(org), GateId(gate_id), world, OPERATOR))
     if isinstance(released, policy.Disabled):
         raise Failed(f"number {released.number} is disabled: `waypost admin enable {org} {released.number}`")
     if isinstance(released, policy.NoGate):
@@ -169,7 +170,7 @@ def replay(
     if not ids and error_code is None and not every:
         raise Failed("say which: ids, --error-code or --all")
     named = [MessageId(each) for each in ids] if ids else None
-    wish = dead_letters.Replay(org_id=OrgId(org), actor="operator", ids=named, error_code=error_code)
+    wish = dead_letters.Replay(org_id=OrgId(org), actor=OPERATOR, ids=named, error_code=error_code)
 
     async def all_of_them(world: World) -> int:
         await known_org(org, world)
@@ -216,7 +217,7 @@ def _change(org: str, number: str, given: dict[str, object]) -> None:
 
     async def change(world: World) -> None:
         wanted = msgspec.convert(given, NumberChange)
-        if await admit.change_number(OrgId(org), NumberId(number), wanted, secrets, world) is None:
+        if await admit.change_number(OrgId(org), NumberId(number), wanted, secrets, world, OPERATOR) is None:
             raise Failed(f"org {org} has no number {number}")
 
     with_world(change, existing=True)
