@@ -23,6 +23,7 @@ from waypost.http.views import (
     JournalView,
     KeyView,
     NumberView,
+    RotateKey,
     UserView,
     journal_view,
     key_view,
@@ -31,6 +32,7 @@ from waypost.http.views import (
 )
 from waypost.model.account import Role
 from waypost.model.ids import KeyId, NumberId, UserId
+from waypost.model.time import minutes
 from waypost.ports.accounts import NumberChange
 from waypost.rules.address import web_address
 
@@ -126,6 +128,19 @@ async def list_keys(caller: Asking, world: Here) -> list[KeyView]:
     return [key_view(key) for key in await world.ledger.accounts.keys(caller.org_id, world.clock.now())]
 
 
+@post(
+    "/keys/{key_id:str}/rotate", summary="A new API key in place of an old one", responses=problems(400, 404, 413, 422)
+)
+async def rotate_key(key_id: FromPath[str], data: JSONBody[RotateKey], caller: Asking, world: Here) -> KeyView:
+    """Same role and label, shown this once; the old key ends after the grace."""
+    key, grace = KeyId(_possible("key", key_id)), minutes(data.grace_minutes)
+    issued = await admit.rotate_key(caller.org_id, key, grace, world, actor_of(caller))
+    if issued is None:
+        raise _missing("key", key_id)
+    made = next(k for k in await world.ledger.accounts.keys(caller.org_id, world.clock.now()) if k.id == issued.id)
+    return msgspec.structs.replace(key_view(made), key=issued.secret)
+
+
 @delete("/keys/{key_id:str}", summary="Revoke an API key", responses=problems(404))
 async def revoke_key(key_id: FromPath[str], caller: Asking, world: Here) -> None:
     key, now = KeyId(_possible("key", key_id)), world.clock.now()
@@ -183,6 +198,7 @@ router = Router(
         disconnect_number,
         create_key,
         list_keys,
+        rotate_key,
         revoke_key,
         create_user,
         list_users,

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from waypost.flow.policy import Quota, Window
+from waypost.http.spend import SpentThisMonth
 from waypost.http.views import BigInt, MessageView, Text, shown
 from waypost.model.time import to_datetime
 from waypost.ports.gates import Closed
@@ -111,15 +112,17 @@ class StatsView(msgspec.Struct, rename="camel", kw_only=True):
     """By the number of the try: "2" is a first retry."""
     queued_to_sent_seconds: Spread
     sent_to_delivered_seconds: Spread
+    spend: SpentThisMonth
 
 
-def stats_view(figures: Figures) -> StatsView:
+def stats_view(figures: Figures, spend: SpentThisMonth) -> StatsView:
     return StatsView(
         counts={status.value: count for status, count in figures.counts.items()},
         looked_at=figures.looked_at,
         retries_by_attempt={str(number): count for number, count in sorted(figures.retries.items())},
         queued_to_sent_seconds=figures.queued_to_sent,
         sent_to_delivered_seconds=figures.sent_to_delivered,
+        spend=spend,
     )
 
 

@@ -11,6 +11,7 @@ import typer
 from waypost.flow import admit, dead_letters, policy
 from waypost.flow.policy import Quota
 from waypost.flow.world import World
+from waypost.http.error_codes import in_force
 from waypost.http.views import ChangeNumber
 from waypost.model.audit import OPERATOR
 from waypost.model.gate import GateId
@@ -133,6 +134,25 @@ def _spread(spread: Spread) -> str:
     if spread.p50 is None:
         return "none yet"
     return f"p50 {spread.p50:.3g} s, p95 {spread.p95:.3g} s, p99 {spread.p99:.3g} s of {spread.count}"
+
+
+@app.command()
+def error_codes(
+    org: Org,
+    catalogue: Annotated[
+        str | None, typer.Option(help="meta, seed or smtp; else that of the org's first number.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """What each error code of the provider leads to."""
+    if catalogue not in (None, "meta", "seed", "smtp"):
+        raise Failed("--catalogue is meta, seed or smtp")
+
+    async def read(world: World) -> list[list[str]]:
+        chosen = world.catalogues[catalogue or await in_force(OrgId(org), world)]
+        return [[row.code, row.action.value, row.scope.value if row.scope else "", row.title] for row in chosen.rows()]
+
+    table(["code", "action", "scope", "title"], of_known(org, read), as_json=json)
 
 
 @app.command("dead-letters")
