@@ -32,6 +32,7 @@ GATE: dict[str, Any] = {
     "since": "2026-11-15T09:30:00Z",
     "until": "2026-11-15T09:31:00Z",
     "waiting": 250,
+    "remedy": None,
 }
 WINDOW: dict[str, Any] = {
     "phoneNumber": "+15550001111",

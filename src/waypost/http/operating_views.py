@@ -11,9 +11,11 @@ from msgspec import Meta
 from waypost.flow.policy import Quota, Window
 from waypost.http.spend import SpentThisMonth
 from waypost.http.views import BigInt, MessageView, Text, shown
+from waypost.model.gate import GateKind
 from waypost.model.time import to_datetime
 from waypost.ports.gates import Closed
 from waypost.rules.figures import Figures, Spread
+from waypost.rules.remedy import remedy
 
 
 class QuotaView(msgspec.Struct, rename="camel", kw_only=True):
@@ -58,6 +60,8 @@ class GateView(msgspec.Struct, rename="camel", kw_only=True):
     """Null: until somebody opens it."""
     waiting: int
     """Messages that are due and stand behind it, counted up to 10000."""
+    remedy: str | None
+    """What to do about a hold; null for what opens by itself."""
 
 
 class GateList(msgspec.Struct):
@@ -75,6 +79,7 @@ def gate_view(closed: Closed) -> GateView:
         since=to_datetime(gate.since),
         until=shown(gate.until),
         waiting=closed.waiting,
+        remedy=remedy(gate.code, gate.name, gate.org_id) if gate.kind is GateKind.HOLD else None,
     )
 
 
