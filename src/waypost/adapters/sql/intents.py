@@ -314,6 +314,8 @@ class Change:
             work.change(after, self.now)
             work.note(self.message, self.now, self.verb, "by a person")
             work.audited.append(self._entry(before))
+        if after is not before and after.status is Status.QUEUED:
+            work.expiring_again.append((self.message,))
         return before, after, _freed(work, self.message)
 
     def _entry(self, before: Delivery) -> Entry:
