@@ -38,6 +38,12 @@ class Gates(Protocol):
     async def open(self, gate: GateId) -> bool:
         """Open a gate by its id; False when it was not there."""
 
+    async def probe_again(self, gate: GateId, drawn_at: Instant, now: Instant) -> bool:
+        """Let a breaker be probed at once, since the probe that a claim drew then was not used.
+
+        False when somebody else has moved the gate meanwhile: what they said stands.
+        """
+
     async def reopen(self, org: OrgId, name: GateName) -> int:
         """Open whatever this org has closed under that name; returns how many."""
 

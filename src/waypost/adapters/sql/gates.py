@@ -41,6 +41,10 @@ class SqlGates:
     async def open(self, gate: GateId) -> bool:
         return await self._engine.transact(_open("gate_open", gate)) is not None
 
+    async def probe_again(self, gate: GateId, drawn_at: Instant, now: Instant) -> bool:
+        unused = drawn_at + gates.PROBE_AFTER
+        return bool(await self._engine.transact(_count("gate_probe_again", gate, unused, now)))
+
     async def reopen(self, org: OrgId, name: GateName) -> int:
         return await self._engine.transact(_count("gate_reopen", org, name))
 

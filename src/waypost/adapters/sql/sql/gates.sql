@@ -2,6 +2,9 @@
 DELETE FROM gate WHERE id = $1
 RETURNING id, org_id, name, kind, code, reason, since, until, times
 
+-- name: gate_probe_again
+UPDATE gate SET until = $3 WHERE id = $1 AND kind = 'breaker' AND until = $2 RETURNING id
+
 -- name: gate_reopen
 DELETE FROM gate WHERE org_id = $1 AND name = $2 RETURNING id
 
