@@ -132,6 +132,16 @@ async def test_a_freeform_message_outside_the_window_was_blocked(set_up: OpenSta
     assert actions(await of_message(stage, posted["id"])) == ["FAILED", "BLOCKED_BY_POLICY", "CREATED"]
 
 
+async def test_what_a_rule_stopped_was_never_tried(set_up: OpenStage) -> None:
+    stage = await set_up(outbound_window="enforce")
+    posted = await stage.send(to="+16505550007")
+    ended = await stage.becomes(posted["id"], "FAILED", errorCode="SESSION_EXPIRED")
+    assert ended["attemptCount"] == 0
+    assert await stage.get(f"{MESSAGES}/{posted['id']}/attempts") == []
+    assert await stage.kinds(posted["id"]) == ["submitted", "refused"]
+    assert stage.calls("+16505550007") == []
+
+
 async def test_without_a_filter_everything_is_merged_newest_first(stage: Stage) -> None:
     dossier = await agreed(stage)
     stage.manual.advance(seconds(1))
