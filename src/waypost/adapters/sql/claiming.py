@@ -1,8 +1,8 @@
 """Claims: a short transaction of their own that draws permits, skips what is locked, and passes by what is closed.
 
-Locked in this order: permits by name, then what is ready, then pairs. A settle that gives a permit back locks it before
-its pairs too, so a claim and a settle never wait for each other in a circle. What is ready, and the breaker of a probe,
-are skipped when somebody else holds them.
+Locked in this order: permits by name, then the breaker of a probe, then what is ready, then pairs. A settle that gives
+a permit back locks it before its gates and pairs too, so a claim and a settle never wait for each other in a circle.
+What is ready, and the breaker of a probe, are skipped when somebody else holds them.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ def claim_due(demand: Demand, now: Instant) -> Plan[Batch]:
     found = yield from _busy(demand.after, now)
     if not found:
         return Batch([], after=0, more=False, opens_at=None)
-    outlets = yield from _with_probes([rows.outlet(row) for row in found], now)
+    busy = [rows.outlet(row) for row in found]
+    permits = yield from _locked(pacing.open_outlets(busy, now))
+    outlets = yield from _with_probes(busy, now)
     passable = pacing.open_outlets(outlets, now)
-    permits = yield from _locked(passable)
     hand = _Hand(demand, {outlet.id: outlet for outlet in outlets}, permits, open_total=found[0][7], now=now)
     shares = Shares(passable, permits, demand.slots, now)
     yield from _fill(hand, shares)
