@@ -30,6 +30,7 @@ from waypost.testing.contracts.examples import (
     a_number,
     an_org,
     claim,
+    give_up,
     later,
     settle,
     submit,
@@ -220,6 +221,24 @@ class TestPostgresLockOrder:
             claims = [claim(ledger, slots=2, now=now) for ledger in (first, second, first)]
             await asyncio.gather(*claims, *settles)
             await first.gates.reopen(ORG, name)
+        assert await _deadlocks(connection) == before
+
+    async def test_claims_that_stage_and_cancels_beside_settles_never_deadlock(
+        self, ledgers: Ledgers, connection: asyncpg.Connection[asyncpg.Record]
+    ) -> None:
+        first, second = ledgers
+        await first.accounts.create_org(an_org(), 100_000)
+        await first.accounts.connect(a_number(pace=1000))
+        before = await _deadlocks(connection)
+        for n in range(60):
+            now, soon = later(minutes(10 * n)), later(minutes(10 * n + 5))
+            await asyncio.gather(*(submit(first, now=now, recipient=a_customer()) for _ in range(4)))
+            drafts = [submit(first, now=now, recipient=a_customer(), scheduled_at=soon) for _ in range(6)]
+            waiting = await asyncio.gather(*drafts)
+            under_way = await claim(first, now=now)
+            settles = [settle(second, claimed, give_up(), soon) for claimed in under_way]
+            cancels = [second.outbox.cancel(ORG, message.id, soon) for message in waiting]
+            await asyncio.gather(claim(first, slots=2, now=soon), *settles, *cancels, claim(second, slots=2, now=soon))
         assert await _deadlocks(connection) == before
 
 

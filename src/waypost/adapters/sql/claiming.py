@@ -35,7 +35,6 @@ _DELIVERY = FACTS + 18
 
 
 def claim_due(demand: Demand, now: Instant) -> Plan[Batch]:
-    yield from _stage(now)
     found = yield from _busy(demand.after, now)
     if not found:
         return Batch([], after=0, more=False, opens_at=None)
@@ -253,8 +252,11 @@ def _write(hand: _Hand) -> Plan[None]:
     yield from each("gate_probe", sorted(hand.probes.items()))
 
 
-def _stage(now: Instant) -> Plan[None]:
-    """What has become due moves from later to ready."""
+def stage(now: Instant) -> Plan[None]:
+    """What has become due moves from later to ready.
+
+    In a transaction before the claim's own: a settle waits for rows of later with its permits locked.
+    """
     due = yield Once("later_due", (now, STAGE_AT_MOST))
     yield from each("later_drop", [(row[0],) for row in due])
     yield from each("ready_add", [(message_id, outlet, standing, now) for message_id, outlet, standing in due])
