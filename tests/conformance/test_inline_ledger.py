@@ -13,6 +13,7 @@ from waypost.adapters.sqlite.store import Store
 from waypost.model.time import Span
 from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.accounts import AccountsContract
+from waypost.testing.contracts.audited import AuditedContract
 from waypost.testing.contracts.deferring import DeferContract, StandBackContract
 from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
@@ -150,6 +151,9 @@ class TestInlineConsents(ConsentsContract): ...
 
 
 class TestInlineAudit(AuditContract): ...
+
+
+class TestInlineAudited(AuditedContract): ...
 
 
 class TestInlineStanding(StandingContract): ...

@@ -11,13 +11,30 @@ import pytest
 from waypost.adapters.postgres.engine import PostgresEngine
 from waypost.adapters.postgres.schema import migrate
 from waypost.adapters.sql.ledger import SqlLedger
-from waypost.model.time import Span
+from waypost.model.gate import Closing, GateKind
+from waypost.model.time import Instant, Span, minutes
+from waypost.rules import breaker
+from waypost.rules.delivery import StandBack
+from waypost.rules.gates import PROBE_AFTER, of_org
 from waypost.testing.contracts.accounts import AccountsContract
+from waypost.testing.contracts.audited import AuditedContract
 from waypost.testing.contracts.deferring import DeferContract, StandBackContract
 from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
 from waypost.testing.contracts.dossiers import AuditContract, ConsentsContract, DossiersContract
-from waypost.testing.contracts.examples import Ledgers, PassTime
+from waypost.testing.contracts.examples import (
+    ORG,
+    Ledgers,
+    PassTime,
+    a_customer,
+    a_number,
+    an_org,
+    claim,
+    give_up,
+    later,
+    settle,
+    submit,
+)
 from waypost.testing.contracts.failover import FailoverContract
 from waypost.testing.contracts.figures import FiguresContract
 from waypost.testing.contracts.gates import GatesContract
@@ -184,6 +201,9 @@ class TestPostgresConsents(ConsentsContract): ...
 class TestPostgresAudit(AuditContract): ...
 
 
+class TestPostgresAudited(AuditedContract): ...
+
+
 class TestPostgresStanding(StandingContract): ...
 
 
@@ -209,3 +229,51 @@ class TestPostgresFigures(FiguresContract): ...
 
 
 class TestPostgresFiles(FilesContract): ...
+
+
+class TestPostgresLockOrder:
+    async def test_claims_that_probe_and_settles_that_close_the_same_gate_never_deadlock(
+        self, ledgers: Ledgers, connection: asyncpg.Connection[asyncpg.Record]
+    ) -> None:
+        first, second = ledgers
+        await first.accounts.create_org(an_org(), 100_000)
+        await first.accounts.connect(a_number(pace=1000))
+        name = of_org(ORG)
+        app = Closing(org_id=ORG, name=name, kind=GateKind.THROTTLE, code="4", reason="too many calls")
+        before = await _deadlocks(connection)
+        for n in range(60):
+            now = later(minutes(10 * n))
+            await asyncio.gather(*(submit(first, now=now, recipient=a_customer()) for _ in range(6)))
+            under_way = (await claim(first, slots=3, now=now))[:3]
+            await first.gates.close(breaker.closing(ORG, name), Instant(now - PROBE_AFTER))
+            stand_back = StandBack(app, "too many calls", None)
+            settles = [settle(second, claimed, stand_back, now) for claimed in under_way]
+            claims = [claim(ledger, slots=2, now=now) for ledger in (first, second, first)]
+            await asyncio.gather(*claims, *settles)
+            await first.gates.reopen(ORG, name)
+        assert await _deadlocks(connection) == before
+
+    async def test_claims_that_stage_and_cancels_beside_settles_never_deadlock(
+        self, ledgers: Ledgers, connection: asyncpg.Connection[asyncpg.Record]
+    ) -> None:
+        first, second = ledgers
+        await first.accounts.create_org(an_org(), 100_000)
+        await first.accounts.connect(a_number(pace=1000))
+        before = await _deadlocks(connection)
+        for n in range(60):
+            now, soon = later(minutes(10 * n)), later(minutes(10 * n + 5))
+            await asyncio.gather(*(submit(first, now=now, recipient=a_customer()) for _ in range(4)))
+            drafts = [submit(first, now=now, recipient=a_customer(), scheduled_at=soon) for _ in range(6)]
+            waiting = await asyncio.gather(*drafts)
+            under_way = await claim(first, now=now)
+            settles = [settle(second, claimed, give_up(), soon) for claimed in under_way]
+            cancels = [second.outbox.cancel(ORG, message.id, soon) for message in waiting]
+            await asyncio.gather(claim(first, slots=2, now=soon), *settles, *cancels, claim(second, slots=2, now=soon))
+        assert await _deadlocks(connection) == before
+
+
+async def _deadlocks(connection: asyncpg.Connection[asyncpg.Record]) -> int:
+    """Since the server counts them when a connection rests, they are asked for after a moment of its own."""
+    await connection.execute("SELECT pg_stat_clear_snapshot()")
+    found: int = await connection.fetchval("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+    return found

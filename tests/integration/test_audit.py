@@ -132,6 +132,16 @@ async def test_a_freeform_message_outside_the_window_was_blocked(set_up: OpenSta
     assert actions(await of_message(stage, posted["id"])) == ["FAILED", "BLOCKED_BY_POLICY", "CREATED"]
 
 
+async def test_what_a_rule_stopped_was_never_tried(set_up: OpenStage) -> None:
+    stage = await set_up(outbound_window="enforce")
+    posted = await stage.send(to="+16505550007")
+    ended = await stage.becomes(posted["id"], "FAILED", errorCode="SESSION_EXPIRED")
+    assert ended["attemptCount"] == 0
+    assert await stage.get(f"{MESSAGES}/{posted['id']}/attempts") == []
+    assert await stage.kinds(posted["id"]) == ["submitted", "refused"]
+    assert stage.calls("+16505550007") == []
+
+
 async def test_without_a_filter_everything_is_merged_newest_first(stage: Stage) -> None:
     dossier = await agreed(stage)
     stage.manual.advance(seconds(1))
@@ -141,18 +151,20 @@ async def test_without_a_filter_everything_is_merged_newest_first(stage: Stage) 
     told = [(entry["entityType"], entry["action"]) for entry in found]
     message, person = "OUTBOUND_MESSAGE", "DOSSIER"
     assert set(told[:3]) == {(message, "UPDATED"), (message, "SENT"), (message, "CREATED")}
-    assert told[3:] == [(person, "CONSENT_CHANGED"), (person, "CREATED")]
+    assert told[3:5] == [(person, "CONSENT_CHANGED"), (person, "CREATED")]
+    assert set(told[5:]) == {("NUMBER", "NUMBER_CONNECTED"), ("KEY", "KEY_CREATED")}
     assert (await stage.get(f"{AUDIT}?limit=2"))["content"] == found[:2]
-    assert await trail(stage, "&entityType=DOSSIER") == found[3:] == await of_dossier(stage, dossier)
+    assert await trail(stage, "&entityType=DOSSIER") == found[3:5] == await of_dossier(stage, dossier)
     assert actions(await trail(stage, "&entityType=OUTBOUND_MESSAGE")) == actions(found[:3])
 
 
-async def test_another_orgs_trail_is_empty(stage: Stage) -> None:
+async def test_another_orgs_trail_tells_nothing_of_it(stage: Stage) -> None:
     dossier = await agreed(stage)
     posted = await stage.send(dossierId=dossier, **TEMPLATE)
     await stage.becomes(posted["id"], "DELIVERED")
     one = f"&entityType=OUTBOUND_MESSAGE&entityId={posted['id']}"
-    for query in ("", one, f"&entityType=DOSSIER&entityId={dossier}", "&entityType=DOSSIER"):
+    assert {entry["entityType"] for entry in await trail(stage, "", stage.globex.key)} == {"NUMBER", "KEY"}
+    for query in (one, f"&entityType=DOSSIER&entityId={dossier}", "&entityType=DOSSIER"):
         assert await trail(stage, query, stage.globex.key) == [], query
 
 
@@ -162,3 +174,15 @@ async def test_what_is_no_id_has_no_trail(stage: Stage) -> None:
     for entity in ("x", "0", "-1", "1.0", "²", "%D9%A1", "99999999999999999999", "9" * 200):
         for kind in ("OUTBOUND_MESSAGE", "DOSSIER", "NOTHING"):
             assert await trail(stage, f"&entityType={kind}&entityId={entity}") == [], entity
+
+
+async def test_what_an_admin_changes_by_the_api_names_their_key(stage: Stage) -> None:
+    made = (await stage.call("POST", "/api/v1/keys", {"role": "readonly", "label": "dashboard"})).json
+    await stage.call("PATCH", "/api/v1/numbers/1001", {"token": "EAAnew", "pace": 20})
+    await stage.call("PATCH", "/api/v1/policy", {"unsure": "park"})
+    keys = await trail(stage, f"&entityType=KEY&entityId={made['key_id']}")
+    (changed, _) = await trail(stage, "&entityType=NUMBER&entityId=1001")
+    (policy,) = await trail(stage, "&entityType=ORG")
+    assert actions([*keys, changed, policy]) == ["KEY_CREATED", "NUMBER_CHANGED", "POLICY_CHANGED"]
+    assert changed["details"] == "changed: token, pace"
+    assert {entry["actor"][:4] for entry in [*keys, changed, policy]} == {"key_"}

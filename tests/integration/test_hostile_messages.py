@@ -104,6 +104,7 @@ CONTENT: list[tuple[str, dict[str, Any]]] = [
         "action": {"buttons": [{"type": "reply", "reply": {"id": "1", "title": "x" * 21}}]}}}),
     ("payloadJson.context.message_id", {"text": "x", "context": {}}),
     ("payloadJson.status", {"type": "text", "text": {"body": "x"}, "status": "read"}),
+    ("payloadJson.status", {"text": "x", "status": "read"}),
 ]  # fmt: skip
 
 

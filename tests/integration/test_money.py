@@ -72,6 +72,17 @@ async def test_a_delivered_template_is_booked_once_at_the_orgs_price(stage: Stag
     assert await spend(stage, "?from=2020-01-01&to=2020-01-31") == []
 
 
+async def test_the_figures_show_what_was_spent_this_month(stage: Stage) -> None:
+    await set_policy(stage, priceList=LIST)
+    await delivered(stage, **ORDER)
+    shown = (await stage.get("/api/v1/outbound/stats"))["spend"]
+    assert shown.pop("from") == stage.moment(seconds(0))[:8] + "01"
+    assert shown == {
+        f"by{by.capitalize()}": await spend(stage, f"?by={by}") for by in ("day", "category", "template", "dossier")
+    }
+    assert shown["byTemplate"][0]["key"] == "order_confirmation"
+
+
 @ON_SQLITE
 async def test_without_a_price_list_messages_are_counted(stage: Stage) -> None:
     await delivered(stage, **ORDER)

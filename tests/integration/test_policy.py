@@ -9,9 +9,11 @@ import pytest
 
 from tests.integration.conftest import OpenStage
 from tests.integration.harness import MESSAGES, ON_SQLITE, Stage
-from waypost.model.ids import MessageId
+from waypost.model.ids import MessageId, OrgId
 from waypost.model.message import Delivery
 from waypost.model.time import hours, minutes, seconds, to_datetime
+from waypost.rules import breaker
+from waypost.rules.gates import PROBE_AFTER, of_org
 
 POLICY = "/api/v1/policy"
 NOWHERE = "+15550001111"
@@ -213,3 +215,17 @@ async def test_webhooks_are_never_limited(stage: Stage) -> None:
     assert (await stage.call("GET", MESSAGES)).status == 429
     for _ in range(3):
         assert (await stage.post({"entry": []})).status != 429
+
+
+async def test_a_probe_that_a_rule_stops_is_passed_on_to_the_next_message_at_once(set_up: OpenStage) -> None:
+    stage = await set_up(outbound_window="enforce")
+    await stage.world.ledger.gates.close(breaker.closing(OrgId("acme"), of_org(OrgId("acme"))), stage.clock.now())
+    outside = [await stage.send(to=f"+1650555100{n}", priority=9) for n in range(3)]
+    template: dict[str, Any] = {"templateCode": "hello_world", "payloadJson": {"language": "en_US"}}
+    waiting = await stage.send(priority=0, **template)
+    assert waiting["deferredBy"] == "breaker"
+    await stage.pass_time(PROBE_AFTER)
+    for message in outside:
+        await stage.becomes(message["id"], "FAILED", errorCode="SESSION_EXPIRED")
+    await stage.becomes(waiting["id"], "DELIVERED")
+    assert (await stage.get("/api/v1/outbound/gates"))["content"] == []

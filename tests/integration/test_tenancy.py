@@ -19,6 +19,7 @@ from waypost.http.app import api
 from waypost.http.documented import completed
 from waypost.model.gate import Closing, GateKind, GateName
 from waypost.model.ids import OrgId
+from waypost.model.time import minutes
 from waypost.runtime import server, serving
 from waypost.runtime.telemetry import configure_logs
 
@@ -32,6 +33,7 @@ BODIES: dict[tuple[str, str], Any] = {
     },
     ("/api/v1/numbers/{phone_number_id}", "patch"): {"enabled": False, "app_secret": "stolen"},
     ("/api/v1/keys", "post"): {"role": "readonly"},
+    ("/api/v1/keys/{key_id}/rotate", "post"): {},
     ("/api/v1/users", "post"): {"name": "Ada"},
     ("/api/v1/outbound/templates/{name}/preview", "post"): {"language": "en"},
     ("/api/v1/dossiers", "post"): {"phone": "+16505551234"},
@@ -435,3 +437,15 @@ def _with_secrets(stage: Stage) -> Exception:
         raise LookupError(f"{connected} {connected.sender}")
     except LookupError as error:
         return error
+
+
+async def test_a_rotated_key_works_beside_the_old_one_until_the_grace_is_over(stage: Stage) -> None:
+    old = (await stage.call("POST", "/api/v1/keys", {"role": "readonly", "label": "dashboard"})).json
+    new = await stage.call("POST", f"/api/v1/keys/{old['key_id']}/rotate", {"grace_minutes": 5})
+    assert (new.status, new.json["role"], new.json["label"]) == (201, "readonly", "dashboard")
+    for key in (old["key"], new.json["key"]):
+        assert (await stage.call("GET", "/api/v1/outbound/quota", key=key)).status == 200
+    stage.manual.advance(minutes(5))
+    assert (await stage.call("GET", "/api/v1/outbound/quota", key=old["key"])).status == 401
+    assert (await stage.call("GET", "/api/v1/outbound/quota", key=new.json["key"])).status == 200
+    assert (await stage.call("POST", "/api/v1/keys/key_unknown/rotate", {})).status == 404

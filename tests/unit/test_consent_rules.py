@@ -39,7 +39,7 @@ def test_right_before_the_call_the_same_rule_decides(
     if refused is None:
         assert verdict is None
     else:
-        assert verdict == GiveUp(CONSENT_REQUIRED, refused, None)
+        assert verdict == GiveUp(CONSENT_REQUIRED, refused, None, counts=False)
 
 
 @given(dossier=WORDS, address=WORDS)

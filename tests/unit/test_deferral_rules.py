@@ -147,7 +147,10 @@ FIVE_PAST = "at 2025-10-10 14:58:20Z, in 5 min"
         (
             queued(due_at=LATER, error_code="131056", error_message="too many to one"),
             replace(ALIVE, deferred=Deferral(by="throttle", until=LATER)),
-            f"the provider asked us to wait: 131056 too many to one; it goes on {FIVE_PAST}",
+            (
+                "the provider asked us to wait (with this customer only, so no gate is listed): "
+                f"131056 too many to one; it goes on {FIVE_PAST}"
+            ),
         ),
         (
             queued(),
@@ -172,10 +175,18 @@ FIVE_PAST = "at 2025-10-10 14:58:20Z, in 5 min"
         ),
         (
             queued(),
+            deferred("hold", None, "token expired", "190"),
+            (
+                "it is held (number:1): token expired; it goes on when somebody opens it: connect the number with a "
+                "new token: PATCH /api/v1/numbers/1, or `waypost admin change-number acme 1 --token TOKEN`"
+            ),
+        ),
+        (
+            queued(),
             deferred("hold", None, "the number is disabled", "NUMBER_DISABLED"),
             (
                 "it is held (number:1): the number is disabled; it goes on when somebody opens it: "
-                "`waypost admin enable acme 100000000000001`"
+                "enable it: `waypost admin enable acme 1`"
             ),
         ),
         (queued(), deferred("quiet"), f"the org keeps quiet hours where the recipient is; it goes on {FIVE_PAST}"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from waypost.flow.policy_book import STALE_AFTER, InForce, PolicyBook
+from waypost.model.audit import SYSTEM
 from waypost.model.ids import OrgId
 from waypost.model.policy import Policy, QuietHours
 from waypost.model.time import seconds
@@ -32,7 +33,7 @@ class Shelf:
     async def get(self, org: OrgId) -> Policy:
         return self.found.get(org, Policy())
 
-    async def put(self, org: OrgId, policy: Policy, instead_of: Policy | None = None) -> bool:
+    async def put(self, org: OrgId, policy: Policy, instead_of: Policy | None = None, actor: str = SYSTEM) -> bool:
         self.found[org] = policy
         return True
 

@@ -11,6 +11,7 @@ import msgspec
 from waypost.flow.numbers import purpose
 from waypost.flow.world import World
 from waypost.model.account import ApiKey, Caller, Number, Org, Role, User
+from waypost.model.audit import SYSTEM
 from waypost.model.ids import KeyId, NumberId, OrgId, UserId
 from waypost.model.time import Instant, Span
 from waypost.ports.accounts import NumberChange
@@ -39,41 +40,41 @@ async def caller(secret: str, world: World) -> Caller | None:
     return await world.ledger.accounts.caller(digest(secret), world.clock.now())
 
 
-async def create_org(org: OrgId, world: World) -> Issued | None:
+async def create_org(org: OrgId, world: World, actor: str = SYSTEM) -> Issued | None:
     """A new org with its first admin key; None when the id is taken."""
     if not await world.ledger.accounts.create_org(Org(org, world.clock.now()), world.tuning.quota):
         return None
-    return await create_key(org, Role.ADMIN, "first key", world)
+    return await create_key(org, Role.ADMIN, "first key", world, actor)
 
 
-async def create_key(org: OrgId, role: Role, label: str, world: World) -> Issued:
+async def create_key(org: OrgId, role: Role, label: str, world: World, actor: str = SYSTEM) -> Issued:
     key_id, secret = KeyId("key_" + world.ids.token(9)), "wpk_" + world.ids.token(32)
     key = ApiKey(id=key_id, org_id=org, role=role, label=label, created_at=world.clock.now())
-    await world.ledger.accounts.add_key(key, digest(secret))
+    await world.ledger.accounts.add_key(key, digest(secret), actor)
     return Issued(key_id, secret)
 
 
-async def rotate_key(org: OrgId, key: KeyId, grace: Span, world: World) -> Issued | None:
+async def rotate_key(org: OrgId, key: KeyId, grace: Span, world: World, actor: str = SYSTEM) -> Issued | None:
     """A new key of the same role and label; the old one ends after the grace. None when the org has no such key."""
     now = world.clock.now()
     old = next((each for each in await world.ledger.accounts.keys(org, now) if each.id == key), None)
     if old is None:
         return None
-    issued = await create_key(org, old.role, old.label, world)
-    await world.ledger.accounts.revoke_key(org, key, Instant(now + grace))
+    issued = await create_key(org, old.role, old.label, world, actor)
+    await world.ledger.accounts.revoke_key(org, key, Instant(now + grace), actor)
     return issued
 
 
-async def create_user(org: OrgId, name: str, role: Role, world: World) -> Issued:
+async def create_user(org: OrgId, name: str, role: Role, world: World, actor: str = SYSTEM) -> Issued:
     user_id, secret = UserId("user_" + world.ids.token(9)), "wpu_" + world.ids.token(32)
     user = User(id=user_id, org_id=org, name=name, role=role, created_at=world.clock.now())
-    await world.ledger.accounts.add_user(user, digest(secret))
+    await world.ledger.accounts.add_user(user, digest(secret), actor)
     return Issued(user_id, secret)
 
 
-async def renew_token(org: OrgId, user: UserId, world: World) -> Issued | None:
+async def renew_token(org: OrgId, user: UserId, world: World, actor: str = SYSTEM) -> Issued | None:
     secret = "wpu_" + world.ids.token(32)
-    found = await world.ledger.accounts.renew_token(org, user, digest(secret))
+    found = await world.ledger.accounts.renew_token(org, user, digest(secret), actor)
     return Issued(user, secret) if found else None
 
 
@@ -90,7 +91,7 @@ class NewNumber(msgspec.Struct, frozen=True, kw_only=True):
     tier: int | None = None
 
 
-async def connect_number(org: OrgId, new: NewNumber, world: World) -> Number | None:
+async def connect_number(org: OrgId, new: NewNumber, world: World, actor: str = SYSTEM) -> Number | None:
     """None when the number is connected already, here or elsewhere."""
     now = world.clock.now()
     sealed = {field: world.vault.seal(new.secrets[field], purpose(org, new.number, field)) for field in SECRETS}
@@ -109,25 +110,30 @@ async def connect_number(org: OrgId, new: NewNumber, world: World) -> Number | N
         pace=new.pace or world.tuning.pace,
         tier=new.tier,
     )
-    connected = await world.ledger.accounts.connect(number)
+    connected = await world.ledger.accounts.connect(number, actor)
     _tell(world)
     return number if connected else None
 
 
 async def change_number(
-    org: OrgId, number: NumberId, change: NumberChange, secrets: Mapping[str, str], world: World
+    org: OrgId,
+    number: NumberId,
+    change: NumberChange,
+    secrets: Mapping[str, str],
+    world: World,
+    actor: str = SYSTEM,
 ) -> Number | None:
     sealed = {
         f"sealed_{field}": world.vault.seal(secret, purpose(org, number, field)) for field, secret in secrets.items()
     }
     whole = msgspec.structs.replace(change, **sealed)
-    changed = await world.ledger.accounts.change_number(org, number, whole, world.clock.now())
+    changed = await world.ledger.accounts.change_number(org, number, whole, world.clock.now(), actor)
     _tell(world)
     return changed
 
 
-async def disconnect_number(org: OrgId, number: NumberId, world: World) -> bool:
-    found = await world.ledger.accounts.disconnect(org, number)
+async def disconnect_number(org: OrgId, number: NumberId, world: World, actor: str = SYSTEM) -> bool:
+    found = await world.ledger.accounts.disconnect(org, number, actor)
     _tell(world)
     return found
 

@@ -1,7 +1,8 @@
 """Whether orgs may go on spending: their gate closes when the budget is reached, and opens when there is room again.
 
 What is on the way counts as if it arrived, at the dearest price for its country, since its category is only known
-when it does. The check comes every few seconds, so that a cap may be passed by what was sent between two of them.
+when it does; no more than 100,000 messages of each state are counted. The check comes every few seconds, so that a
+cap may be passed by what was sent between two of them.
 """
 
 from __future__ import annotations

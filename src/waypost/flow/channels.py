@@ -57,7 +57,8 @@ async def whatsapp(message: Claimed, world: World) -> Opened:
 def _without_number(message: Claimed, world: World) -> Verdict:
     if world.numbers.is_sealed(message.sender):
         return _sealed("the number's secrets were sealed", world)
-    return GiveUp("NUMBER_DISCONNECTED", "the number it was to be sent from is no longer connected", None)
+    said = "the number it was to be sent from is no longer connected"
+    return GiveUp("NUMBER_DISCONNECTED", said, None, counts=False)
 
 
 def _sealed(what: str, world: World) -> Verdict:
@@ -67,7 +68,8 @@ def _sealed(what: str, world: World) -> Verdict:
 async def by_email(message: Claimed, world: World) -> Opened:
     connected = await world.mailboxes.find(message.sender)
     if connected is None or connected.account.org_id != message.org_id:
-        return GiveUp("MAILBOX_DISCONNECTED", "the mailbox it was to be sent from is no longer connected", None)
+        said = "the mailbox it was to be sent from is no longer connected"
+        return GiveUp("MAILBOX_DISCONNECTED", said, None, counts=False)
     mailbox = connected.mailbox
     if mailbox is None:
         return _sealed("the mailbox's password was sealed", world)

@@ -36,21 +36,30 @@ async def deliver(message: Claimed, world: World) -> Settled:
     """One message from its claim to its settle."""
     await wait_for_its_turn(message, world)
     line = await LINES[message.channel](message, world)
-    verdict = await try_to_send(message, line, world) if isinstance(line, Line) else line
+    verdict = await try_to_send(message, line, world)
     settled = await settle(Settlement(message=message, verdict=verdict), world)
     topics = [about_message(message.id)]
     world.hints.give([*topics, OUTBOX] if settled.promoted else topics)
     return settled
 
 
-async def try_to_send(message: Claimed, line: Line, world: World) -> Verdict:
+async def try_to_send(message: Claimed, line: Line | Verdict, world: World) -> Verdict:
     """Unless a rule says no at the last moment."""
+    if isinstance(line, Line):
+        stopped = stop(message, line, world) or await marketing.stop(message, line.account, world)
+        if stopped is None:
+            return await call_provider(message, line, world)
+    else:
+        stopped = line
+    await pass_the_probe_on(message, world)
+    return stopped
+
+
+def stop(message: Claimed, line: Line, world: World) -> Verdict | None:
     return (
         clear(message, world.clock.now(), enforce_window=world.tuning.enforce_window)
         or keep_quiet(message, world)
         or stay_behind(message, line, world)
-        or await marketing.stop(message, line.account, world)
-        or await call_provider(message, line, world)
     )
 
 
@@ -117,6 +126,14 @@ async def watch_the_breaker(message: Claimed, line: Line, outcome: Outcome, worl
         await _whatever_comes(world.ledger.gates.close(closing, world.clock.now()))
         remember_closed(closing, world)
         record.clear()
+
+
+async def pass_the_probe_on(message: Claimed, world: World) -> None:
+    """What never went to the provider found nothing out about it: the next message may, at once."""
+    if message.probe is not None:
+        drawn_at = message.claimed_at
+        await _whatever_comes(world.ledger.gates.probe_again(message.probe, drawn_at, world.clock.now()))
+        world.hints.give([OUTBOX])
 
 
 async def _whatever_comes(change: Awaitable[object]) -> None:

@@ -6,6 +6,7 @@ import msgspec
 
 from waypost.flow.mail_book import purpose
 from waypost.flow.world import World
+from waypost.model.audit import SYSTEM
 from waypost.model.email import MailAccount, Mailbox, Security
 from waypost.model.ids import MAILBOX, MailboxId, OrgId
 from waypost.ports.hints import ACCOUNTS, OUTBOX
@@ -31,7 +32,7 @@ class NewMailbox(msgspec.Struct, frozen=True, kw_only=True):
     pace: int = 10
 
 
-async def connect(org: OrgId, new: NewMailbox, world: World) -> MailAccount | Invalid | None:
+async def connect(org: OrgId, new: NewMailbox, world: World, actor: str = SYSTEM) -> MailAccount | Invalid | None:
     """None when the org has a mailbox with this address; the mail server need not be reachable."""
     mailbox = _mailbox(new)
     if wrong := email.check_mailbox(mailbox) or _check_login(mailbox):
@@ -54,7 +55,7 @@ async def connect(org: OrgId, new: NewMailbox, world: World) -> MailAccount | In
         updated_at=now,
         pace=new.pace,
     )
-    connected = await world.ledger.mailboxes.connect(account)
+    connected = await world.ledger.mailboxes.connect(account, actor)
     _tell(world)
     return account if connected else None
 
@@ -82,7 +83,12 @@ def _check_login(mailbox: Mailbox) -> Invalid | None:
 
 
 async def change(
-    org: OrgId, mailbox: MailboxId, wanted: MailboxChange, password: str | None, world: World
+    org: OrgId,
+    mailbox: MailboxId,
+    wanted: MailboxChange,
+    password: str | None,
+    world: World,
+    actor: str = SYSTEM,
 ) -> MailAccount | Invalid | None:
     """None when the org has no such mailbox; a new password releases what waited for it."""
     known = next((each for each in await world.ledger.mailboxes.of(org) if each.id == mailbox), None)
@@ -92,7 +98,7 @@ async def change(
         return wrong
     sealed = None if password is None else world.vault.seal(password, purpose(org, mailbox))
     whole = msgspec.structs.replace(wanted, sealed_password=sealed)
-    changed = await world.ledger.mailboxes.change(org, mailbox, whole, world.clock.now())
+    changed = await world.ledger.mailboxes.change(org, mailbox, whole, world.clock.now(), actor)
     world.just_closed.pop((org, gates.of_number(mailbox)), None)  # what it opened is open here, too
     _tell(world)
     return changed
@@ -109,8 +115,8 @@ def _check_change(known: MailAccount, wanted: MailboxChange, password: str | Non
     return email.check_mailbox(after) or _check_login(after)
 
 
-async def disconnect(org: OrgId, mailbox: MailboxId, world: World) -> bool:
-    found = await world.ledger.mailboxes.disconnect(org, mailbox)
+async def disconnect(org: OrgId, mailbox: MailboxId, world: World, actor: str = SYSTEM) -> bool:
+    found = await world.ledger.mailboxes.disconnect(org, mailbox, actor)
     _tell(world)
     return found
 

@@ -35,4 +35,4 @@ async def stop(message: Claimed, waba_id: str, world: World) -> Verdict | None:
         reason = await refused(message.org_id, waba_id, message.template, message.recipient, message.dossier_id, world)
     except LedgerError:
         return Defer(Instant(world.clock.now() + ASK_AGAIN), "hold", "the customer's consent could not be read")
-    return None if reason is None else GiveUp(CONSENT_REQUIRED, reason, None)
+    return None if reason is None else GiveUp(CONSENT_REQUIRED, reason, None, counts=False)

@@ -11,6 +11,7 @@ import msgspec
 from waypost.flow.budgets import check_one
 from waypost.flow.time_zones import ready_for
 from waypost.flow.world import World
+from waypost.model.audit import SYSTEM
 from waypost.model.ids import OrgId
 from waypost.model.message import Claimed
 from waypost.model.policy import Policy
@@ -41,15 +42,15 @@ Answer: TypeAlias = Changed | Invalid | Contested
 Change: TypeAlias = Callable[[Policy], Policy | Invalid]
 
 
-async def replace_policy(org: OrgId, wanted: Policy, world: World) -> Answer:
-    return await change_policy(org, lambda _: wanted, world)
+async def replace_policy(org: OrgId, wanted: Policy, world: World, actor: str = SYSTEM) -> Answer:
+    return await change_policy(org, lambda _: wanted, world, actor)
 
 
-async def merge_policy(org: OrgId, patch: dict[str, Any], world: World) -> Answer:
-    return await change_policy(org, lambda before: converted(rule.merged(before, patch)), world)
+async def merge_policy(org: OrgId, patch: dict[str, Any], world: World, actor: str = SYSTEM) -> Answer:
+    return await change_policy(org, lambda before: converted(rule.merged(before, patch)), world, actor)
 
 
-async def change_policy(org: OrgId, change: Change, world: World) -> Answer:
+async def change_policy(org: OrgId, change: Change, world: World, actor: str = SYSTEM) -> Answer:
     """Never over a change that somebody else made meanwhile."""
     for _ in range(ATTEMPTS):
         before = await world.ledger.policies.get(org)
@@ -59,7 +60,7 @@ async def change_policy(org: OrgId, change: Change, world: World) -> Answer:
         await ready_for(after)
         if (invalid := rule.check(after)) is not None:
             return invalid
-        if await world.ledger.policies.put(org, after, instead_of=before):
+        if await world.ledger.policies.put(org, after, instead_of=before, actor=actor):
             world.policies.forget()
             world.hints.give([ACCOUNTS, OUTBOX])
             await check_one(org, world)

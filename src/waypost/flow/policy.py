@@ -6,9 +6,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from waypost.flow.audit import About, record
 from waypost.flow.world import World
-from waypost.model.audit import SYSTEM, Action, Entity
+from waypost.model.audit import SYSTEM
 from waypost.model.gate import Gate, GateId, GateKind
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.pair import Pair
@@ -47,9 +46,7 @@ async def quota_of(org: OrgId, world: World) -> Quota:
 
 async def set_quota(org: OrgId, limit: int | None, world: World, actor: str = SYSTEM) -> Quota:
     """What a higher limit lets through goes at once."""
-    await world.ledger.quotas.set_limit(org, limit)
-    words = "no limit" if limit is None else f"{limit} in 24 hours"
-    await record(org, About(Entity.ORG, org), Action.QUOTA_CHANGED, actor, words, world)
+    await world.ledger.quotas.set_limit(org, limit, actor)
     world.hints.give([OUTBOX])
     return await quota_of(org, world)
 
@@ -76,11 +73,10 @@ async def release(org: OrgId, gate_id: GateId, world: World, actor: str = SYSTEM
     known = next((gate for gate in closed if gate.id == gate_id), None)
     if known is not None and known.code == NUMBER_DISABLED:
         return Disabled(known.name.partition(":")[2])
-    gate = await world.ledger.gates.release(org, gate_id) if known is not None else None
+    gate = await world.ledger.gates.release(org, gate_id, actor) if known is not None else None
     if gate is None:
         return NoGate()
     world.just_closed.pop((gate.org_id, gate.name), None)
-    await record(org, About(Entity.ORG, org), "GATE_RELEASED", actor, f"{gate.kind.value} of {gate.name}", world)
     world.hints.give([OUTBOX])
     return Released(gate)
 

@@ -11,6 +11,7 @@ from litestar.di import Provide
 from litestar.params import Body, FromPath, JSONBody, QueryParameter
 
 from waypost.flow import admit, failover, replay
+from waypost.flow.audit import actor_of
 from waypost.http.context import Asking, Here, admin
 from waypost.http.documented import NUMBER_EXAMPLES, problems
 from waypost.http.problems import Problem
@@ -22,6 +23,7 @@ from waypost.http.views import (
     JournalView,
     KeyView,
     NumberView,
+    RotateKey,
     UserView,
     journal_view,
     key_view,
@@ -30,6 +32,7 @@ from waypost.http.views import (
 )
 from waypost.model.account import Role
 from waypost.model.ids import KeyId, NumberId, UserId
+from waypost.model.time import minutes
 from waypost.model.update import JournalState
 from waypost.ports.accounts import NumberChange
 from waypost.rules.address import web_address
@@ -59,7 +62,7 @@ async def connect_number(
         pace=data.pace,
         tier=data.tier,
     )
-    number = await admit.connect_number(caller.org_id, new, world)
+    number = await admit.connect_number(caller.org_id, new, world, actor_of(caller))
     if number is None:
         raise Problem(409, "already_connected", f"number {data.phone_number_id} is connected already")
     return number_view(number)
@@ -81,7 +84,8 @@ async def change_number(
     number_id = NumberId(_possible("number", phone_number_id))
     if "failover" in given:
         given |= await _failover(number_id, given.pop("failover"), caller, world)
-    number = await admit.change_number(caller.org_id, number_id, NumberChange(**given), secrets, world)
+    change = NumberChange(**given)
+    number = await admit.change_number(caller.org_id, number_id, change, secrets, world, actor_of(caller))
     if number is None:
         raise _missing("number", phone_number_id)
     return number_view(number)
@@ -97,7 +101,8 @@ async def _failover(number: NumberId, other: str | None, caller: Asking, world: 
 
 @delete("/numbers/{phone_number_id:str}", summary="Disconnect a number", responses=problems(404))
 async def disconnect_number(phone_number_id: FromPath[str], caller: Asking, world: Here) -> None:
-    if not await admit.disconnect_number(caller.org_id, NumberId(_possible("number", phone_number_id)), world):
+    number = NumberId(_possible("number", phone_number_id))
+    if not await admit.disconnect_number(caller.org_id, number, world, actor_of(caller)):
         raise _missing("number", phone_number_id)
 
 
@@ -115,7 +120,7 @@ def _missing(what: str, name: str) -> Problem:
 @post("/keys", summary="Make an API key", responses=problems(400, 413, 422))
 async def create_key(data: JSONBody[CreateKey], caller: Asking, world: Here) -> KeyView:
     """The key itself is shown this once."""
-    issued = await admit.create_key(caller.org_id, Role(data.role), data.label, world)
+    issued = await admit.create_key(caller.org_id, Role(data.role), data.label, world, actor_of(caller))
     return KeyView(key_id=issued.id, role=Role(data.role), label=data.label, key=issued.secret)
 
 
@@ -124,16 +129,30 @@ async def list_keys(caller: Asking, world: Here) -> list[KeyView]:
     return [key_view(key) for key in await world.ledger.accounts.keys(caller.org_id, world.clock.now())]
 
 
+@post(
+    "/keys/{key_id:str}/rotate", summary="A new API key in place of an old one", responses=problems(400, 404, 413, 422)
+)
+async def rotate_key(key_id: FromPath[str], data: JSONBody[RotateKey], caller: Asking, world: Here) -> KeyView:
+    """Same role and label, shown this once; the old key ends after the grace."""
+    key, grace = KeyId(_possible("key", key_id)), minutes(data.grace_minutes)
+    issued = await admit.rotate_key(caller.org_id, key, grace, world, actor_of(caller))
+    if issued is None:
+        raise _missing("key", key_id)
+    made = next(k for k in await world.ledger.accounts.keys(caller.org_id, world.clock.now()) if k.id == issued.id)
+    return msgspec.structs.replace(key_view(made), key=issued.secret)
+
+
 @delete("/keys/{key_id:str}", summary="Revoke an API key", responses=problems(404))
 async def revoke_key(key_id: FromPath[str], caller: Asking, world: Here) -> None:
-    if not await world.ledger.accounts.revoke_key(caller.org_id, KeyId(_possible("key", key_id)), world.clock.now()):
+    key, now = KeyId(_possible("key", key_id)), world.clock.now()
+    if not await world.ledger.accounts.revoke_key(caller.org_id, key, now, actor_of(caller)):
         raise _missing("key", key_id)
 
 
 @post("/users", summary="Add a person", responses=problems(400, 413, 422))
 async def create_user(data: JSONBody[CreateUser], caller: Asking, world: Here) -> UserView:
     """The token is shown this once."""
-    issued = await admit.create_user(caller.org_id, data.name, Role(data.role), world)
+    issued = await admit.create_user(caller.org_id, data.name, Role(data.role), world, actor_of(caller))
     return UserView(user_id=issued.id, name=data.name, role=Role(data.role), token=issued.secret)
 
 
@@ -145,7 +164,7 @@ async def list_users(caller: Asking, world: Here) -> list[UserView]:
 @post("/users/{user_id:str}/token", status_code=200, summary="A new token", responses=problems(404))
 async def renew_token(user_id: FromPath[str], caller: Asking, world: Here) -> UserView:
     """The old token ends with this."""
-    issued = await admit.renew_token(caller.org_id, UserId(_possible("user", user_id)), world)
+    issued = await admit.renew_token(caller.org_id, UserId(_possible("user", user_id)), world, actor_of(caller))
     person = next((u for u in await world.ledger.accounts.users(caller.org_id) if u.id == user_id), None)
     if issued is None or person is None:
         raise _missing("user", user_id)
@@ -154,7 +173,8 @@ async def renew_token(user_id: FromPath[str], caller: Asking, world: Here) -> Us
 
 @delete("/users/{user_id:str}", summary="Remove a person", responses=problems(404))
 async def remove_user(user_id: FromPath[str], caller: Asking, world: Here) -> None:
-    if not await world.ledger.accounts.remove_user(caller.org_id, UserId(_possible("user", user_id))):
+    user = UserId(_possible("user", user_id))
+    if not await world.ledger.accounts.remove_user(caller.org_id, user, actor_of(caller)):
         raise _missing("user", user_id)
 
 
@@ -198,6 +218,7 @@ router = Router(
         disconnect_number,
         create_key,
         list_keys,
+        rotate_key,
         revoke_key,
         create_user,
         list_users,

@@ -12,6 +12,7 @@ from litestar.params import Body, FromPath, JSONBody
 from msgspec import UNSET, Meta, UnsetType
 
 from waypost.flow import mailboxes
+from waypost.flow.audit import actor_of
 from waypost.http.context import Asking, Here, admin
 from waypost.http.documented import MAILBOX_EXAMPLES, problems
 from waypost.http.problems import Problem
@@ -99,7 +100,7 @@ async def connect_mailbox(
 ) -> MailboxView:
     """The mail server need not be reachable for this."""
     new = mailboxes.NewMailbox(**msgspec.structs.asdict(data))
-    account = await mailboxes.connect(caller.org_id, new, world)
+    account = await mailboxes.connect(caller.org_id, new, world, actor_of(caller))
     if isinstance(account, Invalid):
         raise _invalid(account)
     if account is None:
@@ -119,7 +120,8 @@ async def change_mailbox(
     """A new password, or anything else that may mend it, releases the messages that wait for that."""
     given = {name: value for name, value in msgspec.structs.asdict(data).items() if value is not UNSET}
     password = given.pop("password", None)
-    changed = await mailboxes.change(caller.org_id, _possible(mailbox_id), MailboxChange(**given), password, world)
+    mailbox, wanted = _possible(mailbox_id), MailboxChange(**given)
+    changed = await mailboxes.change(caller.org_id, mailbox, wanted, password, world, actor_of(caller))
     if isinstance(changed, Invalid):
         raise _invalid(changed)
     if changed is None:
@@ -130,7 +132,7 @@ async def change_mailbox(
 @delete("/mailboxes/{mailbox_id:str}", summary="Disconnect a mailbox", responses=problems(404))
 async def disconnect_mailbox(mailbox_id: FromPath[str], caller: Asking, world: Here) -> None:
     """Messages that are still queued for it end FAILED."""
-    if not await mailboxes.disconnect(caller.org_id, _possible(mailbox_id), world):
+    if not await mailboxes.disconnect(caller.org_id, _possible(mailbox_id), world, actor_of(caller)):
         raise _missing(mailbox_id)
 
 

@@ -29,6 +29,7 @@ from waypost.http.operating_views import (
 )
 from waypost.http.outbound import LARGEST_ID, read_all_back
 from waypost.http.problems import Problem
+from waypost.http.spend import spent_this_month
 from waypost.model.gate import GateId
 from waypost.model.ids import MessageId
 from waypost.ports.gates import Closed
@@ -93,9 +94,10 @@ async def get_window(phone: FromPath[str], caller: Asking, world: Here) -> Windo
     return window_view(customer, await policy.window_with(caller.org_id, customer, world))
 
 
-@get("/stats", summary="Counts, retries and times", responses=problems())
+@get("/stats", summary="Counts, retries, times and spend", responses=problems())
 async def get_stats(caller: Asking, world: Here) -> StatsView:
-    return stats_view(await policy.figures_of(caller.org_id, world))
+    figures = await policy.figures_of(caller.org_id, world)
+    return stats_view(figures, await spent_this_month(caller.org_id, world))
 
 
 ErrorCode = Annotated[str | None, QueryParameter(name="errorCode", min_length=1, max_length=255, required=False)]

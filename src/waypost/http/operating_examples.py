@@ -32,6 +32,7 @@ GATE: dict[str, Any] = {
     "since": "2026-11-15T09:30:00Z",
     "until": "2026-11-15T09:31:00Z",
     "waiting": 250,
+    "remedy": None,
 }
 WINDOW: dict[str, Any] = {
     "phoneNumber": "+15550001111",
@@ -42,10 +43,18 @@ WINDOW: dict[str, Any] = {
     "lastInboundMessageAt": "2026-11-15T08:10:00Z",
     "lastOutboundMessageAt": "2026-11-15T09:30:00.120000Z",
 }
+_SPENT: dict[str, Any] = {"currency": "EUR", "messages": 1210, "unpriced": 0, "amount": "55.176"}
 STATS: dict[str, Any] = {
     "counts": {"QUEUED": 3, "SENDING": 1, "SENT": 20, "DELIVERED": 1210, "FAILED": 4, "CANCELLED": 2},
     "lookedAt": 1240,
     "retriesByAttempt": {"2": 12, "3": 2},
     "queuedToSentSeconds": {"count": 1230, "p50": 0.09, "p95": 0.4, "p99": 61.2},
     "sentToDeliveredSeconds": {"count": 1210, "p50": 1.1, "p95": 4.0, "p99": 30.5},
+    "spend": {
+        "from": "2026-11-01",
+        "byDay": [_SPENT | {"key": "2026-11-15"}],
+        "byCategory": [_SPENT | {"key": "utility"}],
+        "byTemplate": [_SPENT | {"key": "order_confirmation"}],
+        "byDossier": [_SPENT | {"key": None}],
+    },
 }

@@ -9,10 +9,13 @@ import msgspec
 from msgspec import Meta
 
 from waypost.flow.policy import Quota, Window
+from waypost.http.spend import SpentThisMonth
 from waypost.http.views import BigInt, MessageView, Text, shown
+from waypost.model.gate import GateKind
 from waypost.model.time import to_datetime
 from waypost.ports.gates import Closed
 from waypost.rules.figures import Figures, Spread
+from waypost.rules.remedy import remedy
 
 
 class QuotaView(msgspec.Struct, rename="camel", kw_only=True):
@@ -57,6 +60,8 @@ class GateView(msgspec.Struct, rename="camel", kw_only=True):
     """Null: until somebody opens it."""
     waiting: int
     """Messages that are due and stand behind it, counted up to 10000."""
+    remedy: str | None
+    """What to do about a hold; null for what opens by itself."""
 
 
 class GateList(msgspec.Struct):
@@ -74,6 +79,7 @@ def gate_view(closed: Closed) -> GateView:
         since=to_datetime(gate.since),
         until=shown(gate.until),
         waiting=closed.waiting,
+        remedy=remedy(gate.code, gate.name, gate.org_id) if gate.kind is GateKind.HOLD else None,
     )
 
 
@@ -111,15 +117,17 @@ class StatsView(msgspec.Struct, rename="camel", kw_only=True):
     """By the number of the try: "2" is a first retry."""
     queued_to_sent_seconds: Spread
     sent_to_delivered_seconds: Spread
+    spend: SpentThisMonth
 
 
-def stats_view(figures: Figures) -> StatsView:
+def stats_view(figures: Figures, spend: SpentThisMonth) -> StatsView:
     return StatsView(
         counts={status.value: count for status, count in figures.counts.items()},
         looked_at=figures.looked_at,
         retries_by_attempt={str(number): count for number, count in sorted(figures.retries.items())},
         queued_to_sent_seconds=figures.queued_to_sent,
         sent_to_delivered_seconds=figures.sent_to_delivered,
+        spend=spend,
     )
 
 

@@ -11,6 +11,7 @@ from litestar.openapi.spec import Example
 from litestar.params import Body
 
 from waypost.flow import policies
+from waypost.flow.audit import actor_of
 from waypost.flow.policies import Changed
 from waypost.http.context import Asking, Here, admin
 from waypost.http.documented import problems
@@ -76,7 +77,7 @@ async def get_policy(caller: Asking, world: Here) -> PolicyView:
 @put("/policy", summary="Replace the policy", responses=problems(400, 409, 413, 422))
 async def put_policy(data: Annotated[Policy, Body(examples=_WHOLE)], caller: Asking, world: Here) -> PolicyView:
     """Whatever is left out is back to the server's default."""
-    return _answered(await policies.replace_policy(caller.org_id, data, world), world)
+    return _answered(await policies.replace_policy(caller.org_id, data, world, actor_of(caller)), world)
 
 
 @patch("/policy", summary="Change a part of the policy", responses=problems(400, 409, 413, 422))
@@ -84,7 +85,7 @@ async def patch_policy(
     data: Annotated[dict[str, Any], Body(examples=_PART)], caller: Asking, world: Here
 ) -> PolicyView:
     """A JSON merge patch: null takes a setting away, what is not named stays."""
-    return _answered(await policies.merge_policy(caller.org_id, data, world), world)
+    return _answered(await policies.merge_policy(caller.org_id, data, world, actor_of(caller)), world)
 
 
 router = Router(

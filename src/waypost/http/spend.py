@@ -20,6 +20,7 @@ from waypost.model.money import By, Spend
 from waypost.rules import budget, price
 
 LONGEST = 366
+SHOWN = 100
 
 
 class SpendRow(msgspec.Struct, rename="camel", kw_only=True):
@@ -56,6 +57,24 @@ def _row(spend: Spend, by: By) -> SpendRow:
 async def spent(org: OrgId, first: date, last: date, by: By, world: World) -> list[SpendRow]:
     found = await world.ledger.money.spend(org, budget.as_day(first), budget.as_day(last), by)
     return [_row(spend, by) for spend in found]
+
+
+class SpentThisMonth(msgspec.Struct, rename="camel", kw_only=True):
+    """From the first of the month to today; of templates and dossiers the largest 100. `GET /spend` has the rest."""
+
+    since: date = msgspec.field(name="from")
+    by_day: list[SpendRow]
+    by_category: list[SpendRow]
+    by_template: list[SpendRow]
+    by_dossier: list[SpendRow]
+
+
+async def spent_this_month(org: OrgId, world: World) -> SpentThisMonth:
+    today = budget.as_date(budget.day_of(world.clock.now()))
+    first = today.replace(day=1)
+    headings: tuple[By, ...] = ("day", "category", "template", "dossier")
+    found = {f"by_{by}": (await spent(org, first, today, by, world))[:SHOWN] for by in headings}
+    return SpentThisMonth(since=first, **found)
 
 
 @get("/spend", summary="What messages cost", responses=problems(400))

@@ -263,6 +263,11 @@ class CreateKey(msgspec.Struct, forbid_unknown_fields=True):
     label: Annotated[str, Meta(max_length=255, pattern=NO_NUL)] = ""
 
 
+class RotateKey(msgspec.Struct, forbid_unknown_fields=True):
+    grace_minutes: Annotated[float, Meta(ge=0, le=525_600)] = 60
+    """How long the old key still works."""
+
+
 class KeyView(msgspec.Struct, kw_only=True, omit_defaults=True):
     key_id: str
     role: Role

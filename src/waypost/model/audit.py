@@ -24,6 +24,10 @@ class Entity(StrEnum):
     """A phone number or email address that no dossier was named with."""
     ORG = "ORG"
     CONVERSATION = "CONVERSATION"
+    NUMBER = "NUMBER"
+    MAILBOX = "MAILBOX"
+    KEY = "KEY"
+    USER = "USER"
 
 
 class Action(StrEnum):
@@ -38,6 +42,19 @@ class Action(StrEnum):
     CONSENT_CHANGED = "CONSENT_CHANGED"
     QUOTA_CHANGED = "QUOTA_CHANGED"
     FLOOR_CHANGED = "FLOOR_CHANGED"
+    POLICY_CHANGED = "POLICY_CHANGED"
+    GATE_RELEASED = "GATE_RELEASED"
+    NUMBER_CONNECTED = "NUMBER_CONNECTED"
+    NUMBER_CHANGED = "NUMBER_CHANGED"
+    NUMBER_DISCONNECTED = "NUMBER_DISCONNECTED"
+    MAILBOX_CONNECTED = "MAILBOX_CONNECTED"
+    MAILBOX_CHANGED = "MAILBOX_CHANGED"
+    MAILBOX_DISCONNECTED = "MAILBOX_DISCONNECTED"
+    KEY_CREATED = "KEY_CREATED"
+    KEY_REVOKED = "KEY_REVOKED"
+    USER_CREATED = "USER_CREATED"
+    USER_TOKEN_RENEWED = "USER_TOKEN_RENEWED"  # noqa: S105  # the name of a deed, no secret
+    USER_REMOVED = "USER_REMOVED"
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from waypost.model.audit import SYSTEM
 from waypost.model.gate import Closing, Gate, GateId, GateName, Outlet
 from waypost.model.ids import MessageId, NumberId, OrgId
 from waypost.model.pair import Pair
@@ -37,11 +38,17 @@ class Gates(Protocol):
     async def open(self, gate: GateId) -> bool:
         """Open a gate by its id; False when it was not there."""
 
+    async def probe_again(self, gate: GateId, drawn_at: Instant, now: Instant) -> bool:
+        """Let a breaker be probed at once, since the probe that a claim drew then was not used.
+
+        False when somebody else has moved the gate meanwhile: what they said stands.
+        """
+
     async def reopen(self, org: OrgId, name: GateName) -> int:
         """Open whatever this org has closed under that name; returns how many."""
 
-    async def release(self, org: OrgId, gate: GateId) -> Gate | None:
-        """Open a gate of this org; None when the org has no such gate."""
+    async def release(self, org: OrgId, gate: GateId, actor: str = SYSTEM) -> Gate | None:
+        """Open a gate of this org, with its audit entry; None when the org has no such gate."""
 
     async def of_org(self, org: OrgId, now: Instant) -> Sequence[Closed]:
         """What is closed for this org, oldest first; a throttle whose time is up is not listed."""
@@ -60,8 +67,8 @@ class Quotas(Protocol):
     async def get(self, org: OrgId) -> Permit:
         """What the org has drawn since when, of how much; an org that never had a limit has none."""
 
-    async def set_limit(self, org: OrgId, most: int | None) -> Permit:
-        """Change the limit, None to none at all; what was drawn stays drawn."""
+    async def set_limit(self, org: OrgId, most: int | None, actor: str = SYSTEM) -> Permit:
+        """Change the limit, None to none at all, with its audit entry; what was drawn stays drawn."""
 
 
 class Windows(Protocol):

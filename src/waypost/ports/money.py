@@ -23,7 +23,7 @@ class Money(Protocol):
         """Millionths of the currency that were booked on that day and after it."""
 
     async def on_the_way(self, org: OrgId, since: Instant) -> Sequence[str]:
-        """The recipients of templates handed over since then that have not arrived; the newest few thousand."""
+        """The recipients of templates handed over since then that have not arrived; the newest 100,000 of a state."""
 
     async def capped(self) -> Sequence[OrgId]:
         """The orgs whose budget holds their messages."""

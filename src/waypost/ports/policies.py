@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from waypost.model.audit import SYSTEM
 from waypost.model.ids import OrgId
 from waypost.model.policy import Policy
 
@@ -16,5 +17,8 @@ class Policies(Protocol):
     async def get(self, org: OrgId) -> Policy:
         """What this org has set; an org that never set anything has an empty one."""
 
-    async def put(self, org: OrgId, policy: Policy, instead_of: Policy | None = None) -> bool:
-        """Replace the org's policy whole; with `instead_of`, only while it still is that one, else False."""
+    async def put(self, org: OrgId, policy: Policy, instead_of: Policy | None = None, actor: str = SYSTEM) -> bool:
+        """Replace the org's policy whole; with `instead_of`, only while it still is that one, else False.
+
+        What changed is named in the audit trail, in the same transaction, as what `actor` did.
+        """

@@ -62,6 +62,8 @@ def steps(message: Message, attempts: Sequence[Attempt], heard: Sequence[Heard],
         if event.kind == "expired":  # while it waited, without a try
             details = f"{EXPIRED}: {event.detail}"
             found.append(Step(at=event.at, action=Action.CANCELLED, name=f"expired-{n}", details=details))
+        if event.kind == "refused":  # by a rule of ours, without a try
+            found += _refused(event, f"e{n}")
         if event.kind in _SYSTEM_CHANGES:
             details = f"{_SYSTEM_CHANGES[event.kind]}: {event.detail}"
             found.append(Step(at=event.at, action=Action.UPDATED, name=f"{event.kind}-{n}", details=details))
@@ -87,10 +89,19 @@ def _tried(attempt: Attempt) -> Iterator[Step]:
     if code == EXPIRED:
         yield Step(at=at, action=Action.CANCELLED, name=f"expired-{attempt.fence}", details=details)
         return
+    yield from _failed(at, code, details, str(attempt.fence))
+
+
+def _refused(event: Event, number: str) -> Iterator[Step]:
+    code, _, _ = event.detail.partition(": ")
+    return _failed(event.at, code, event.detail, number)
+
+
+def _failed(at: Instant, code: str | None, details: str, number: str) -> Iterator[Step]:
     if code in POLICIES:
-        name = f"blocked-{attempt.fence}"
+        name = f"blocked-{number}"
         yield Step(at=at, action=Action.BLOCKED_BY_POLICY, name=name, details=details, error_code=code)
-    yield Step(at=at, action=Action.FAILED, name=f"failed-{attempt.fence}", details=details, error_code=code)
+    yield Step(at=at, action=Action.FAILED, name=f"failed-{number}", details=details, error_code=code)
 
 
 def _reported(attempts: Sequence[Attempt], heard: Sequence[Heard]) -> Iterator[Step]:

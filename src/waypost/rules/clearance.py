@@ -18,9 +18,9 @@ def clear(message: Claimed, now: Instant, *, enforce_window: bool = True) -> Ver
         return Expire()
     refusal = refused_by_consent(message.dossier_id is not None, message.consent, message.address_consent)
     if refusal is not None and not message.exempt:
-        return GiveUp(CONSENT_REQUIRED, refusal, None)
+        return GiveUp(CONSENT_REQUIRED, refusal, None, counts=False)
     if enforce_window and _needs_window(message) and not window.is_open(message.window_until, now):
-        return GiveUp(SESSION_EXPIRED, _NO_WINDOW, None)
+        return GiveUp(SESSION_EXPIRED, _NO_WINDOW, None, counts=False)
     if message.put_off_until is not None and now < message.put_off_until:
         return Defer(message.put_off_until, message.put_off_by or "pacing", "this customer was written to too often")
     return None

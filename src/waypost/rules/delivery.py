@@ -79,6 +79,8 @@ class GiveUp(msgspec.Struct, frozen=True, gc=False):
     code: str
     message: str
     response: str | None
+    counts: bool = True
+    """False when a rule of ours said no, so that there was no try."""
 
 
 class StayUnsure(msgspec.Struct, frozen=True, gc=False):
@@ -149,12 +151,14 @@ def settle(delivery: Delivery, fence: Fence, verdict: Verdict, now: Instant) -> 
         return _waiting(delivery, verdict, now)
     match verdict:
         case GiveUp():
-            return _with_error(_moved(delivery, Move.FAIL, now), verdict.code, verdict.message)
+            ended = replace(_moved(delivery, Move.FAIL, now), tries=delivery.tries - (not verdict.counts))
+            return _with_error(ended, verdict.code, verdict.message)
         case StayUnsure():
             nobodys = replace(delivery, owner=None, updated_at=now)  # its worker has done what it could
             return _with_error(nobodys, UNSURE, verdict.reason)
         case Expire():
-            return _with_error(_moved(delivery, Move.CANCEL, now), verdict.code, verdict.message)
+            untried = replace(_moved(delivery, Move.CANCEL, now), tries=delivery.tries - 1)
+            return _with_error(untried, verdict.code, verdict.message)
         case _:
             assert_never(verdict)
 
@@ -301,6 +305,11 @@ def reopen(delivery: Delivery, now: Instant) -> Delivery:
         delivered_at=None,
         read_at=None,
     )
+
+
+def was_tried(verdict: Verdict) -> bool:
+    """Whether there is a try to tell of; what a rule of ours stopped was none."""
+    return not isinstance(verdict, Defer | Expire) and not (isinstance(verdict, GiveUp) and not verdict.counts)
 
 
 def attempt_status(verdict: Verdict) -> AttemptStatus:

@@ -77,15 +77,15 @@ def _check_template(payload: dict[str, Any]) -> Invalid | None:
 
 def _check_freeform(payload: dict[str, Any]) -> Invalid | None:
     kind = payload.get("type")
+    for name in _RECEIPT:
+        if name in payload:
+            return Invalid(f"payloadJson.{name}", "belongs to a read receipt, not to a message")
     if isinstance(payload.get("text"), str) and "type" not in payload:
         return content.check_text(payload["text"], "payloadJson.text")
     if not isinstance(kind, str) or not kind:
         return Invalid("payloadJson.type", 'is required, e.g. {"type": "text", "text": {"body": "…"}}')
     if kind not in payload:
         return Invalid(f"payloadJson.{kind[:40]}", f'is required when "type" is "{kind[:40]}"')
-    for name in _RECEIPT:
-        if name in payload:
-            return Invalid(f"payloadJson.{name}", "belongs to a read receipt, not to a message")
     return content.check(kind, payload[kind], f"payloadJson.{kind}")
 
 

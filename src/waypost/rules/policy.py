@@ -101,6 +101,12 @@ def _readable(given: Any) -> Policy:
     return policy
 
 
+def differing(before: Policy, after: Policy) -> list[str]:
+    """The settings that differ, by the names that callers know."""
+    was, now = msgspec.to_builtins(before), msgspec.to_builtins(after)
+    return sorted(name for name in was.keys() | now.keys() if was.get(name) != now.get(name))
+
+
 def merged(policy: Policy, patch: dict[str, Any]) -> dict[str, Any]:
     """JSON merge patch: objects are merged field by field, null takes away, anything else replaces."""
     given: dict[str, Any] = _merge(msgspec.to_builtins(policy), patch)

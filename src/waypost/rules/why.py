@@ -8,7 +8,7 @@ from waypost.model.ids import MessageId
 from waypost.model.message import Delivery, Message, Status
 from waypost.model.time import Instant, Span, as_seconds, seconds, to_datetime
 from waypost.rules.deferral import Deferral, next_retry_at
-from waypost.rules.gates import NUMBER_DISABLED
+from waypost.rules.remedy import remedy
 
 SILENT_AFTER: Span = seconds(30)
 """A worker says every few seconds that it is there: by then, none is."""
@@ -91,24 +91,22 @@ _RULES = {
     "hold": "it is held",
     "quiet": "the org keeps quiet hours where the recipient is",
 }
-_ENABLE = ": `waypost admin enable {org} {of}`"
+_ONE_CUSTOMER = "with this customer only, so no gate is listed"
 _HELP = {
     "quota": ", or at once when the quota is raised: `waypost admin set-quota {org} N`",
     "breaker": ", when one message finds out whether it is back",
-    "hold": ": remove the cause, then `waypost admin release {org} GATE`, as `waypost admin gates {org}` lists it",
 }
 
 
 def _deferred(deferred: Deferral, message: Message, now: Instant) -> str:
     rule = _RULES.get(deferred.by, f"the rule {deferred.by} says not now")
-    closed = f" ({deferred.gate})" if deferred.gate else ""
+    closed = f" ({deferred.gate or _ONE_CUSTOMER})" if deferred.gate or deferred.by == "throttle" else ""
     told = deferred.reason or _last_words(message.delivery)
     reason = f": {told}" if told else ""
     until = "when somebody opens it" if deferred.until is None else _moment(deferred.until, now)
-    advice = _ENABLE if deferred.code == NUMBER_DISABLED else _HELP.get(deferred.by, "")
-    return (
-        f"{rule}{closed}{reason}; it goes on {until}{advice.format(org=message.draft.org_id, of=message.draft.sender)}"
-    )
+    org = message.draft.org_id
+    help_ = f": {remedy(deferred.code, deferred.gate, org)}" if deferred.by == "hold" else _HELP.get(deferred.by, "")
+    return f"{rule}{closed}{reason}; it goes on {until}{help_.format(org=org)}"
 
 
 def _last_words(delivery: Delivery) -> str:

@@ -15,6 +15,7 @@ from waypost.flow import templates as template_lists
 from waypost.flow.world import World
 from waypost.http.views import ConnectNumber, CreateKey, CreateUser
 from waypost.model.account import Role
+from waypost.model.audit import OPERATOR
 from waypost.model.ids import KeyId, NumberId, OrgId, UserId
 from waypost.model.time import minutes
 from waypost.ports.accounts import NumberChange
@@ -50,7 +51,7 @@ def create_org(org: Org, json: Json = False) -> None:
         raise Failed(
             "an org's id has 1 to 63 letters, digits, dots, dashes or underscores and starts with a letter or digit"
         )
-    issued = with_world(lambda world: admit.create_org(OrgId(org), world))
+    issued = with_world(lambda world: admit.create_org(OrgId(org), world, OPERATOR))
     if issued is None:
         raise Failed(
             f"there is an org {org} already: choose another id, or make it a key with `waypost admin create-key`"
@@ -92,7 +93,7 @@ def connect_whatsapp(  # each is an option that the contract names
     )
 
     async def connect(world: World) -> None:
-        if await admit.connect_number(await known_org(org, world), new, world) is None:
+        if await admit.connect_number(await known_org(org, world), new, world, OPERATOR) is None:
             raise Failed(
                 f"number {phone_number_id} is connected already: `waypost admin disconnect ORG NUMBER` frees it"
             )
@@ -128,7 +129,7 @@ def enable(
 
     async def change(world: World) -> None:
         wanted = NumberChange(enabled=not off)
-        if await admit.change_number(OrgId(org), NumberId(phone_number_id), wanted, {}, world) is None:
+        if await admit.change_number(OrgId(org), NumberId(phone_number_id), wanted, {}, world, OPERATOR) is None:
             raise Failed(f"org {org} has no number {phone_number_id}")
 
     with_world(change)
@@ -138,7 +139,7 @@ def enable(
 @app.command()
 def disconnect(org: Org, phone_number_id: PhoneNumberId) -> None:
     """Disconnect a number."""
-    found = with_world(lambda world: admit.disconnect_number(OrgId(org), NumberId(phone_number_id), world))
+    found = with_world(lambda world: admit.disconnect_number(OrgId(org), NumberId(phone_number_id), world, OPERATOR))
     if not found:
         raise Failed(f"org {org} has no number {phone_number_id}")
     sys.stdout.write(f"disconnected {phone_number_id}\n")
@@ -157,7 +158,7 @@ def create_key(
     checked(CreateKey, role=role, label=label)
 
     async def create(world: World) -> admit.Issued:
-        return await admit.create_key(await known_org(org, world), Role(role), label, world)
+        return await admit.create_key(await known_org(org, world), Role(role), label, world, OPERATOR)
 
     issued = with_world(create)
     show({"key_id": issued.id, "role": role, "api_key": issued.secret}, as_json=json)
@@ -177,7 +178,11 @@ def keys(org: Org, json: Json = False) -> None:
 @app.command()
 def revoke_key(org: Org, key_id: Annotated[str, typer.Argument(help="The key's id, as `keys` lists it.")]) -> None:
     """End an API key."""
-    if not with_world(lambda world: world.ledger.accounts.revoke_key(OrgId(org), KeyId(key_id), world.clock.now())):
+
+    async def revoke(world: World) -> bool:
+        return await world.ledger.accounts.revoke_key(OrgId(org), KeyId(key_id), world.clock.now(), OPERATOR)
+
+    if not with_world(revoke):
         raise Failed(f"org {org} has no live key {key_id}")
     sys.stdout.write(f"revoked {key_id}\n")
 
@@ -190,7 +195,8 @@ def rotate_key(
     json: Json = False,
 ) -> None:
     """Make a new API key in place of an old one, which ends after a while."""
-    issued = with_world(lambda world: admit.rotate_key(OrgId(org), KeyId(key_id), minutes(grace_minutes), world))
+    grace = minutes(grace_minutes)
+    issued = with_world(lambda world: admit.rotate_key(OrgId(org), KeyId(key_id), grace, world, OPERATOR))
     if issued is None:
         raise Failed(f"org {org} has no live key {key_id}")
     show({"key_id": issued.id, "api_key": issued.secret}, as_json=json)
@@ -235,7 +241,7 @@ def create_user(
     checked(CreateUser, name=name)
 
     async def create(world: World) -> admit.Issued:
-        return await admit.create_user(await known_org(org, world), name, Role(role), world)
+        return await admit.create_user(await known_org(org, world), name, Role(role), world, OPERATOR)
 
     issued = with_world(create)
     show({"user_id": issued.id, "token": issued.secret}, as_json=json)
@@ -251,7 +257,7 @@ def users(org: Org, json: Json = False) -> None:
 @app.command()
 def renew_token(org: Org, user_id: UserIdArgument, json: Json = False) -> None:
     """Give a person a new token; the old one ends."""
-    issued = with_world(lambda world: admit.renew_token(OrgId(org), UserId(user_id), world))
+    issued = with_world(lambda world: admit.renew_token(OrgId(org), UserId(user_id), world, OPERATOR))
     if issued is None:
         raise Failed(f"org {org} has no user {user_id}")
     show({"user_id": user_id, "token": issued.secret}, as_json=json)
@@ -260,7 +266,7 @@ def renew_token(org: Org, user_id: UserIdArgument, json: Json = False) -> None:
 @app.command()
 def remove_user(org: Org, user_id: UserIdArgument) -> None:
     """Remove a person and their token."""
-    if not with_world(lambda world: world.ledger.accounts.remove_user(OrgId(org), UserId(user_id))):
+    if not with_world(lambda world: world.ledger.accounts.remove_user(OrgId(org), UserId(user_id), OPERATOR)):
         raise Failed(f"org {org} has no user {user_id}")
     sys.stdout.write(f"removed {user_id}\n")
 

@@ -12,6 +12,7 @@ from waypost.flow import admit, failover
 from waypost.flow import mailboxes as boxes
 from waypost.flow.world import World
 from waypost.http.mailboxes import ChangeMailbox, ConnectMailbox
+from waypost.model.audit import OPERATOR
 from waypost.model.email import MailAccount
 from waypost.model.ids import MailboxId, NumberId, OrgId
 from waypost.ports.accounts import NumberChange
@@ -66,7 +67,7 @@ def connect_mailbox(  # noqa: PLR0913, PLR0917  # each is an option of its own
     new = boxes.NewMailbox(**msgspec.structs.asdict(data))
 
     async def connect(world: World) -> MailAccount:
-        answer = await boxes.connect(await known_org(org, world), new, world)
+        answer = await boxes.connect(await known_org(org, world), new, world, OPERATOR)
         return _worked(answer, f"mailbox {address} is connected already: `waypost admin mailboxes {org}` lists it")
 
     account = with_world(connect)
@@ -99,7 +100,8 @@ def change_mailbox(
     wanted = {field: getattr(data, field) for field in given if field != "password"}
 
     async def change(world: World) -> None:
-        answer = await boxes.change(OrgId(org), MailboxId(mailbox_id), MailboxChange(**wanted), password, world)
+        change_ = MailboxChange(**wanted)
+        answer = await boxes.change(OrgId(org), MailboxId(mailbox_id), change_, password, world, OPERATOR)
         _worked(answer, f"org {org} has no mailbox {mailbox_id}")
 
     with_world(change)
@@ -109,7 +111,7 @@ def change_mailbox(
 @app.command()
 def disconnect_mailbox(org: Org, mailbox_id: Box) -> None:
     """Disconnect a mailbox; letters that are still queued for it end FAILED."""
-    if not with_world(lambda world: boxes.disconnect(OrgId(org), MailboxId(mailbox_id), world)):
+    if not with_world(lambda world: boxes.disconnect(OrgId(org), MailboxId(mailbox_id), world, OPERATOR)):
         raise Failed(f"org {org} has no mailbox {mailbox_id}")
     sys.stdout.write(f"disconnected {mailbox_id}\n")
 
@@ -128,7 +130,7 @@ def set_failover(
         if wrong is not None:
             raise Failed(f"--to {wrong.reason}")
         wanted = NumberChange(failover=NumberId(to)) if to else NumberChange(no_failover=True)
-        if await admit.change_number(OrgId(org), number, wanted, {}, world) is None:
+        if await admit.change_number(OrgId(org), number, wanted, {}, world, OPERATOR) is None:
             raise Failed(f"org {org} has no number {phone_number_id}")
 
     with_world(change)

@@ -11,7 +11,9 @@ import typer
 from waypost.flow import admit, dead_letters, policy
 from waypost.flow.policy import Quota
 from waypost.flow.world import World
+from waypost.http.error_codes import in_force
 from waypost.http.views import ChangeNumber
+from waypost.model.audit import OPERATOR
 from waypost.model.gate import GateId
 from waypost.model.ids import MessageId, NumberId, OrgId
 from waypost.model.time import Instant
@@ -43,7 +45,7 @@ def set_quota(
     wanted = None if limit == "none" else int(limit) if limit.isascii() and limit.isdigit() else 0
     if wanted is not None and not 1 <= wanted <= MOST:
         raise Failed(f"LIMIT is a number from 1 to {MOST}, or none")
-    _show_quota(of_known(org, lambda world: policy.set_quota(OrgId(org), wanted, world)), as_json=json)
+    _show_quota(of_known(org, lambda world: policy.set_quota(OrgId(org), wanted, world, OPERATOR)), as_json=json)
 
 
 def _show_quota(found: Quota, *, as_json: bool) -> None:
@@ -90,7 +92,7 @@ def release(
     org: Org, gate_id: Annotated[int, typer.Argument(min=1, max=2**63 - 1, help="The gate's id, as `gates` lists it.")]
 ) -> None:
     """Open a gate, once its cause is gone."""
-    released = of_known(org, lambda world: policy.release(OrgId(org), GateId(gate_id), world))
+    released = of_known(org, lambda world: policy.release(OrgId(org), GateId(gate_id), world, OPERATOR))
     if isinstance(released, policy.Disabled):
         raise Failed(f"number {released.number} is disabled: `waypost admin enable {org} {released.number}`")
     if isinstance(released, policy.NoGate):
@@ -134,6 +136,25 @@ def _spread(spread: Spread) -> str:
     return f"p50 {spread.p50:.3g} s, p95 {spread.p95:.3g} s, p99 {spread.p99:.3g} s of {spread.count}"
 
 
+@app.command()
+def error_codes(
+    org: Org,
+    catalogue: Annotated[
+        str | None, typer.Option(help="meta, seed or smtp; else that of the org's first number.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """What each error code of the provider leads to."""
+    if catalogue not in (None, "meta", "seed", "smtp"):
+        raise Failed("--catalogue is meta, seed or smtp")
+
+    async def read(world: World) -> list[list[str]]:
+        chosen = world.catalogues[catalogue or await in_force(OrgId(org), world)]
+        return [[row.code, row.action.value, row.scope.value if row.scope else "", row.title] for row in chosen.rows()]
+
+    table(["code", "action", "scope", "title"], of_known(org, read), as_json=json)
+
+
 @app.command("dead-letters")
 def dead(
     org: Org,
@@ -169,7 +190,7 @@ def replay(
     if not ids and error_code is None and not every:
         raise Failed("say which: ids, --error-code or --all")
     named = [MessageId(each) for each in ids] if ids else None
-    wish = dead_letters.Replay(org_id=OrgId(org), actor="operator", ids=named, error_code=error_code)
+    wish = dead_letters.Replay(org_id=OrgId(org), actor=OPERATOR, ids=named, error_code=error_code)
 
     async def all_of_them(world: World) -> int:
         await known_org(org, world)
@@ -216,7 +237,7 @@ def _change(org: str, number: str, given: dict[str, object]) -> None:
 
     async def change(world: World) -> None:
         wanted = msgspec.convert(given, NumberChange)
-        if await admit.change_number(OrgId(org), NumberId(number), wanted, secrets, world) is None:
+        if await admit.change_number(OrgId(org), NumberId(number), wanted, secrets, world, OPERATOR) is None:
             raise Failed(f"org {org} has no number {number}")
 
     with_world(change, existing=True)

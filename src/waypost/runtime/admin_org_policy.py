@@ -12,6 +12,7 @@ from waypost.flow import policies
 from waypost.flow.policies import Changed
 from waypost.flow.world import World
 from waypost.http.spend import spent
+from waypost.model.audit import OPERATOR
 from waypost.model.ids import OrgId
 from waypost.model.money import By
 from waypost.model.policy import Policy
@@ -40,7 +41,7 @@ def policy(
     async def change(world: World) -> Policy:
         if not patch:
             return await world.ledger.policies.get(OrgId(org))
-        answer = await policies.merge_policy(OrgId(org), patch, world)
+        answer = await policies.merge_policy(OrgId(org), patch, world, OPERATOR)
         if isinstance(answer, Invalid):
             raise Failed(f"{answer.field or 'policy'}: {answer.reason}")
         if not isinstance(answer, Changed):

@@ -250,9 +250,9 @@ def simulate(
 def with_world(use: Callable[[Any], Awaitable[T]], *, existing: bool = False) -> T:
     """Open the ledger that the settings name, use it, close it; `existing` makes no new one."""
     from waypost.runtime.telemetry import Telemetry  # noqa: PLC0415
-    from waypost.runtime.wiring import LateVault, build_world, sqlite_path, system_ports  # noqa: PLC0415
+    from waypost.runtime.wiring import LateVault, as_the_demo, build_world, sqlite_path, system_ports  # noqa: PLC0415
 
-    settings = load()
+    settings = as_the_demo(load())
     path = sqlite_path(settings.database_url)
     if existing and path is not None and not path.exists():
         raise Failed(f"there is no database at {path}: go to its folder, or name it in WAYPOST_DATABASE_URL")

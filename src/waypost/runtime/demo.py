@@ -21,7 +21,7 @@ from waypost.runtime.roles import ALL_ROLES
 from waypost.runtime.serve import build_server
 from waypost.runtime.serving import address, listen, serve_until, show_bugs, stop_signal, web_server
 from waypost.runtime.settings import Settings, SettingsError
-from waypost.runtime.wiring import Ports, migrate, sqlite_path, system_ports
+from waypost.runtime.wiring import DEMO_ACCOUNT, Ports, migrate, sqlite_path, system_ports
 from waypost.sandbox import Said, Sandbox, SandboxNumber
 
 API_VERSION = "v25.0"
@@ -67,7 +67,7 @@ async def demo(settings: Settings, place: DemoPlace) -> None:
     url, sandbox_url = address(front), address(back)
     ports = await system_ports(settings, answering=True)
     server = build_server(ports, settings, ALL_ROLES)
-    account = await demo_account(place.data / "demo.json", server.world)
+    account = await demo_account(place.data / DEMO_ACCOUNT, server.world)
     await connect_sandbox(account, f"{sandbox_url}/{API_VERSION}", server.world)
     sandbox = demo_sandbox(account, ports, url, sandbox_url)
     await server.start()

@@ -15,7 +15,7 @@ from waypost.ports.failure import LedgerError
 from waypost.ports.ledger import Ledger
 from waypost.ports.wire import WireError
 from waypost.runtime.settings import Settings, SettingsError, load
-from waypost.runtime.wiring import Ports, catalogues, open_vault, sqlite_path, system_ports
+from waypost.runtime.wiring import Ports, as_the_demo, catalogues, open_vault, sqlite_path, system_ports
 
 
 class _Findings:
@@ -35,7 +35,7 @@ async def examine() -> int:
     """0 when nothing is wrong."""
     findings = _Findings()
     try:
-        settings = load()
+        settings = as_the_demo(load())
         path = sqlite_path(settings.database_url)
         findings.good(f"settings: {settings.env} mode, database {settings.database_kind}")
         if not settings.local:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -13,6 +12,7 @@ from waypost.model.time import to_datetime
 from waypost.rules.timeline import timeline
 from waypost.rules.webhook import said
 from waypost.rules.why import why
+from waypost.runtime import tables
 from waypost.runtime.cli import Failed
 
 
@@ -21,7 +21,7 @@ async def explain(message_id: int, world: World) -> None:
     life = await world.ledger.messages.life(delivery.org_id, MessageId(message_id)) if delivery else None
     if life is None:
         raise Failed(f"there is no message {message_id} in this database")
-    console = Console(highlight=False, soft_wrap=True)
+    console = tables.console()
     message = life.message
     reason = why(message, await circumstances(message, world), world.clock.now())
     status = message.delivery.status.value

@@ -24,6 +24,14 @@ Body = TypeVar("Body")
 Found = TypeVar("Found")
 
 
+UNCUT = 100_000
+
+
+def console() -> Console:
+    """Cut to the terminal's width where there is one; whatever reads a pipe gets every word."""
+    return Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else UNCUT)
+
+
 def show(facts: Mapping[str, str], *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
@@ -31,7 +39,7 @@ def show(facts: Mapping[str, str], *, as_json: bool) -> None:
     lines = Table(box=None, show_header=False, pad_edge=False)
     for name, value in facts.items():
         lines.add_row(Text(name, "dim"), Text(value))
-    Console(highlight=False, soft_wrap=True).print(lines)
+    console().print(lines)
 
 
 def table(columns: list[str], rows: list[list[str]], *, as_json: bool) -> None:
@@ -41,7 +49,7 @@ def table(columns: list[str], rows: list[list[str]], *, as_json: bool) -> None:
     lines = Table(*columns, box=None, pad_edge=False, header_style="dim")
     for row in rows:
         lines.add_row(*map(Text, row))
-    Console(highlight=False).print(lines if rows else "none")
+    console().print(lines if rows else "none", soft_wrap=False)
 
 
 def day(moment: Instant) -> str:

@@ -12,6 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
 import waypost
 from waypost.adapters.local.clock import SystemClock, SystemDice, SystemIds
 from waypost.adapters.local.hints import NeighbourPost, ProcessHints
@@ -50,6 +52,8 @@ from waypost.runtime.telemetry import MeteredJournal, MeteredOutbox, Telemetry
 
 _SQLITE = "sqlite:///"
 SHORTEST_KEY = 32
+LOCAL_KEY = "waypost.key"
+DEMO_ACCOUNT = "demo.json"
 _POSTGRES = ("postgresql://", "postgres://")
 
 
@@ -202,6 +206,14 @@ async def migrate(settings: Settings) -> list[str]:
     return await migrate_postgres(settings.database_url)
 
 
+def as_the_demo(settings: Settings) -> Settings:
+    """A command on a database that the demo made works as the demo does: in local mode, with the key beside it."""
+    path = sqlite_path(settings.database_url)
+    beside = [path.with_name(name) for name in (DEMO_ACCOUNT, LOCAL_KEY)] if path is not None else []
+    made_by_it = bool(beside) and all(file.exists() for file in beside)
+    return replace(settings, env="local") if made_by_it and not settings.secret_key else settings
+
+
 def open_vault(settings: Settings) -> AesVault:
     """In production the key must be given; in local mode one is made and kept beside the database."""
     if settings.secret_key:
@@ -213,7 +225,7 @@ def open_vault(settings: Settings) -> AesVault:
             "and set it (or set WAYPOST_ENV=local on a laptop)"
         )
     path = sqlite_path(settings.database_url)
-    return AesVault(_local_key((path.parent if path else Path("data")) / "waypost.key"))
+    return AesVault(_local_key((path.parent if path else Path("data")) / LOCAL_KEY))
 
 
 def _check_length(settings: Settings) -> None:

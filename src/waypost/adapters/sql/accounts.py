@@ -1,16 +1,18 @@
-"""Orgs, keys, people and numbers in SQL: rare writes, each a transaction of its own."""
+"""Orgs, keys, people and numbers in SQL: rare writes, each a transaction with the audit entry it leaves."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from waypost.adapters.sql import rows
+from waypost.adapters.sql.audit import Deed
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, Row, each
 from waypost.model.account import ApiKey, Caller, Number, Org, User
+from waypost.model.audit import SYSTEM, Action, Entity
 from waypost.model.gate import Closing, GateKind
 from waypost.model.ids import KeyId, NumberId, OrgId, UserId
-from waypost.model.time import Instant
+from waypost.model.time import Instant, to_datetime
 from waypost.ports.accounts import NumberChange
 from waypost.rules.gates import NUMBER_DISABLED, closed, of_account, of_number
 from waypost.rules.pacing import quota_of
@@ -20,12 +22,23 @@ def _one(statement: str, *arguments: object) -> Plan[list[Row]]:
     return (yield Once(statement, arguments))
 
 
+def _noted(change: Once, entry: Plan[None]) -> Plan[bool]:
+    """A change with its entry; without one when it found nothing to change."""
+    found = yield change
+    if found:
+        yield from entry
+    return bool(found)
+
+
 class SqlAccounts:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def _write(self, statement: str, *arguments: object) -> list[Row]:
         return await self._engine.transact(_one(statement, *arguments))
+
+    def _deed(self, org: OrgId, actor: str) -> Deed:
+        return Deed(org, actor, self._engine.now())
 
     async def create_org(self, org: Org, quota: int | None) -> bool:
         return await self._engine.transact(_create_org(org, quota))
@@ -37,54 +50,67 @@ class SqlAccounts:
     async def orgs(self) -> Sequence[Org]:
         return [rows.org(row) for row in await self._engine.read("orgs_all")]
 
-    async def add_key(self, key: ApiKey, digest: bytes) -> None:
-        await self._write("key_insert", key.id, key.org_id, digest, key.role.value, key.label, key.created_at)
+    async def add_key(self, key: ApiKey, digest: bytes, actor: str = SYSTEM) -> None:
+        arguments = (key.id, key.org_id, digest, key.role.value, key.label, key.created_at)
+        deed = Deed(key.org_id, actor, key.created_at)
+        entry = deed.written(Action.KEY_CREATED, Entity.KEY, key.id, f"role={key.role.value}")
+        await self._engine.transact(_noted(Once("key_insert", arguments), entry))
 
     async def keys(self, org: OrgId, now: Instant) -> Sequence[ApiKey]:
         return [rows.api_key(row) for row in await self._engine.read("keys_of", org, now)]
 
-    async def revoke_key(self, org: OrgId, key: KeyId, at: Instant) -> bool:
-        return bool(await self._write("key_revoke", org, key, at))
+    async def revoke_key(self, org: OrgId, key: KeyId, at: Instant, actor: str = SYSTEM) -> bool:
+        what = f"ends {to_datetime(at):%Y-%m-%dT%H:%M:%SZ}"
+        entry = self._deed(org, actor).written(Action.KEY_REVOKED, Entity.KEY, key, what)
+        return await self._engine.transact(_noted(Once("key_revoke", (org, key, at)), entry))
 
-    async def add_user(self, user: User, digest: bytes) -> None:
-        await self._write("person_insert", user.id, user.org_id, digest, user.name, user.role.value, user.created_at)
+    async def add_user(self, user: User, digest: bytes, actor: str = SYSTEM) -> None:
+        arguments = (user.id, user.org_id, digest, user.name, user.role.value, user.created_at)
+        deed = Deed(user.org_id, actor, user.created_at)
+        entry = deed.written(Action.USER_CREATED, Entity.USER, user.id, f"role={user.role.value}")
+        await self._engine.transact(_noted(Once("person_insert", arguments), entry))
 
     async def users(self, org: OrgId) -> Sequence[User]:
         return [rows.user(row) for row in await self._engine.read("people_of", org)]
 
-    async def renew_token(self, org: OrgId, user: UserId, digest: bytes) -> bool:
-        return bool(await self._write("person_token", org, user, digest))
+    async def renew_token(self, org: OrgId, user: UserId, digest: bytes, actor: str = SYSTEM) -> bool:
+        entry = self._deed(org, actor).written(Action.USER_TOKEN_RENEWED, Entity.USER, user, "the old token ended")
+        return await self._engine.transact(_noted(Once("person_token", (org, user, digest)), entry))
 
-    async def remove_user(self, org: OrgId, user: UserId) -> bool:
-        return bool(await self._write("person_delete", org, user))
+    async def remove_user(self, org: OrgId, user: UserId, actor: str = SYSTEM) -> bool:
+        entry = self._deed(org, actor).written(Action.USER_REMOVED, Entity.USER, user, "with their token")
+        return await self._engine.transact(_noted(Once("person_delete", (org, user)), entry))
 
     async def caller(self, digest: bytes, now: Instant) -> Caller | None:
         found = await self._engine.read("caller_find", digest, now)
         return rows.caller(found[0]) if found else None
 
-    async def connect(self, number: Number) -> bool:
-        return await self._engine.transact(_connect(number))
+    async def connect(self, number: Number, actor: str = SYSTEM) -> bool:
+        return await self._engine.transact(_connect(number, Deed(number.org_id, actor, number.created_at)))
 
     async def numbers(self, org: OrgId | None = None) -> Sequence[Number]:
         found = await (self._engine.read("numbers_all") if org is None else self._engine.read("numbers_of", org))
         return [rows.number(row) for row in found]
 
-    async def change_number(self, org: OrgId, number: NumberId, change: NumberChange, now: Instant) -> Number | None:
-        return await self._engine.transact(_change(org, number, change, now))
+    async def change_number(
+        self, org: OrgId, number: NumberId, change: NumberChange, now: Instant, actor: str = SYSTEM
+    ) -> Number | None:
+        return await self._engine.transact(_change(number, change, Deed(org, actor, now)))
 
     async def reseal(self, before: Number, after: Number) -> bool:
         sealed = [(n.sealed_token, n.sealed_app_secret, n.sealed_verify_token) for n in (after, before)]
         return bool(await self._write("number_reseal", before.org_id, before.id, *sealed[0], *sealed[1]))
 
-    async def disconnect(self, org: OrgId, number: NumberId) -> bool:
-        return await self._engine.transact(_disconnect(org, number))
+    async def disconnect(self, org: OrgId, number: NumberId, actor: str = SYSTEM) -> bool:
+        return await self._engine.transact(_disconnect(number, self._deed(org, actor)))
 
 
-def _disconnect(org: OrgId, number: NumberId) -> Plan[bool]:
-    found = yield Once("number_delete", (org, number))
+def _disconnect(number: NumberId, deed: Deed) -> Plan[bool]:
+    found = yield Once("number_delete", (deed.org, number))
     if found:
         yield Once("failover_ended", (number,))
-        yield Once("sender_forgotten", (of_number(number), org))  # what waited is to end, not to wait for ever
+        yield Once("sender_forgotten", (of_number(number), deed.org))  # what waited is to end, not to wait for ever
+        yield from deed.written(Action.NUMBER_DISCONNECTED, Entity.NUMBER, number, "number disconnected")
     return bool(found)
 
 
@@ -95,7 +121,7 @@ def _create_org(org: Org, quota: int | None) -> Plan[bool]:
     return bool(created)
 
 
-def _connect(number: Number) -> Plan[bool]:
+def _connect(number: Number, deed: Deed) -> Plan[bool]:
     stored = yield Once(
         "number_insert",
         (
@@ -121,14 +147,15 @@ def _connect(number: Number) -> Plan[bool]:
     yield from _tier(number)
     yield from _release(number)  # whatever stopped it when it was connected before
     yield from _switch(number, enabled=number.enabled, now=number.created_at)
+    yield from deed.written(Action.NUMBER_CONNECTED, Entity.NUMBER, number.id, "number connected")
     return True
 
 
-def _change(org: OrgId, number: NumberId, change: NumberChange, now: Instant) -> Plan[Number | None]:
+def _change(number: NumberId, change: NumberChange, deed: Deed) -> Plan[Number | None]:
     found = yield Once(
         "number_change",
         (
-            org,
+            deed.org,
             number,
             change.waba_id,
             change.sealed_token,
@@ -137,7 +164,7 @@ def _change(org: OrgId, number: NumberId, change: NumberChange, now: Instant) ->
             change.graph_url,
             change.error_catalogue,
             change.enabled,
-            now,
+            deed.at,
             change.pace,
             change.tier,
             change.failover,
@@ -151,7 +178,9 @@ def _change(org: OrgId, number: NumberId, change: NumberChange, now: Instant) ->
     if change.sealed_token is not None:  # whatever the old token could not do, the new one may
         yield from _release(changed)
     if change.enabled is not None:
-        yield from _switch(changed, enabled=change.enabled, now=now)
+        yield from _switch(changed, enabled=change.enabled, now=deed.at)
+    what = f"changed: {', '.join(change.names())}"
+    yield from deed.written(Action.NUMBER_CHANGED, Entity.NUMBER, number, what)
     return changed
 
 

@@ -1,8 +1,8 @@
 """Claims: a short transaction of their own that draws permits, skips what is locked, and passes by what is closed.
 
-Locked in this order: permits by name, then what is ready, then pairs. A settle that gives a permit back locks it before
-its pairs too, so a claim and a settle never wait for each other in a circle. What is ready, and the breaker of a probe,
-are skipped when somebody else holds them.
+Locked in this order: permits by name, then the breaker of a probe, then what is ready, then pairs. A settle that gives
+a permit back locks it before its gates and pairs too, so a claim and a settle never wait for each other in a circle.
+What is ready, and the breaker of a probe, are skipped when somebody else holds them.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _DELIVERY = FACTS + 18
 
 
 def claim_due(demand: Demand, now: Instant) -> Plan[Batch]:
-    yield from _stage(now)
     found = yield from _busy(demand.after, now)
     if not found:
         return Batch([], after=0, more=False, opens_at=None)
-    outlets = yield from _with_probes([rows.outlet(row) for row in found], now)
+    busy = [rows.outlet(row) for row in found]
+    permits = yield from _locked(pacing.open_outlets(busy, now))
+    outlets = yield from _with_probes(busy, now)
     passable = pacing.open_outlets(outlets, now)
-    permits = yield from _locked(passable)
     hand = _Hand(demand, {outlet.id: outlet for outlet in outlets}, permits, open_total=found[0][7], now=now)
     shares = Shares(passable, permits, demand.slots, now)
     yield from _fill(hand, shares)
@@ -256,8 +256,11 @@ def _write(hand: _Hand) -> Plan[None]:
     yield from each("gate_probe", sorted(hand.probes.items()))
 
 
-def _stage(now: Instant) -> Plan[None]:
-    """What has become due moves from later to ready."""
+def stage(now: Instant) -> Plan[None]:
+    """What has become due moves from later to ready.
+
+    In a transaction before the claim's own: a settle waits for rows of later with its permits locked.
+    """
     due = yield Once("later_due", (now, STAGE_AT_MOST))
     yield from each("later_drop", [(row[0],) for row in due])
     yield from each("ready_add", [(message_id, outlet, standing, now) for message_id, outlet, standing in due])

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from waypost.adapters.sql import rows
+from waypost.adapters.sql.audit import Deed
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.group_commit import GroupCommit
 from waypost.adapters.sql.plan import Once, Plan, each
+from waypost.model.audit import SYSTEM, Action, Entity
 from waypost.model.gate import Closing, Gate, GateId, GateName
 from waypost.model.ids import MessageId, NumberId, OrgId
 from waypost.model.pair import Pair
@@ -39,11 +41,15 @@ class SqlGates:
     async def open(self, gate: GateId) -> bool:
         return await self._engine.transact(_open("gate_open", gate)) is not None
 
+    async def probe_again(self, gate: GateId, drawn_at: Instant, now: Instant) -> bool:
+        unused = drawn_at + gates.PROBE_AFTER
+        return bool(await self._engine.transact(_count("gate_probe_again", gate, unused, now)))
+
     async def reopen(self, org: OrgId, name: GateName) -> int:
         return await self._engine.transact(_count("gate_reopen", org, name))
 
-    async def release(self, org: OrgId, gate: GateId) -> Gate | None:
-        return await self._engine.transact(_open("gate_release", gate, org))
+    async def release(self, org: OrgId, gate: GateId, actor: str = SYSTEM) -> Gate | None:
+        return await self._engine.transact(_release(gate, Deed(org, actor, self._engine.now())))
 
     async def of_org(self, org: OrgId, now: Instant) -> Sequence[Closed]:
         return [Closed(gate, await self._waiting(gate)) for gate in await self.closed(org, now)]
@@ -91,6 +97,14 @@ def _open(statement: str, *arguments: object) -> Plan[Gate | None]:
     return rows.gate(found[0]) if found else None
 
 
+def _release(gate: GateId, deed: Deed) -> Plan[Gate | None]:
+    opened = yield from _open("gate_release", gate, deed.org)
+    if opened is not None:
+        what = f"{opened.kind.value} of {opened.name}"
+        yield from deed.written(Action.GATE_RELEASED, Entity.ORG, deed.org, what)
+    return opened
+
+
 def _count(statement: str, *arguments: object) -> Plan[int]:
     return len((yield Once(statement, arguments)))
 
@@ -103,9 +117,15 @@ class SqlQuotas:
         found = await self._engine.read("permit_read", pacing.quota_of(org))
         return rows.permit(found[0]) if found else _unlimited(org)
 
-    async def set_limit(self, org: OrgId, most: int | None) -> Permit:
-        await self._engine.transact(_count("quota_limit", pacing.quota_of(org), most))
+    async def set_limit(self, org: OrgId, most: int | None, actor: str = SYSTEM) -> Permit:
+        await self._engine.transact(_set_limit(most, Deed(org, actor, self._engine.now())))
         return await self.get(org)
+
+
+def _set_limit(most: int | None, deed: Deed) -> Plan[None]:
+    yield Once("quota_limit", (pacing.quota_of(deed.org), most))
+    what = "no limit" if most is None else f"{most} in 24 hours"
+    yield from deed.written(Action.QUOTA_CHANGED, Entity.ORG, deed.org, what)
 
 
 def _unlimited(org: OrgId) -> Permit:

@@ -136,7 +136,7 @@ class Settle:
         retry_at = after.due_at if held and isinstance(verdict, TryAgain) else None
         if held and isinstance(verdict, StandBack):
             after, retry_at = _behind(after, verdict.closing, work, self.now)
-        if isinstance(verdict, Accept) or (held and not isinstance(verdict, Defer)):
+        if isinstance(verdict, Accept) or (held and rule.was_tried(verdict)):
             work.put_attempt(ended(message, verdict, retry_at, self.now))
         work.change(after, self.now)
         if held and not isinstance(verdict, Accept | StayUnsure):
@@ -160,6 +160,10 @@ class Settle:
         message, verdict = self.settlement.message, self.settlement.verdict
         if held and isinstance(verdict, StayUnsure):
             work.note(message.id, self.now, "unsure", verdict.reason)
+        if held and isinstance(verdict, Expire):
+            work.note(message.id, self.now, "expired", verdict.message)
+        if held and isinstance(verdict, rule.GiveUp) and not verdict.counts:
+            work.note(message.id, self.now, "refused", f"{verdict.code}: {verdict.message}")
         if held and isinstance(verdict, Defer):
             work.note(message.id, self.now, "deferred", f"{verdict.rule}: {verdict.reason}")
         if held and isinstance(verdict, StandBack):
@@ -370,6 +374,8 @@ class Change:
             work.change(after, self.now)
             work.note(self.message, self.now, self.verb, "by a person")
             work.audited.append(self._entry(before))
+        if after is not before and after.status is Status.QUEUED:
+            work.expiring_again.append((self.message,))
         return before, after, _freed(work, self.message)
 
     def _entry(self, before: Delivery) -> Entry:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.accounts import SqlAccounts
 from waypost.adapters.sql.audit import SqlAudit
-from waypost.adapters.sql.claiming import claim_due
+from waypost.adapters.sql.claiming import claim_due, stage
 from waypost.adapters.sql.consents import SqlConsents
 from waypost.adapters.sql.conversations import SqlConversations, SqlFeeds
 from waypost.adapters.sql.detector import SqlDetector
@@ -59,6 +59,9 @@ class SqlOutbox:
         return answer
 
     async def claim(self, demand: Demand, now: Instant) -> Batch:
+        ((due_at,),) = await self._engine.read("next_due")
+        if due_at is not None and due_at <= now:
+            await self._engine.transact(stage(now))
         return await self._engine.transact(claim_due(demand, now))
 
     async def settle(self, settlement: Settlement, now: Instant) -> Settled:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from waypost.adapters.sql import rows
+from waypost.adapters.sql.audit import Deed
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, Row, each
+from waypost.model.audit import SYSTEM, Action, Entity
 from waypost.model.email import MailAccount
 from waypost.model.gate import Closing, GateKind
 from waypost.model.ids import MailboxId, OrgId
@@ -19,25 +21,27 @@ class SqlMailboxes:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def connect(self, mailbox: MailAccount) -> bool:
-        return await self._engine.transact(_connect(mailbox))
+    async def connect(self, mailbox: MailAccount, actor: str = SYSTEM) -> bool:
+        return await self._engine.transact(_connect(mailbox, Deed(mailbox.org_id, actor, mailbox.created_at)))
 
     async def of(self, org: OrgId | None = None) -> Sequence[MailAccount]:
         found = await (self._engine.read("mailboxes_all") if org is None else self._engine.read("mailboxes_of", org))
         return [rows.mailbox(row) for row in found]
 
-    async def change(self, org: OrgId, mailbox: MailboxId, change: MailboxChange, now: Instant) -> MailAccount | None:
-        return await self._engine.transact(_change(org, mailbox, change, now))
+    async def change(
+        self, org: OrgId, mailbox: MailboxId, change: MailboxChange, now: Instant, actor: str = SYSTEM
+    ) -> MailAccount | None:
+        return await self._engine.transact(_change(mailbox, change, Deed(org, actor, now)))
 
     async def reseal(self, before: MailAccount, sealed_password: bytes) -> bool:
         arguments = (before.org_id, before.id, before.sealed_password, sealed_password)
         return bool(await self._engine.transact(_resealed(arguments)))
 
-    async def disconnect(self, org: OrgId, mailbox: MailboxId) -> bool:
-        return await self._engine.transact(_disconnect(org, mailbox))
+    async def disconnect(self, org: OrgId, mailbox: MailboxId, actor: str = SYSTEM) -> bool:
+        return await self._engine.transact(_disconnect(mailbox, Deed(org, actor, self._engine.now())))
 
 
-def _connect(m: MailAccount) -> Plan[bool]:
+def _connect(m: MailAccount, deed: Deed) -> Plan[bool]:
     place = (m.id, m.org_id, m.address, m.name, m.domain, m.host, m.port, m.security.value)
     rest = (m.username, m.sealed_password, m.enabled, m.created_at, m.updated_at, m.pace)
     stored = yield Once("mailbox_insert", (*place, *rest))
@@ -46,21 +50,24 @@ def _connect(m: MailAccount) -> Plan[bool]:
     yield Once("permit_ensure", (f"pace:{m.id}", None))
     if not m.enabled:
         yield from _switch(m, enabled=False, now=m.created_at)
+    yield from deed.written(Action.MAILBOX_CONNECTED, Entity.MAILBOX, m.id, "mailbox connected")
     return True
 
 
-def _change(org: OrgId, mailbox: MailboxId, change: MailboxChange, now: Instant) -> Plan[MailAccount | None]:
+def _change(mailbox: MailboxId, change: MailboxChange, deed: Deed) -> Plan[MailAccount | None]:
     security = change.security.value if change.security else None
     server = (change.name, change.domain, change.host, change.port, security)
     rest = (change.username, change.sealed_password, change.enabled, change.pace)
-    found = yield Once("mailbox_change", (org, mailbox, *server, *rest, now))
+    found = yield Once("mailbox_change", (deed.org, mailbox, *server, *rest, deed.at))
     if not found:
         return None
     changed = rows.mailbox(found[0])
     if change.mends:
-        yield Once("mailbox_opened", (of_number(mailbox), org))
+        yield Once("mailbox_opened", (of_number(mailbox), deed.org))
     if change.enabled is not None:
-        yield from _switch(changed, enabled=change.enabled, now=now)
+        yield from _switch(changed, enabled=change.enabled, now=deed.at)
+    what = f"changed: {', '.join(change.names())}"
+    yield from deed.written(Action.MAILBOX_CHANGED, Entity.MAILBOX, mailbox, what)
     return changed
 
 
@@ -75,10 +82,11 @@ def _switch(mailbox: MailAccount, *, enabled: bool, now: Instant) -> Plan[None]:
     yield from each("gate_put", [rows.gate_row(closed(None, closing, now))])
 
 
-def _disconnect(org: OrgId, mailbox: MailboxId) -> Plan[bool]:
-    found = yield Once("mailbox_delete", (org, mailbox))
+def _disconnect(mailbox: MailboxId, deed: Deed) -> Plan[bool]:
+    found = yield Once("mailbox_delete", (deed.org, mailbox))
     if found:  # what waited is to end, not to wait for ever
-        yield Once("sender_forgotten", (of_number(mailbox), org))
+        yield Once("sender_forgotten", (of_number(mailbox), deed.org))
+        yield from deed.written(Action.MAILBOX_DISCONNECTED, Entity.MAILBOX, mailbox, "mailbox disconnected")
     return bool(found)
 
 

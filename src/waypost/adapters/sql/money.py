@@ -13,7 +13,9 @@ from waypost.model.time import Instant
 from waypost.rules.gates import of_org
 
 MOST_HEADINGS = 1000
-MOST_ON_THE_WAY = 2000
+PAGE = 2000
+PAGES_AT_MOST = 50
+BEYOND_ALL = 2**63 - 1
 
 
 class SqlMoney:
@@ -32,10 +34,20 @@ class SqlMoney:
         return int(total)
 
     async def on_the_way(self, org: OrgId, since: Instant) -> Sequence[str]:
+        sending = await self._since(org, Status.SENDING, since)
+        return [*sending, *await self._since(org, Status.SENT, since)]
+
+    async def _since(self, org: OrgId, status: Status, since: Instant) -> list[str]:
+        """Newest first, until a whole page has not moved since then: behind it are those that never arrive."""
         found: list[str] = []
-        for status in (Status.SENDING, Status.SENT):
-            rows = await self._engine.read("on_the_way", org, status.value, since, MOST_ON_THE_WAY)
-            found += [row[0] for row in rows]
+        below = BEYOND_ALL
+        for _ in range(PAGES_AT_MOST):
+            page = await self._engine.read("on_the_way", org, status.value, since, PAGE, below)
+            moved = [recipient for _, fresh, recipient in page if fresh]
+            found += [recipient for recipient in moved if recipient is not None]
+            if len(page) < PAGE or not moved:
+                break
+            below = min(row[0] for row in page)
         return found
 
     async def capped(self) -> Sequence[OrgId]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from waypost.adapters.sql.audit import Deed
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, each
+from waypost.model.audit import SYSTEM, Action, Entity
 from waypost.model.ids import OrgId
 from waypost.model.policy import Policy
-from waypost.model.time import Instant
-from waypost.rules.policy import read, settings
+from waypost.rules.policy import differing, read, settings
 
 
 class SqlPolicies:
@@ -23,17 +24,19 @@ class SqlPolicies:
         found = await self._engine.read("policy_get", org)
         return read(found[0][0]) if found else Policy()
 
-    async def put(self, org: OrgId, policy: Policy, instead_of: Policy | None = None) -> bool:
-        return await self._engine.transact(_put(org, policy, instead_of, self._engine.now()))
+    async def put(self, org: OrgId, policy: Policy, instead_of: Policy | None = None, actor: str = SYSTEM) -> bool:
+        return await self._engine.transact(_put(policy, instead_of, Deed(org, actor, self._engine.now())))
 
 
-def _put(org: OrgId, policy: Policy, instead_of: Policy | None, now: Instant) -> Plan[bool]:
+def _put(policy: Policy, instead_of: Policy | None, deed: Deed) -> Plan[bool]:
+    yield Once("policy_ensure", (deed.org,))
+    ((stored,),) = yield Once("policy_get", (deed.org,))
     if instead_of is None:
-        yield Once("policy_put", (org, settings(policy)))
-    else:
-        yield Once("policy_ensure", (org,))
-        if not (yield Once("policy_swap", (org, settings(policy), settings(instead_of)))):
-            return False
-    asleep = yield Once("quiet_ended", (org, now))
-    yield from each("later_sooner", sorted((row[0], now) for row in asleep))
+        yield Once("policy_put", (deed.org, settings(policy)))
+    elif not (yield Once("policy_swap", (deed.org, settings(policy), settings(instead_of)))):
+        return False
+    if changed := differing(instead_of or read(stored), policy):
+        yield from deed.written(Action.POLICY_CHANGED, Entity.ORG, deed.org, f"changed: {', '.join(changed)}")
+    asleep = yield Once("quiet_ended", (deed.org, deed.at))
+    yield from each("later_sooner", sorted((row[0], deed.at) for row in asleep))
     return True

@@ -102,6 +102,7 @@ class Work:
     """Pairs that changed."""
     expiring: list[Row] = field(default_factory=list)
     not_expiring: list[Row] = field(default_factory=list)
+    expiring_again: list[Row] = field(default_factory=list)
     refunds: list[tuple[str, Instant]] = field(default_factory=list)
     """Permits to be given back: (name, when it was drawn)."""
     places: dict[MessageId, tuple[str, Row]] = field(default_factory=dict)

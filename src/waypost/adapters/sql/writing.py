@@ -27,6 +27,7 @@ def write(work: Work) -> Plan[None]:
     yield from _write_places(work)
     yield from each("expiring_add", work.expiring)
     yield from each("expiring_drop", work.not_expiring)
+    yield from each("expiring_again", work.expiring_again)
     yield from each("gate_put", [rows.gate_row(work.closed[key]) for key in sorted(work.closed)])
     yield from each("pair_put", [rows.pair_row(work.pairs[key]) for key in sorted(work.touched)])
     yield from each("consent_put", [(*key, *work.consents[key]) for key in sorted(work.consents)])

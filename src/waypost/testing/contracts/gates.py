@@ -305,6 +305,23 @@ class BreakerContract:
         await submit(ledger)
         assert len(await claim(ledger, now=now)) == 1
 
+    async def test_a_probe_that_was_not_used_is_drawn_again_at_once(self, ledger: Ledger) -> None:
+        gate = await self.opened(ledger)
+        now = Instant(T0 + PROBE_AFTER)
+        (unused,) = await claim(ledger, now=now)
+        assert await claim(ledger, now=Instant(T0 + PROBE_AFTER + 1)) == []
+        assert await ledger.gates.probe_again(gate.id, unused.claimed_at, Instant(T0 + PROBE_AFTER + 1))
+        (again,) = await claim(ledger, now=Instant(T0 + PROBE_AFTER + 1))
+        assert again.probe == gate.id
+        assert await claim(ledger, now=Instant(T0 + PROBE_AFTER + 1)) == []
+
+    async def test_a_breaker_that_closed_again_meanwhile_stays_closed(self, ledger: Ledger) -> None:
+        gate = await self.opened(ledger)
+        (unused,) = await claim(ledger, now=Instant(T0 + PROBE_AFTER))
+        await ledger.gates.close(a_breaker(), Instant(T0 + PROBE_AFTER + 1))
+        assert not await ledger.gates.probe_again(gate.id, unused.claimed_at, Instant(T0 + PROBE_AFTER + 2))
+        assert await claim(ledger, now=Instant(T0 + PROBE_AFTER + 2)) == []
+
     async def test_opening_it_frees_the_rest(self, ledger: Ledger) -> None:
         gate = await self.opened(ledger)
         (probe,) = await claim(ledger, now=Instant(T0 + PROBE_AFTER))

@@ -137,6 +137,13 @@ class MoneyContract:
         await take(ledger, charged(wamid, claimed))
         assert await ledger.money.on_the_way(ORG, T0) == []
 
+    async def test_none_is_overlooked_because_thousands_are_on_the_way(self, ledger: Ledger) -> None:
+        await submit(ledger, template="order", recipient=CUSTOMER)
+        await asyncio.gather(*(submit(ledger, recipient=f"+4915{n:09}") for n in range(2000)))
+        while await claim(ledger, slots=1000):
+            pass
+        assert await ledger.money.on_the_way(ORG, T0) == [CUSTOMER]
+
     async def test_a_cap_holds_the_org_until_it_is_lifted(self, ledgers: Ledgers) -> None:
         ledger, other = ledgers
         await submit(ledger)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from waypost.testing.contracts.changing import ChangeContract
 from waypost.testing.contracts.claiming import ClaimContract
+from waypost.testing.contracts.expiring import ExpireContract
 from waypost.testing.contracts.queues import QueueContract, QueueRaceContract
 from waypost.testing.contracts.settling import HandBackContract, SettleContract
 from waypost.testing.contracts.submitting import SubmitContract
@@ -16,6 +17,7 @@ class OutboxContract(
     SettleContract,
     HandBackContract,
     ChangeContract,
+    ExpireContract,
     SweepContract,
     SuspectContract,
     QueueContract,

@@ -253,6 +253,11 @@ ON CONFLICT (number, wamid, kind, participant) DO NOTHING
 -- name: expiring_add (set-wise)
 INSERT INTO expiring (message_id, expires_at) SELECT * FROM unnest($1::bigint[], $2::bigint[])
 
+-- name: expiring_again (set-wise)
+INSERT INTO expiring (message_id, expires_at)
+SELECT id, expires_at FROM message WHERE id = ANY($1::bigint[]) AND expires_at IS NOT NULL ORDER BY id
+ON CONFLICT (message_id) DO NOTHING
+
 -- name: expiring_drop (set-wise)
 DELETE FROM expiring WHERE message_id = ANY($1::bigint[])
 

@@ -8,7 +8,7 @@ SELECT id, created_at FROM org WHERE id = $1
 SELECT id, created_at FROM org ORDER BY created_at, id
 
 -- name: key_insert
-INSERT INTO api_key (id, org_id, digest, role, label, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO api_key (id, org_id, digest, role, label, created_at) VALUES ($1, $2, $3, $4, $5, $6) RETURNING id
 
 -- name: keys_of
 SELECT id, org_id, role, label, created_at, revoked_at FROM api_key
@@ -18,7 +18,7 @@ WHERE org_id = $1 AND (revoked_at IS NULL OR revoked_at > $2) ORDER BY created_a
 UPDATE api_key SET revoked_at = $3 WHERE org_id = $1 AND id = $2 AND (revoked_at IS NULL OR revoked_at > $3) RETURNING id
 
 -- name: person_insert
-INSERT INTO person (id, org_id, digest, name, role, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO person (id, org_id, digest, name, role, created_at) VALUES ($1, $2, $3, $4, $5, $6) RETURNING id
 
 -- name: people_of
 SELECT id, org_id, name, role, created_at FROM person WHERE org_id = $1 ORDER BY created_at, id

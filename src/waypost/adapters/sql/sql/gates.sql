@@ -2,6 +2,9 @@
 DELETE FROM gate WHERE id = $1
 RETURNING id, org_id, name, kind, code, reason, since, until, times
 
+-- name: gate_probe_again
+UPDATE gate SET until = $3 WHERE id = $1 AND kind = 'breaker' AND until = $2 RETURNING id
+
 -- name: gate_reopen
 DELETE FROM gate WHERE org_id = $1 AND name = $2 RETURNING id
 
@@ -62,6 +65,6 @@ JOIN delivery d ON d.message_id = m.id
 WHERE n.id = $1 AND m.sender = $1
 
 -- name: pairs_forget
--- A window that closed, of a customer who may be written to freely again and was no new one of the last day.
-DELETE FROM pair WHERE expires_at < $1 AND free_at < $1 AND blocked_until < $1 AND counted_at < $1 - 86400000000
+-- A window that closed or never was, of a customer who may be written to freely again and was no new one of the last day.
+DELETE FROM pair WHERE (expires_at < $1 OR expires_at IS NULL) AND free_at < $1 AND blocked_until < $1 AND counted_at < $1 - 86400000000
 RETURNING sender

@@ -33,11 +33,11 @@ SELECT CAST(dossier_id AS text), currency, count(*), count(*) - count(amount_mic
 FROM cost WHERE org_id = $1 AND day BETWEEN $2 AND $3 GROUP BY dossier_id, currency ORDER BY 5 DESC, 3 DESC LIMIT $4
 
 -- name: on_the_way
--- Of the newest in that state, those that will cost something when they arrive.
-SELECT m.recipient
-FROM (SELECT message_id, updated_at FROM delivery WHERE org_id = $1 AND status = $2 ORDER BY message_id DESC LIMIT $4) d
+-- A page of those in that state: whether each moved since then, and to whom it goes if it will cost something.
+SELECT d.message_id, d.updated_at >= $3, CASE WHEN m.template IS NOT NULL THEN m.recipient END
+FROM (SELECT message_id, updated_at FROM delivery WHERE org_id = $1 AND status = $2 AND message_id < $5
+    ORDER BY message_id DESC LIMIT $4) d
 JOIN message m ON m.id = d.message_id
-WHERE m.template IS NOT NULL AND d.updated_at >= $3
 
 -- name: capped
 SELECT org_id FROM gate WHERE code = 'BUDGET_REACHED'

@@ -146,8 +146,15 @@ ON CONFLICT (number, wamid, kind, participant) DO NOTHING
 -- name: expiring_add
 INSERT INTO expiring (message_id, expires_at) VALUES ($1, $2)
 
+-- name: expiring_again
+-- Of a message that a person sends once more.
+INSERT INTO expiring (message_id, expires_at) SELECT id, expires_at FROM message WHERE id = $1 AND expires_at IS NOT NULL
+ON CONFLICT (message_id) DO NOTHING
+
 -- name: expiring_due
-SELECT message_id FROM expiring WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2
+-- Those under way stay until their try has ended, and must not keep others from being seen.
+SELECT e.message_id FROM expiring e JOIN delivery d ON d.message_id = e.message_id
+WHERE e.expires_at <= $1 AND (d.status <> 'SENDING' OR d.parked) ORDER BY e.expires_at LIMIT $2
 
 -- name: expiring_drop
 DELETE FROM expiring WHERE message_id = $1

@@ -1,0 +1,99 @@
+"""Everything that the command line's admin does has a route, and the other way round."""
+
+from __future__ import annotations
+
+import importlib
+
+from litestar.routes import HTTPRoute
+from typer.main import get_command
+
+from waypost.http.app import api
+from waypost.runtime import admin
+
+OUT = "/api/v1/outbound"
+SAME: dict[str, set[str]] = {
+    "connect-whatsapp": {"POST /api/v1/numbers"},
+    "numbers": {"GET /api/v1/numbers"},
+    "change-number": {"PATCH /api/v1/numbers/{phone_number_id}"},
+    "enable": {"PATCH /api/v1/numbers/{phone_number_id}"},
+    "failover": {"PATCH /api/v1/numbers/{phone_number_id}"},
+    "disconnect": {"DELETE /api/v1/numbers/{phone_number_id}"},
+    "create-key": {"POST /api/v1/keys"},
+    "keys": {"GET /api/v1/keys"},
+    "rotate-key": {"POST /api/v1/keys/{key_id}/rotate"},
+    "revoke-key": {"DELETE /api/v1/keys/{key_id}"},
+    "create-user": {"POST /api/v1/users"},
+    "users": {"GET /api/v1/users"},
+    "renew-token": {"POST /api/v1/users/{user_id}/token"},
+    "remove-user": {"DELETE /api/v1/users/{user_id}"},
+    "connect-mailbox": {"POST /api/v1/mailboxes"},
+    "mailboxes": {"GET /api/v1/mailboxes"},
+    "change-mailbox": {"PATCH /api/v1/mailboxes/{mailbox_id}"},
+    "disconnect-mailbox": {"DELETE /api/v1/mailboxes/{mailbox_id}"},
+    "journal": {"GET /api/v1/webhook-journal"},
+    "policy": {"GET /api/v1/policy", "PUT /api/v1/policy", "PATCH /api/v1/policy"},
+    "spend": {f"GET {OUT}/spend"},
+    "quota": {f"GET {OUT}/quota"},
+    "set-quota": {f"PUT {OUT}/quota"},
+    "gates": {f"GET {OUT}/gates"},
+    "release": {f"POST {OUT}/gates/{{gate_id}}/release"},
+    "window": {f"GET {OUT}/session-windows/{{phone}}"},
+    "stats": {f"GET {OUT}/stats"},
+    "error-codes": {f"GET {OUT}/error-codes"},
+    "dead-letters": {f"GET {OUT}/dead-letters"},
+    "replay": {f"POST {OUT}/dead-letters/replay"},
+    "templates": {f"GET {OUT}/templates", f"POST {OUT}/templates/sync"},
+    "dossier": {"POST /api/v1/dossiers"},
+    "change-dossier": {"PATCH /api/v1/dossiers/{dossier_id}"},
+    "dossiers": {"GET /api/v1/dossiers", "GET /api/v1/dossiers/{dossier_id}"},
+    "consent": {f"PUT {OUT}/consents"},
+    "consents": {f"GET {OUT}/consents"},
+    "audit": {f"GET {OUT}/audit"},
+    "activities": {f"GET {OUT}/activities"},
+}
+ONLY_COMMANDS = {
+    "create-org": "a key belongs to one org, so nobody can be authorised to make another",
+    "orgs": "no key may see other orgs than its own",
+    "rotate-secret-key": "the key is in the environment of every server, which no request can change",
+}
+ONLY_ROUTES = {
+    f"{OUT}/messages": "a caller's own traffic: `waypost send` and `waypost why` are its commands",
+    f"{OUT}/media": "part of sending a message",
+    f"{OUT}/read-receipts": "part of a conversation",
+    f"{OUT}/templates/{{name}}/preview": "part of writing a message",
+    "/healthz": "asks one server about itself: `waypost doctor`",
+    "/readyz": "asks one server about itself: `waypost doctor`",
+    "/metrics": "asks one server about itself",
+    "/api/v1/openapi.json": "the routes themselves",
+}
+"""By how their paths begin."""
+
+
+def commands() -> set[str]:
+    for module in ("admin_operating", "admin_mailboxes"):
+        importlib.import_module(f"waypost.runtime.{module}")
+    return set(get_command(admin.app).commands)  # type: ignore[attr-defined]  # a group has them
+
+
+def routes() -> set[str]:
+    found = [route for route in api().routes if isinstance(route, HTTPRoute)]  # type: ignore[attr-defined]  # an ASGI app
+    return {f"{method} {route.path_format}" for route in found for method in route.methods - {"OPTIONS", "HEAD"}}
+
+
+def is_only_a_route(route: str) -> bool:
+    return any(route.partition(" ")[2].startswith(path) for path in ONLY_ROUTES)
+
+
+def test_every_command_has_its_route_or_a_reason_to_have_none() -> None:
+    assert commands() == SAME.keys() | ONLY_COMMANDS.keys()
+
+
+def test_every_route_has_its_command_or_a_reason_to_have_none() -> None:
+    named = set().union(*SAME.values())
+    assert {route for route in routes() if not is_only_a_route(route)} == named
+
+
+def test_no_reason_is_left_over() -> None:
+    assert not SAME.keys() & ONLY_COMMANDS.keys()
+    paths = {route.partition(" ")[2] for route in routes()}
+    assert all(any(path.startswith(only) for path in paths) for only in ONLY_ROUTES)

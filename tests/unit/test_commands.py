@@ -1,0 +1,46 @@
+"""How commands print where nobody looks at a terminal, and which key they find."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from waypost.runtime.settings import Settings, SettingsError
+from waypost.runtime.tables import show, table
+from waypost.runtime.wiring import DEMO_ACCOUNT, as_the_demo, open_vault
+
+LONG = "a reason of many words, " * 20
+
+
+def test_a_table_that_is_piped_is_not_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    table(["id", "reason", "last"], [["1", LONG, "the end"], ["2", "short", "the end"]], as_json=False)
+    head, first, second = capsys.readouterr().out.splitlines()
+    assert head.split() == ["id", "reason", "last"]
+    assert LONG.strip() in first
+    assert first.endswith("the end")
+    assert second.split() == ["2", "short", "the", "end"]
+
+
+def test_facts_that_are_piped_are_not_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    show({"reason": LONG}, as_json=False)
+    assert LONG.strip() in capsys.readouterr().out
+
+
+def test_a_command_on_the_demos_database_finds_the_demos_key(tmp_path: Path) -> None:
+    settings = Settings(database_url=f"sqlite:///{tmp_path / 'waypost.db'}")
+    sealed = open_vault(Settings(env="local", database_url=settings.database_url)).seal("token", "a purpose")
+    assert as_the_demo(settings) == settings, "a key beside a database is not enough"
+    with pytest.raises(SettingsError):
+        open_vault(as_the_demo(settings))
+    (tmp_path / DEMO_ACCOUNT).write_text("{}")
+    assert open_vault(as_the_demo(settings)).open(sealed, "a purpose") == "token"
+
+
+def test_a_key_that_is_given_is_the_one_that_counts(tmp_path: Path) -> None:
+    for name in (DEMO_ACCOUNT, "waypost.key"):
+        (tmp_path / name).write_text("{}")
+    given = Settings(secret_key="k" * 44, database_url=f"sqlite:///{tmp_path / 'waypost.db'}")
+    assert as_the_demo(given) == given
+    on_postgres = Settings(database_url="postgresql://localhost/waypost")
+    assert as_the_demo(on_postgres) == on_postgres
