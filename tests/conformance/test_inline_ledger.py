@@ -24,6 +24,7 @@ from waypost.testing.contracts.figures import FiguresContract
 from waypost.testing.contracts.gates import GatesContract
 from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
+from waypost.testing.contracts.lanes import LanesContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.media import FilesContract
@@ -181,3 +182,6 @@ class TestInlineFigures(FiguresContract): ...
 
 
 class TestInlineFiles(FilesContract): ...
+
+
+class TestInlineLanes(LanesContract): ...

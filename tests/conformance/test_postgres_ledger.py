@@ -40,6 +40,7 @@ from waypost.testing.contracts.figures import FiguresContract
 from waypost.testing.contracts.gates import GatesContract
 from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
+from waypost.testing.contracts.lanes import LanesContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.media import FilesContract
@@ -229,6 +230,9 @@ class TestPostgresFigures(FiguresContract): ...
 
 
 class TestPostgresFiles(FilesContract): ...
+
+
+class TestPostgresLanes(LanesContract): ...
 
 
 class TestPostgresLockOrder:

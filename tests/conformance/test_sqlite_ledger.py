@@ -27,6 +27,7 @@ from waypost.testing.contracts.figures import FiguresContract
 from waypost.testing.contracts.gates import GatesContract
 from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
+from waypost.testing.contracts.lanes import LanesContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.media import FilesContract
@@ -194,3 +195,6 @@ class TestSqliteFigures(FiguresContract): ...
 
 
 class TestSqliteFiles(FilesContract): ...
+
+
+class TestSqliteLanes(LanesContract): ...

@@ -81,7 +81,7 @@ SELECT head FROM feed WHERE name = $1
 
 -- name: replies_waiting
 -- What the bot said in a conversation and nobody has sent yet; only the latest can still wait.
-SELECT d.message_id FROM delivery d WHERE d.status = 'QUEUED' AND d.message_id IN (
+SELECT $1, d.message_id FROM delivery d WHERE d.status = 'QUEUED' AND d.message_id IN (
     SELECT id FROM message WHERE conversation_id = $1 AND created_by = 'bot' ORDER BY id DESC LIMIT 100
 )
 
@@ -175,6 +175,9 @@ UPDATE arrival SET conversation_id = $3, position = $4 WHERE number = $1 AND wam
 
 -- name: messages_move
 UPDATE message SET conversation_id = $2 WHERE conversation_id = $1
+
+-- name: turns_move
+UPDATE turn SET conversation_id = $2, lo = lo + $3, hi = hi + $3 WHERE conversation_id = $1
 
 -- name: entries_drop
 DELETE FROM entry WHERE conversation_id = $1
