@@ -13,7 +13,9 @@ from waypost.adapters.sqlite.store import Store
 from waypost.model.time import Span
 from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.accounts import AccountsContract
+from waypost.testing.contracts.arrivals import FeedsContract
 from waypost.testing.contracts.audited import AuditedContract
+from waypost.testing.contracts.conversations import ConversationsContract
 from waypost.testing.contracts.deferring import DeferContract, StandBackContract
 from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
@@ -185,3 +187,9 @@ class TestInlineFiles(FilesContract): ...
 
 
 class TestInlineLanes(LanesContract): ...
+
+
+class TestInlineConversations(ConversationsContract): ...
+
+
+class TestInlineFeeds(FeedsContract): ...

@@ -17,7 +17,9 @@ from waypost.rules import breaker
 from waypost.rules.delivery import StandBack
 from waypost.rules.gates import PROBE_AFTER, of_org
 from waypost.testing.contracts.accounts import AccountsContract
+from waypost.testing.contracts.arrivals import FeedsContract
 from waypost.testing.contracts.audited import AuditedContract
+from waypost.testing.contracts.conversations import ConversationsContract
 from waypost.testing.contracts.deferring import DeferContract, StandBackContract
 from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
@@ -233,6 +235,12 @@ class TestPostgresFiles(FilesContract): ...
 
 
 class TestPostgresLanes(LanesContract): ...
+
+
+class TestPostgresConversations(ConversationsContract): ...
+
+
+class TestPostgresFeeds(FeedsContract): ...
 
 
 class TestPostgresLockOrder:

@@ -16,7 +16,9 @@ from waypost.adapters.sqlite.store import Store
 from waypost.model.time import Span
 from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.accounts import AccountsContract
+from waypost.testing.contracts.arrivals import FeedsContract
 from waypost.testing.contracts.audited import AuditedContract
+from waypost.testing.contracts.conversations import ConversationsContract
 from waypost.testing.contracts.deferring import DeferContract, StandBackContract
 from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
@@ -198,3 +200,9 @@ class TestSqliteFiles(FilesContract): ...
 
 
 class TestSqliteLanes(LanesContract): ...
+
+
+class TestSqliteConversations(ConversationsContract): ...
+
+
+class TestSqliteFeeds(FeedsContract): ...

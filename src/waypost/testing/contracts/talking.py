@@ -89,15 +89,19 @@ async def commit(ledger: Ledger, claim: Claim, *words: str, now: Instant = DUE, 
     return done
 
 
+async def talks_with(ledger: Ledger, customer: str = CUSTOMER, org: OrgId = ORG) -> Sequence[Conversation]:
+    kind = "phone" if customer.startswith("+") else "user"
+    return await ledger.conversations.at(org, f"{kind}:{customer}")
+
+
 async def talk_with(ledger: Ledger, customer: str = CUSTOMER, org: OrgId = ORG) -> Conversation:
     """The only conversation of a customer."""
-    kind = "phone" if customer.startswith("+") else "user"
-    (talk,) = await ledger.conversations.at(org, f"{kind}:{customer}")
+    (talk,) = await talks_with(ledger, customer, org)
     return talk
 
 
 async def contact_of(ledger: Ledger, customer: str = CUSTOMER, org: OrgId = ORG) -> Contact:
-    talk = await talk_with(ledger, customer, org)
+    talk, *_ = await talks_with(ledger, customer, org)
     found = await ledger.conversations.contact(org, talk.contact_id)
     assert found is not None
     return found
