@@ -126,9 +126,14 @@ SELECT count(*) FROM lane WHERE owner IS NOT NULL AND lease_until <= $1
 SELECT {lane}, {conversation},
     (SELECT count(*) FROM entry e
      WHERE e.conversation_id = l.conversation_id AND e.position > l.done AND e.position <= l.tail AND e.sender = 'contact')
-FROM lane l JOIN conversation c ON c.id = l.conversation_id
-WHERE c.org_id = $1 AND (l.owner IS NOT NULL OR l.due_at IS NOT NULL)
-ORDER BY coalesce(l.claimed_at, l.due_at) LIMIT $2
+FROM (
+    SELECT h.conversation_id AS id, h.claimed_at AS since FROM lane h
+    WHERE h.owner IS NOT NULL AND h.lease_until IS NOT NULL AND h.org_id = $1
+    UNION ALL SELECT w.conversation_id, w.due_at FROM lane w
+    WHERE w.owner IS NULL AND w.due_at IS NOT NULL AND w.org_id = $1
+    ORDER BY 2 LIMIT $2
+) AS waiting JOIN lane l ON l.conversation_id = waiting.id JOIN conversation c ON c.id = l.conversation_id
+ORDER BY waiting.since
 
 -- name: turns_failed
 SELECT {turn} FROM turn t WHERE t.org_id = $1 AND t.state = 'failed' ORDER BY t.ended_at DESC LIMIT $2
