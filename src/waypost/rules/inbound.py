@@ -203,6 +203,8 @@ def plain(text: str) -> str:
 def salvaged(raw: msgspec.Raw) -> Written:
     """Of a malformed message, what is well formed; its id must be."""
     fields = _fields(raw)
+    if "id" not in fields:
+        raise ValueError("a message without an id")
     written = Written(id=msgspec.json.decode(fields["id"], type=str))
     written.timestamp, written.from_ = _scalar(fields.get("timestamp")), _scalar(fields.get("from"))
     for name in ("from_user_id", "group_id", "type"):

@@ -361,7 +361,7 @@ def _read_message(
         return inbound.arrival(raw, written, beside, org, number, times, _moment_of(written), now)
     except inbound.Nobody as nobody:
         return _kept(org, number, "message", raw, None, "failed", str(nobody))
-    except (*_UNREADABLE, ValueError, KeyError) as error:
+    except (*_UNREADABLE, ValueError) as error:
         return _kept(org, number, "message", raw, None, "failed", str(error))
 
 
