@@ -13,7 +13,9 @@ from waypost.adapters.sqlite.store import Store
 from waypost.model.time import Span
 from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.accounts import AccountsContract
+from waypost.testing.contracts.arrivals import FeedsContract
 from waypost.testing.contracts.audited import AuditedContract
+from waypost.testing.contracts.conversations import ConversationsContract
 from waypost.testing.contracts.deferring import DeferContract, StandBackContract
 from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
@@ -24,6 +26,7 @@ from waypost.testing.contracts.figures import FiguresContract
 from waypost.testing.contracts.gates import GatesContract
 from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
+from waypost.testing.contracts.lanes import LanesContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.media import FilesContract
@@ -181,3 +184,12 @@ class TestInlineFigures(FiguresContract): ...
 
 
 class TestInlineFiles(FilesContract): ...
+
+
+class TestInlineLanes(LanesContract): ...
+
+
+class TestInlineConversations(ConversationsContract): ...
+
+
+class TestInlineFeeds(FeedsContract): ...

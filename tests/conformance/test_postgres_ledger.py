@@ -17,7 +17,9 @@ from waypost.rules import breaker
 from waypost.rules.delivery import StandBack
 from waypost.rules.gates import PROBE_AFTER, of_org
 from waypost.testing.contracts.accounts import AccountsContract
+from waypost.testing.contracts.arrivals import FeedsContract
 from waypost.testing.contracts.audited import AuditedContract
+from waypost.testing.contracts.conversations import ConversationsContract
 from waypost.testing.contracts.deferring import DeferContract, StandBackContract
 from waypost.testing.contracts.detector import DetectorContract, Plant
 from waypost.testing.contracts.door import DoorContract, LookupContract
@@ -40,6 +42,7 @@ from waypost.testing.contracts.figures import FiguresContract
 from waypost.testing.contracts.gates import GatesContract
 from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
+from waypost.testing.contracts.lanes import LanesContract
 from waypost.testing.contracts.ledger import LedgerContract
 from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.media import FilesContract
@@ -229,6 +232,15 @@ class TestPostgresFigures(FiguresContract): ...
 
 
 class TestPostgresFiles(FilesContract): ...
+
+
+class TestPostgresLanes(LanesContract): ...
+
+
+class TestPostgresConversations(ConversationsContract): ...
+
+
+class TestPostgresFeeds(FeedsContract): ...
 
 
 class TestPostgresLockOrder:

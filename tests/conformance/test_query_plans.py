@@ -41,6 +41,15 @@ BIG = {
     "template",
     "cost",
     "media",
+    "contact",
+    "contact_address",
+    "conversation",
+    "entry",
+    "arrival",
+    "lane",
+    "turn",
+    "feed",
+    "feed_item",
 }
 """Tables that grow with what is sent and received, and with the orgs and customers that it is for."""
 
@@ -59,6 +68,7 @@ POSTGRES_HOT = sorted(name for name, statement in POSTGRES.items() if touches_a_
 def test_the_statements_of_the_outbox_are_looked_at() -> None:
     assert {"wamid_find", "claim_pick", "later_due", "delivery_lock", "report_waiting", "stale_claims"} <= set(HOT)
     assert {"outlets_busy", "permit_lock", "gate_lock", "pair_draw", "templates_of"} <= set(HOT)
+    assert {"talk_find", "lanes_due", "lanes_expired", "entries_between", "feed_after", "replies_waiting"} <= set(HOT)
     assert {"accept_at_once", "report_at_once", "delivery_read"} <= set(POSTGRES_HOT) - set(HOT)
 
 
@@ -73,8 +83,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 OWN_ROWS = re.compile("VIRTUAL TABLE|CONSTANT ROW|SCAN (b|busy|waiting|recent)$")
 """A batch's own rows, or what the statement itself has just found: all of them are wanted."""
-OF_A_FEW = {"later_depth", "on_the_way", "outlets_depth", "quotas_fullest", "gates_closed"}
-"""What they scan is what they have just limited themselves to, or what is closed at this moment."""
+OF_A_FEW = {"later_depth", "on_the_way", "outlets_depth", "quotas_fullest", "gates_closed", "turns_open"}
+"""What they scan is what they have just limited themselves to, or what is closed, held or waits at this moment."""
 SORTED_IN_MEMORY = {
     "report_waiting",
     "reports_of",
@@ -84,8 +94,11 @@ SORTED_IN_MEMORY = {
     "spend_by_template",
     "spend_by_category",
     "spend_by_dossier",
+    "contact_addresses",
+    "conversations_at",
 } | OF_A_FEW
-"""Of one message, or of the gates in front of one outlet: a handful of rows; of a spend: as many as it has headings."""
+"""Of one message or customer, or of the gates in front of one outlet: a handful of rows; of a spend: as many as it has
+headings."""
 IN_ORDER = [name for name in HOT if "ORDER BY" in SQLITE[name].text and name not in SORTED_IN_MEMORY]
 
 
@@ -175,6 +188,27 @@ INSERT INTO media (org_id, number, conversation_id, position, provider_id, mime_
 SELECT 'org-' || n % 50, 'number-' || n % 50, n % 500, n, n, 'image/jpeg',
     CASE WHEN n % 100 = 0 THEN 'pending' ELSE 'stored' END, 1, CASE WHEN n % 100 = 0 THEN n END, n
 FROM generate_series(1, 30000) n;
+INSERT INTO contact (id, org_id, met_as, dossier_id, created_at, updated_at)
+SELECT n, 'org-' || n % 50, 'phone:+49' || n, n, n, n FROM generate_series(1, 9000) n;
+INSERT INTO contact_address SELECT 'org-' || n % 50, 'phone:+49' || n, n FROM generate_series(1, 9000) n;
+INSERT INTO conversation (id, org_id, kind, number, contact_id, address, position, last_id_at, created_at)
+SELECT n, 'org-' || n % 50, 'customer', 'number-' || n % 50, n, '+49' || n, 3, n, n FROM generate_series(1, 9000) n;
+INSERT INTO entry SELECT n % 9000 + 1, n / 9000 + 1, n, n, 'contact', 'text', '{}', 'wamid-' || n, NULL
+FROM generate_series(0, 29999) n;
+INSERT INTO arrival SELECT 'number-' || n % 50, 'wamid-' || n, n % 9000 + 1, n / 9000 + 1, n
+FROM generate_series(0, 29999) n;
+INSERT INTO lane (conversation_id, org_id, tail, done, hi, fence, due_at, owner, lease_until, tries, floor)
+SELECT n, 'org-' || n % 50, 3, CASE WHEN n > 400 THEN 3 ELSE 0 END, CASE WHEN n <= 200 THEN 3 END, 1,
+    CASE WHEN n BETWEEN 201 AND 400 THEN n END, CASE WHEN n <= 200 THEN 'worker-' || n % 4 END,
+    CASE WHEN n <= 200 THEN n END, 0, 'bot'
+FROM generate_series(1, 9000) n;
+INSERT INTO turn (conversation_id, hi, lo, org_id, state, replies, tries, fence, started_at, ended_at)
+SELECT n, 3, 0, 'org-' || n % 50, CASE WHEN n % 90 = 0 THEN 'failed' ELSE 'answered' END, 1, 1, 1, n, n
+FROM generate_series(1, 9000) n;
+INSERT INTO feed SELECT 'team:org-' || n, 9000 FROM generate_series(0, 2999) n;
+INSERT INTO feed_item SELECT 'team:org-' || n % 50, n, n, 'message', n % 9000 + 1, 1, '{}'
+FROM generate_series(1, 30000) n;
+UPDATE message SET conversation_id = id % 9000 + 1, created_by = 'bot' WHERE id % 3 = 0;
 """
 
 SAMPLES: dict[str, Any] = {

@@ -236,6 +236,15 @@ class Stage:
         found: list[dict[str, Any]] = await self.get("/api/v1/webhook-journal?limit=1000", (account or self.acme).key)
         return found[::-1]
 
+    async def said(self, account: Account | None = None) -> list[tuple[str, str]]:
+        """What customers wrote to this account: wamid and message, one conversation after the other."""
+        org = (account or self.acme).org
+        found = await self.database.run(
+            "SELECT e.wamid, e.body FROM entry e JOIN conversation c ON c.id = e.conversation_id "
+            f"WHERE c.org_id = '{org}' AND e.sender = 'contact' ORDER BY c.id, e.position"
+        )
+        return [(wamid, body) for wamid, body in found]
+
     # Waiting
 
     async def without_pace(self) -> None:

@@ -60,6 +60,32 @@ async def test_huge_arrays_are_answered_soon_and_cost_no_more_than_one_item(
         assert len(await stage.journal()) <= 1
 
 
+async def test_a_thousand_messages_beside_as_many_contacts_are_answered_soon(stage: Stage) -> None:
+    phones = [str(49_151_000_000_000 + n) for n in range(1000)]
+    messages = [a_text(f"wamid.{n}") | {"from": phone, "from_user_id": f"DE.{n}"} for n, phone in enumerate(phones)]
+    contacts = [{"wa_id": p, "user_id": f"DE.{n}", "profile": {"name": p}} for n, p in enumerate(phones)]
+    body = envelope((stage.acme, [change(stage.acme, messages=messages, contacts=contacts[::-1])]))
+    started = time.process_time()
+    for _ in range(2):
+        assert (await stage.post(body)).status == 200
+    assert time.process_time() - started < 5
+    assert {wamid for wamid, _ in await stage.said()} == {message["id"] for message in messages}
+    assert await stage.database.run("SELECT count(*) FROM contact WHERE name = met_as") == [(0,)]
+    assert await stage.database.run("SELECT count(*) FROM contact c WHERE 'phone:+' || c.name = c.met_as") == [(1000,)]
+
+
+@pytest.mark.parametrize("message", [{"from": "HERE"}, {"id": "HERE"}, {"text": "HERE"}, {"type": "HERE"}], ids=str)
+@ON_SQLITE
+async def test_a_message_with_a_huge_field_does_not_lose_its_neighbour(stage: Stage, message: dict[str, Any]) -> None:
+    body = envelope((stage.acme, [change(stage.acme, messages=[a_text("wamid.huge") | message, a_text("wamid.in")])]))
+    for huge in ('"' + "x" * 1_000_000 + '"', "9" * 1_000_000, "[" + "0," * 500_000 + "0]"):
+        started = time.process_time()
+        answer = await stage.post(json.dumps(body).replace('"HERE"', huge).encode())
+        assert time.process_time() - started < 3
+        assert answer.status == 200
+    assert "wamid.in" in {wamid for wamid, _ in await stage.said()}
+
+
 # Fuzz
 
 
@@ -72,11 +98,27 @@ JUNK = st.recursive(
 )
 PATH = st.lists(st.integers(0, 30), max_size=9)
 ACME = Account("acme", "", a_number("1001"))
+ANN = {"profile": {"name": "Ann", "username": "ann"}, "wa_id": "16505551234", "user_id": "US.1"}
+FILE = {"id": "m-1", "mime_type": "image/jpeg", "sha256": "DF2lS5v2W6x=", "filename": "a.jpg"}
+MESSAGES: list[dict[str, Any]] = [
+    a_text("wamid.in", context={"from": "1", "id": "wamid.0"}, from_user_id="US.1", referral={"source_type": "ad"}),
+    a_text("wamid.in", type="image", image=FILE),
+    a_text("wamid.in", type="contacts", contacts=[{"name": {"formatted_name": "Bob"}, "phones": [{"phone": "+1"}]}]),
+    a_text("wamid.in", type="interactive", interactive={"type": "button_reply", "button_reply": {"id": "1"}}),
+    a_text("wamid.in", type="order", order={"catalog_id": "c", "product_items": [{"quantity": 1, "item_price": 2.5}]}),
+    a_text("wamid.in", type="reaction", reaction={"message_id": "wamid.0", "emoji": "x"}),
+    a_text(
+        "wamid.in", type="system", system={"type": "user_changed_number", "wa_id": "4915111111111", "user_id": "DE.2"}
+    ),
+    a_text("wamid.in", type="edit", edit={"original_message_id": "wamid.0", "message": {"type": "text"}}),
+    a_text("wamid.in", type="unsupported", unsupported={"type": "poll"}, errors=[{"code": 131051}]),
+]
 SHAPES: list[Any] = [
     told(ACME, status("wamid.1", "sent", biz_opaque_callback_data="wp1.1.1", pricing={"category": "service"})),
     told(ACME, status("wamid.1", "failed", errors=[{"code": 131026, "title": "x", "error_data": {"details": "y"}}])),
     told(ACME, status("wamid.1", "read", recipient_participant_id="p", recipient_type="group")),
     envelope((ACME, [change(ACME, messages=[a_text("wamid.in")], contacts=[{"profile": {"name": "x"}}])])),
+    *(envelope((ACME, [change(ACME, messages=[each, a_text("wamid.beside")], contacts=[ANN])])) for each in MESSAGES),
     envelope((ACME, [change(ACME, errors=[{"code": 131000}])])),
     {
         "entry": [
@@ -113,14 +155,16 @@ async def test_whatever_is_signed_is_never_answered_5xx(
     body = shape
     for path, junk in changes:
         body = mutated(body, path, junk)
-    good = told(stage.acme, status(f"wamid.good.{number % 10**12}", "sent"))["entry"][0]
+    name = f"wamid.good.{number % 10**12}"
+    beside = [change(stage.acme, statuses=[status(name, "sent")], messages=[a_text(name)])]
+    good = envelope((stage.acme, beside))["entry"][0]
     if isinstance(body, dict) and isinstance(body.get("entry"), list):
         body = body | {"entry": [*body["entry"], good]}
         content = json.dumps(body).encode()
         answer = await stage.post(content)
         assert answer.status == 200, answer
-        found = await stage.database.run(f"SELECT count(*) FROM report WHERE wamid = 'wamid.good.{number % 10**12}'")
-        assert found == [(1,)]
+        for table in ("report", "entry"):
+            assert await stage.database.run(f"SELECT count(*) FROM {table} WHERE wamid = '{name}'") == [(1,)]
     else:
         answer = await stage.post(json.dumps(body).encode())
         assert answer.status in (200, 400, 404), answer

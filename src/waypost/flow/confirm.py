@@ -13,7 +13,6 @@ from waypost.flow.consent_words import with_consent
 from waypost.flow.numbers import Connected
 from waypost.flow.world import World
 from waypost.model.account import Number
-from waypost.model.conversation import ContactId
 from waypost.model.gate import Closing
 from waypost.model.ids import OrgId
 from waypost.model.report import Post, StatusReport
@@ -86,8 +85,6 @@ async def take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
         post.closings.extend(_closings(read.reports, owner.number, world.catalogues, now))
     taken = await world.ledger.journal.take(post, now)
     await account_updates.heard(ours, world)
-    for org, keep, other in taken.joinable:
-        await world.ledger.conversations.join(org, ContactId(keep), ContactId(other), now)
     world.hints.give(_topics(taken) + ([MEDIA] if any(told.media for told in post.arrivals) else []))
     return taken
 

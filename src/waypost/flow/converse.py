@@ -113,8 +113,11 @@ def burst(entries: Iterable[Entry], files: Mapping[int, str]) -> list[Line]:
 
 
 def _read(entry: Entry) -> dict[str, Any]:
-    """A stored message; what was queued in the short form is a text."""
-    body = msgspec.json.decode(entry.body)
+    """A stored message; what was queued in the short form is a text. No message is so odd that it stops the turn."""
+    try:
+        body = msgspec.json.decode(entry.body)
+    except (msgspec.MsgspecError, RecursionError):
+        body = None
     if not isinstance(body, dict):
         return {"type": entry.type}
     text = body.get("text")

@@ -39,8 +39,6 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     """Where they were said."""
     confirmed: int = 0
     """Answers to a customer's STOP or START that are in the outbox."""
-    joinable: Sequence[tuple[OrgId, int, int]] = ()
-    """Contacts that turn out to be one person."""
 
 
 class Journaled(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,6 +29,7 @@ class _System(msgspec.Struct):
     new_wa_id: str | int | None = None
     user_id: str | None = None
     previous_user_id: str | None = None
+    customer: str | int | None = None
 
 
 class Written(msgspec.Struct):
@@ -58,24 +59,54 @@ class _File(msgspec.Struct):
     filename: str | None = None
 
 
-_contacts = msgspec.json.Decoder(list[Contact])
+_listed = msgspec.json.Decoder(list[msgspec.Raw])
+_contact = msgspec.json.Decoder(Contact)
 _system = msgspec.json.Decoder(_System)
 _file = msgspec.json.Decoder(_File)
 _UNREADABLE = (msgspec.MsgspecError, RecursionError)
 
 
-def contacts(raw: msgspec.Raw) -> list[Contact]:
+class Beside:
+    """The people whom a webhook lists beside its messages, by the ids that a message has of its writer."""
+
+    def __init__(self, contacts: list[Contact]) -> None:
+        self._only = contacts[0] if len(contacts) == 1 else None
+        self._by_phone = {_digits(c.wa_id): c for c in reversed(contacts) if c.wa_id is not None}
+        self._by_id = {c.user_id: c for c in reversed(contacts) if c.user_id}
+
+    def who(self, written: Written, is_notice: bool) -> Contact:
+        """Whose name stands beside it."""
+        by_phone = self._by_phone.get(_digits(written.from_)) if written.from_ is not None else None
+        found = by_phone or self._by_id.get(written.from_user_id or "")
+        if found is None and self._only and written.from_ is None and not is_notice:
+            found = self._only if None in (self._only.user_id, written.from_user_id) else None
+        return found or Contact()
+
+
+def _digits(phone: str | float) -> str:
+    return str(phone).removeprefix("+")
+
+
+def contacts(raw: msgspec.Raw) -> Beside:
     """Of the list beside the messages, what can be read."""
     try:
-        return _contacts.decode(raw)
+        listed = _listed.decode(raw)
     except _UNREADABLE:
-        return []
+        return Beside([])
+    return Beside([contact for each in listed if (contact := _read_contact(each)) is not None])
+
+
+def _read_contact(raw: msgspec.Raw) -> Contact | None:
+    try:
+        return _contact.decode(raw)
+    except _UNREADABLE:
+        return None
 
 
 def arrival(
     raw: msgspec.Raw,
     written: Written,
-    beside: list[Contact],
+    beside: Beside,
     org: OrgId,
     number: NumberId,
     times: Times | None,
@@ -89,7 +120,7 @@ def arrival(
     if written.group_id:
         raise Nobody("a message to a group: groups of WhatsApp are not handled")
     fields = _fields(raw)
-    who = _who(written, beside, fields)
+    who = beside.who(written, written.type in NOTICES)
     phones, ids = _named(written, who, fields)
     if not phones and not ids:
         raise Nobody("a message that does not say who wrote it")
@@ -98,7 +129,7 @@ def arrival(
         org_id=org,
         number=number,
         wamid=Wamid(written.id),
-        addresses=(*(f"phone:{people.alias(phone)}" for phone in phones), *(f"user:{id_}" for id_ in ids)),
+        addresses=_addresses(phones, ids),
         reply_to=phones[0] if phones else ids[0],
         name=_words(who.profile.name),
         username=_words(who.profile.username),
@@ -119,19 +150,15 @@ def _fields(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
         return {}
 
 
-def _who(written: Written, beside: list[Contact], fields: dict[str, msgspec.Raw]) -> Contact:
-    """Whose name stands beside it."""
-    for contact in beside:
-        same_phone = contact.wa_id is not None and str(contact.wa_id) == str(written.from_)
-        if same_phone or (contact.user_id and contact.user_id == written.from_user_id):
-            return contact
-    return beside[0] if len(beside) == 1 and written.from_ is None and "system" not in fields else Contact()
+def _addresses(phones: list[str], ids: list[str]) -> tuple[str, ...]:
+    """Two forms of one number are one address."""
+    return (*dict.fromkeys(f"phone:{people.alias(phone)}" for phone in phones), *(f"user:{id_}" for id_ in ids))
 
 
 def _named(written: Written, who: Contact, fields: dict[str, msgspec.Raw]) -> tuple[list[str], list[str]]:
     """Everything this person is known by, the newest first: phone numbers, business-scoped user ids."""
     told = _changed(fields["system"]) if written.type in NOTICES and "system" in fields else _System()
-    phones = [_phone(p) for p in (told.wa_id, told.new_wa_id, written.from_, who.wa_id)]
+    phones = [_phone(p) for p in (told.wa_id, told.new_wa_id, written.from_, told.customer, who.wa_id)]
     ids = [_id(i) for i in (told.user_id, told.previous_user_id, written.from_user_id, who.user_id)]
     return [*dict.fromkeys(p for p in phones if p)], [*dict.fromkeys(i for i in ids if i)]
 
@@ -176,11 +203,14 @@ def plain(text: str) -> str:
 def salvaged(raw: msgspec.Raw) -> Written:
     """Of a malformed message, what is well formed; its id must be."""
     fields = _fields(raw)
+    if "id" not in fields:
+        raise ValueError("a message without an id")
     written = Written(id=msgspec.json.decode(fields["id"], type=str))
-    for name in ("timestamp", "from", "from_user_id", "type"):
+    written.timestamp, written.from_ = _scalar(fields.get("timestamp")), _scalar(fields.get("from"))
+    for name in ("from_user_id", "group_id", "type"):
         value = _scalar(fields.get(name))
         if value is not None:
-            setattr(written, "from_" if name == "from" else name, value if name != "type" else str(value))
+            setattr(written, name, str(value))
     return written
 
 

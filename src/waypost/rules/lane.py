@@ -35,18 +35,25 @@ Failed: TypeAlias = Again | Dead | LeaseLost
 
 def arrive(lane: Lane, position: Position, now: Instant, times: Times) -> Lane:
     """A message that asks for an answer was stored at `position`."""
+    is_next = lane.tail == lane.hi  # nothing else waits for the turn after this one
+    if lane.tail == 0:  # nothing was ever asked: what was said before there was a bot needs no answer
+        lane = replace(lane, done=Position(position - 1))
     lane = replace(lane, tail=position)
     if lane.floor != BOT:
         return lane
     first_at = now if lane.first_at is None else lane.first_at
-    due_at = Instant(min(now + times.quiet, first_at + times.max_wait))
     if lane.hi is None:
-        return replace(lane, first_at=first_at, due_at=due_at)
-    if times.supersede and now < first_at + times.max_wait:
-        return replace(_idle(lane), fence=Fence(lane.fence + 1), first_at=first_at, due_at=due_at)
+        return replace(lane, first_at=first_at, due_at=_due(first_at, now, times))
+    if times.supersede and is_next and now < first_at + times.max_wait:
+        return replace(_idle(lane), fence=Fence(lane.fence + 1), first_at=first_at, due_at=_due(first_at, now, times))
+    first_at = now if is_next else first_at
     if lane.owner is None:  # its try failed and it waits for the next: that one is due when it was
         return replace(lane, first_at=first_at)
-    return replace(lane, first_at=first_at, due_at=due_at)
+    return replace(lane, first_at=first_at, due_at=_due(first_at, now, times))
+
+
+def _due(first_at: Instant, now: Instant, times: Times) -> Instant:
+    return Instant(min(now + times.quiet, first_at + times.max_wait))
 
 
 def _idle(lane: Lane) -> Lane:
@@ -134,6 +141,27 @@ def reopen(lane: Lane, lo: Position, hi: Position, now: Instant) -> Lane | Lease
         return LeaseLost()
     back = replace(_idle(lane), fence=Fence(lane.fence + 1), floor=BOT, done=lo)
     return replace(back, tail=max(lane.tail, hi), first_at=now, due_at=now)
+
+
+def joined(here: Lane, gone: Lane, shift: int, end: Position, now: Instant) -> Lane:
+    """Two lanes turn out to be one person's: what stood at p of `gone` stands at p + shift now, the last at `end`.
+
+    What waits in either waits here; what was answered there is not asked again; a person who had either floor has it.
+    """
+    if gone.floor != BOT and here.floor == BOT:
+        here = hand_over(here, gone.floor)
+    asks, asked_here = gone.tail > gone.done, here.tail > here.done
+    if not asked_here:
+        here = replace(here, done=Position(gone.done + shift) if asks else end)
+    if asks or not asked_here:
+        here = replace(here, tail=Position(gone.tail + shift) if asks else end)
+    if not asks or here.floor != BOT:
+        return here
+    first_at = min(at for at in (here.first_at, gone.first_at, now) if at is not None)
+    if here.hi is not None and here.owner is None:  # a try of it failed: the next one is due when it was
+        return replace(here, first_at=first_at)
+    due_at = min((at for at in (here.due_at, gone.due_at) if at is not None), default=now)
+    return replace(here, first_at=first_at, due_at=due_at)
 
 
 def answered_by_hand(lane: Lane) -> Lane:

@@ -245,7 +245,7 @@ def read(
         too_many = f"more than {MOST_UPDATES} updates in one place"
         return Read([], [], [_kept(org, number, f"account:{part.field}", part.raw, part.time, "failed", too_many)])
     statuses = [_read_status(raw, org, number, prices) for raw in value.statuses]
-    beside = inbound.contacts(value.contacts) if value.messages else []
+    beside = inbound.contacts(value.contacts) if value.messages else inbound.Beside([])
     said = [_read_message(raw, beside, org, number, times, now) for raw in value.messages]
     told = [status for status in statuses if isinstance(status, StatusReport)]
     arrivals = [message for message in said if isinstance(message, Arrival)]
@@ -351,7 +351,7 @@ def _error(errors: list[dict[str, Any]]) -> tuple[str | None, str | None]:
 
 
 def _read_message(
-    raw: msgspec.Raw, beside: list[inbound.Contact], org: OrgId, number: NumberId, times: Times | None, now: Instant
+    raw: msgspec.Raw, beside: inbound.Beside, org: OrgId, number: NumberId, times: Times | None, now: Instant
 ) -> Arrival | JournalItem:
     try:
         written = _decoded_message(raw)
@@ -361,7 +361,7 @@ def _read_message(
         return inbound.arrival(raw, written, beside, org, number, times, _moment_of(written), now)
     except inbound.Nobody as nobody:
         return _kept(org, number, "message", raw, None, "failed", str(nobody))
-    except (*_UNREADABLE, ValueError, KeyError) as error:
+    except (*_UNREADABLE, ValueError) as error:
         return _kept(org, number, "message", raw, None, "failed", str(error))
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from waypost.adapters.sql import talk_rows
+from waypost.adapters.sql import joining, meeting, talk_rows
 from waypost.adapters.sql.engine import Engine
-from waypost.adapters.sql.joining import join
 from waypost.adapters.sql.plan import Once, Plan
+from waypost.adapters.sql.talks import Talks
 from waypost.model.conversation import Contact, ContactId, Conversation, ConversationId, Entry, FeedItem, Lane, Position
 from waypost.model.ids import OrgId
 from waypost.model.time import Instant
@@ -36,10 +36,17 @@ class SqlConversations:
         return [talk_rows.entry(row) for row in await self._engine.read("entries_before", conversation, before, limit)]
 
     async def join(self, org: OrgId, keep: ContactId, other: ContactId, now: Instant) -> bool:
-        return await self._engine.transact(join(org, keep, other, now))
+        return await self._engine.transact(_join(org, keep, other, now))
 
     async def forget_arrivals(self, before: Instant) -> None:
         await self._engine.transact(_forget(before))
+
+
+def _join(org: OrgId, keep: ContactId, other: ContactId, now: Instant) -> Plan[bool]:
+    told = Talks()
+    done = yield from joining.join(org, keep, other, told, now)
+    yield from meeting.write_feeds(told)
+    return done
 
 
 def _forget(before: Instant) -> Plan[None]:

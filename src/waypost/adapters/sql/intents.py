@@ -277,7 +277,6 @@ class Take:
             buffered=sum(1 for lane in reached if is_taken(lane)),
             reached=tuple(sorted({lane.conversation_id for lane in reached})),
             confirmed=sum(1 for told in self.post.arrivals if told.consent and told.consent.confirmation),
-            joinable=tuple(work.talks.joinable),
         )
 
     def _arrive(self, work: Work) -> list[Lane]:

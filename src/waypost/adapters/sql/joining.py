@@ -6,23 +6,37 @@ told is appended to the conversation that stays, with its own times; what still 
 
 from __future__ import annotations
 
-from msgspec.structs import replace
+from collections.abc import Iterable
+
+import msgspec
 
 from waypost.adapters.sql import meeting, talk_rows
+from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.talks import Talks
-from waypost.model.conversation import BOT, ContactId, Conversation, ConversationId, Position
+from waypost.model.conversation import ContactId, Conversation, ConversationId, Position
 from waypost.model.ids import OrgId
 from waypost.model.time import Instant
+from waypost.rules import lane as rule
 
 
-def join(org: OrgId, keep: ContactId, other: ContactId, now: Instant) -> Plan[bool]:
-    found = [talk_rows.conversation(row) for row in (yield Once("conversations_of_both", (keep, other, org)))]
-    talks = Talks()
-    yield from meeting.lock([talk.id for talk in found], talks)
-    contacts = yield from each("contact_lock", [(contact, org) for contact in sorted((keep, other))])
+def join_all(pairs: Iterable[tuple[OrgId, int, int]], told: Talks, now: Instant) -> Plan[None]:
+    """As much as these pairs say; who was joined by another pair is found anew."""
+    done = False
+    for org, keep, other in sorted(pairs):
+        done |= yield from join(org, ContactId(keep), ContactId(other), told, now)
+    if not done:
+        raise Conflict("two contacts were joined in the meantime")
+
+
+def join(org: OrgId, keep: ContactId, other: ContactId, told: Talks, now: Instant) -> Plan[bool]:
+    """The contacts first: who adds anything to them holds them. What screens are told is left in `told`."""
+    contacts = yield from each("contact_lock", [(contact, org) for contact in sorted({keep, other})])
     if len(contacts) < 2:
         return False
+    found = [talk_rows.conversation(row) for row in (yield Once("conversations_of_both", (keep, other, org)))]
+    talks = Talks(items=told.items)
+    yield from meeting.lock([talk.id for talk in found], talks)
     here = {talk.number: talk.id for talk in talks.conversations.values() if talk.contact_id == keep}
     moved: list[tuple[ConversationId, ContactId]] = []
     for talk in [talk for talk in talks.conversations.values() if talk.contact_id == other]:
@@ -35,26 +49,23 @@ def join(org: OrgId, keep: ContactId, other: ContactId, now: Instant) -> Plan[bo
     yield Once("contact_fill", (keep, other, now))
     yield Once("contact_drop", (other,))
     yield from meeting.write(talks)
-    yield from meeting.write_feeds(talks)
     return True
 
 
 def _append(gone: Conversation, here: ConversationId, talks: Talks, now: Instant) -> Plan[None]:
-    rows = yield Once("entries_all", (gone.id,))
-    lane, left = talks.lanes[here], talks.lanes[gone.id]
-    for entry in (talk_rows.entry(row) for row in rows):
+    shift = talks.conversations[here].position
+    for entry in [talk_rows.entry(row) for row in (yield Once("entries_all", (gone.id,)))]:
         position = talks.say(
             here, entry.sender, entry.type, entry.body, entry.at, now, wamid=entry.wamid, message_id=entry.message_id
         )
-        if entry.position == left.tail and left.tail > left.done and lane.floor == BOT:
-            lane = replace(lane, tail=position, first_at=lane.first_at or now, due_at=lane.due_at or now)
         if entry.wamid is not None:
             yield Once("arrival_move", (gone.number, entry.wamid, here, position))
             yield Once("media_move", (gone.id, entry.position, here, position))
-    if gone.position > 0:
-        talks.turn(lane)
-    talks.tell(here, "joined", now, Position(talks.conversations[here].position))
+    end = Position(talks.conversations[here].position)
+    talks.turn(rule.joined(talks.lanes[here], talks.lanes[gone.id], shift, end, now))
+    talks.tell(here, "joined", now, end, msgspec.json.encode({"gone": gone.id}).decode())
     yield Once("messages_move", (gone.id, here))
+    yield Once("turns_move", (gone.id, here, shift))
     yield Once("entries_drop", (gone.id,))
     yield Once("lane_drop", (gone.id,))
     yield Once("conversation_drop", (gone.id,))

@@ -12,11 +12,12 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from waypost.adapters.sql import meeting, rows
+from waypost.adapters.sql import joining, meeting, rows
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.intents import Intent, Keys, all_keys
 from waypost.adapters.sql.plan import Plan, Row, each
 from waypost.adapters.sql.rows import FACTS, Facts
+from waypost.adapters.sql.turns import CommitTurn
 from waypost.adapters.sql.work import Binding, Queue, Work, addressee, outlet_name
 from waypost.adapters.sql.writing import write
 from waypost.model.dossier import ConsentStatus
@@ -44,7 +45,7 @@ def decide_together(intents: Sequence[Intent]) -> Plan[list[Any]]:
     yield from _lock_permits(keys, work)
     yield from _lock_gates(keys, work)
     yield from _lock_pairs(keys, work)
-    answers = [intent.decide(work) for intent in intents]
+    answers = _decide(intents, work)
     yield from write(work)
     return answers
 
@@ -54,11 +55,16 @@ def _enter_talks(keys: Keys, work: Work) -> Plan[None]:
     if not (keys.arrivals or keys.talks):
         return
     talks = work.talks
-    work.audited += yield from meeting.meet(keys.arrivals, talks, work.now)
+    crowd = yield from meeting.look(keys.arrivals)
+    while crowd.joinable:  # before they write: what they say next comes after all that either of them said
+        yield from joining.join_all(crowd.joinable, talks, work.now)
+        crowd = yield from meeting.look(keys.arrivals)
+    work.audited += yield from meeting.meet(keys.arrivals, crowd, talks, work.now)
     yield from meeting.lock({*keys.talks, *talks.where.values()}, talks)
     if not talks.conversations.keys() >= set(talks.where.values()):
         raise Conflict("two contacts were joined in the meantime")
     yield from meeting.recognise(keys.arrivals, talks)
+    yield from meeting.rename(keys.arrivals, crowd, talks, work.now)
     for told in keys.arrivals:
         if told.consent and told.consent.confirmation and (told.number, told.wamid) not in talks.known:
             where = talks.where[told.number, told.wamid]
@@ -69,8 +75,15 @@ def _enter_talks(keys: Keys, work: Work) -> Plan[None]:
             talks.held.add(where)  # the first in a batch: a second one finds the turn ended
             keys.drafts += [(draft, now) for draft in drafts]
     for row in (yield from each("replies_waiting", [(where,) for where in sorted(keys.silenced)])):
-        keys.messages.add(MessageId(row[0]))
-        talks.unsent.add(MessageId(row[0]))
+        keys.messages.add(MessageId(row[1]))
+        talks.unsent.setdefault(row[0], set()).add(MessageId(row[1]))
+
+
+def _decide(intents: Sequence[Intent], work: Work) -> list[Any]:
+    """Ends of turns first: their replies are stored by now, so nobody else in this batch may take the turn away."""
+    order = sorted(range(len(intents)), key=lambda n: not isinstance(intents[n], CommitTurn))
+    answers = {n: intents[n].decide(work) for n in order}
+    return [answers[n] for n in range(len(intents))]
 
 
 def _resolve(keys: Keys, work: Work) -> Plan[ToBind]:

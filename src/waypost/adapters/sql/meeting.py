@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TypeAlias
 
 from waypost.adapters.sql import talk_rows
@@ -42,13 +43,16 @@ class _Person:
     """Number -> the conversation, if there is one."""
     reply_to: str = ""
 
+    def call(self, told: Arrival) -> None:
+        self.names = (told.name or self.names[0], told.username or self.names[1])
+
     @property
     def file(self) -> tuple[OrgId, str | None, str | None]:
         """A dossier goes by the phone, and for who has none by the id that Meta gives them for this business."""
         return self.org_id, self.phone, None if self.phone else self.met_as
 
 
-class _Crowd:
+class Crowd:
     """Everyone who wrote in one batch."""
 
     def __init__(self, found: Sequence[Row]) -> None:
@@ -57,14 +61,16 @@ class _Crowd:
         self._by_address: dict[Address, _Person] = {}
         self._by_contact: dict[int, _Person] = {}
         self.joinable: set[tuple[OrgId, int, int]] = set()
+        """Contacts that turn out to be one person."""
 
     def add(self, told: Arrival) -> None:
         person = self._person(told)
-        person.names = (told.name or person.names[0], told.username or person.names[1])
         person.reply_to = told.reply_to
         person.phone = told.reply_to if told.reply_to.startswith("+") else person.phone
+        if person.id is None:
+            person.call(told)
         for address in told.addresses:
-            self._by_address.setdefault((told.org_id, address), person)
+            self._by_address[told.org_id, address] = person
             if (told.org_id, address) not in self._stored:
                 person.new_addresses.add(address)
         there = self._there.get((person.id, told.number)) if person.id is not None else None
@@ -72,14 +78,30 @@ class _Crowd:
 
     def _person(self, told: Arrival) -> _Person:
         rows = [self._stored[told.org_id, a] for a in told.addresses if (told.org_id, a) in self._stored]
-        contacts = sorted({row[3] for row in rows})
-        self.joinable.update((told.org_id, contacts[0], other) for other in contacts[1:])
-        if not rows:
-            met = (self._by_address.get((told.org_id, address)) for address in told.addresses)
-            return next((person for person in met if person), None) or _Person(told.org_id, told.addresses[0])
-        row = next(row for row in rows if row[3] == contacts[0])
-        fresh = _Person(told.org_id, row[1], (row[4], row[5]), (row[4], row[5]), id=row[3], dossier=row[7])
+        first, *others = sorted({row[3] for row in rows}) or [None]
+        self.joinable.update((told.org_id, first, other) for other in others)
+        stored = [self._known(row) for row in rows if row[3] == first]
+        met = [self._by_address.get((told.org_id, address)) for address in told.addresses]
+        people = list({id(person): person for person in [*stored, *met] if person}.values())
+        if not people:
+            return _Person(told.org_id, told.addresses[0])
+        for other in people[1:]:
+            self._merge(people[0], other)
+        return people[0]
+
+    def _known(self, row: Row) -> _Person:
+        fresh = _Person(row[0], row[1], (row[4], row[5]), (row[4], row[5]), id=row[3], dossier=row[7])
         return self._by_contact.setdefault(row[3], fresh)
+
+    def _merge(self, person: _Person, other: _Person) -> None:
+        """Who looked like two in the same batch: this message has both their addresses."""
+        person.new_addresses |= other.new_addresses
+        for number in other.talks:
+            there = self._there.get((person.id, number)) if person.id is not None else None
+            person.talks.setdefault(number, there)
+        person.names = (person.names[0] or other.names[0], person.names[1] or other.names[1])
+        person.phone = person.phone or other.phone
+        self._by_address.update({a: person for a, known in self._by_address.items() if known is other})
 
     def of(self, told: Arrival) -> _Person:
         return self._by_address[told.org_id, told.addresses[0]]
@@ -88,19 +110,21 @@ class _Crowd:
         return list({id(person): person for person in self._by_address.values()}.values())
 
 
-def meet(arrivals: Sequence[Arrival], talks: Talks, now: Instant) -> Plan[list[Entry]]:
-    """Fill `talks.where` for every arrival; returns what the audit must know. Nothing is locked but what is new."""
-    if not arrivals:
-        return []
+def look(arrivals: Sequence[Arrival]) -> Plan[Crowd]:
+    """Who of them is known; nothing is locked."""
     wanted = sorted({(told.org_id, address, told.number) for told in arrivals for address in told.addresses})
-    crowd = _Crowd((yield from each("talk_find", wanted)))
+    crowd = Crowd((yield from each("talk_find", wanted)))
     for told in arrivals:
         crowd.add(told)
-    talks.joinable += sorted(crowd.joinable)
+    return crowd
+
+
+def meet(arrivals: Sequence[Arrival], crowd: Crowd, talks: Talks, now: Instant) -> Plan[list[Entry]]:
+    """Fill `talks.where` for every arrival; returns what the audit must know. Nothing is locked but what is new."""
     people = crowd.people()
     opened = yield from _store_people([person for person in people if person.id is None], now)
+    yield from _hold(people)
     yield from _store_addresses(people)
-    yield from _rename(people, now)
     yield from _store_conversations(people, now)
     for told in arrivals:
         there = crowd.of(told).talks[told.number]
@@ -118,12 +142,12 @@ def _store_people(new: list[_Person], now: Instant) -> Plan[list[Entry]]:
     wanted = sorted(files, key=lambda key: (key[0], key[1] or "", key[2] or ""))
     fresh = yield from each("dossier_open", [(*key, files[key], now) for key in wanted])
     found = yield from each("dossier_of", wanted)
-    dossiers = {(org, name): dossier for org, phone, ref, dossier in found for name in (phone, ref) if name}
-    for person in new:
-        person.dossier = dossiers.get((person.org_id, person.phone or person.met_as))
-    rows = sorted(
-        (p.org_id, p.met_as, *p.names, p.dossier, now) for p in {(p.org_id, p.met_as): p for p in new}.values()
-    )
+    by_phone = {(org, phone): dossier for org, phone, _, dossier in found}
+    by_reference = {(org, reference): dossier for org, _, reference, dossier in found}
+    for p in new:
+        p.dossier = by_phone.get((p.org_id, p.phone)) if p.phone else by_reference.get((p.org_id, p.met_as))
+    people = sorted({(p.org_id, p.met_as): p for p in new}.items(), key=itemgetter(0))
+    rows = [(org, met_as, *p.names, p.dossier, now) for (org, met_as), p in people]
     stored = {(org, met_as): contact for org, met_as, contact in (yield from each("contact_insert", rows))}
     for person in new:
         if (person.org_id, person.met_as) not in stored:
@@ -144,17 +168,19 @@ def _opened(org: OrgId, dossier: int, now: Instant) -> Entry:
     )
 
 
+def _hold(people: Iterable[_Person]) -> Plan[None]:
+    """Whoever gets something new must not be joined to somebody else meanwhile: it would be left with nobody."""
+    known = (p for p in people if p.stored_names is not None and p.id is not None)
+    wanted = sorted((p.id, p.org_id) for p in known if p.new_addresses or None in p.talks.values())
+    if len((yield from each("contact_lock", wanted))) < len(wanted):
+        raise Conflict("two contacts were joined in the meantime")
+
+
 def _store_addresses(people: Iterable[_Person]) -> Plan[None]:
     rows = sorted((p.org_id, address, p.id) for p in people for address in p.new_addresses)
     stored = yield from each("contact_address_insert", rows)
     if len(stored) < len(rows):
         raise Conflict(_MET_ELSEWHERE)
-
-
-def _rename(people: Iterable[_Person], now: Instant) -> Plan[None]:
-    """What people call themselves is kept up to date."""
-    rows = sorted((p.id, *p.names, now) for p in people if p.stored_names not in (None, p.names))
-    yield from each("contact_rename", rows)
 
 
 def _store_conversations(people: Iterable[_Person], now: Instant) -> Plan[None]:
@@ -183,6 +209,16 @@ def recognise(arrivals: Sequence[Arrival], talks: Talks) -> Plan[None]:
     """Which of them were stored before. Their conversation is locked, so nobody stores one of them meanwhile."""
     wanted = sorted({(told.number, told.wamid) for told in arrivals})
     talks.known.update((number, wamid) for number, wamid in (yield from each("arrival_find", wanted)))
+
+
+def rename(arrivals: Sequence[Arrival], crowd: Crowd, talks: Talks, now: Instant) -> Plan[None]:
+    """What people call themselves is kept up to date; a message that comes again says nothing new of it."""
+    for told in arrivals:
+        person = crowd.of(told)
+        if person.stored_names is not None and (told.number, told.wamid) not in talks.known:
+            person.call(told)
+    rows = sorted((p.id, *p.names, now) for p in crowd.people() if p.stored_names not in (None, p.names))
+    yield from each("contact_rename", rows)
 
 
 def write(talks: Talks) -> Plan[None]:

@@ -41,10 +41,8 @@ class Talks:
     """Arrivals that were stored before."""
     held: set[ConversationId] = field(default_factory=set)
     """Where a turn is ended by the claim that holds it: its drafts are stored."""
-    unsent: set[MessageId] = field(default_factory=set)
+    unsent: dict[ConversationId, set[MessageId]] = field(default_factory=dict)
     """What the bot said where it is to be silent, and nobody has sent yet."""
-    joinable: list[tuple[OrgId, int, int]] = field(default_factory=list)
-    """Contacts that turn out to be one person."""
 
     entries: list[Entry] = field(default_factory=list)
     arrivals: list[Row] = field(default_factory=list)

@@ -58,6 +58,7 @@ class CommitTurn:
             return None
         where = self.claim.lane.conversation_id
         work.talks.say(where, BOT, kind_of(draft.payload), draft.payload, self.now, self.now, message_id=stored[0])
+        work.talks.unsent.setdefault(where, set()).add(stored[0])  # somebody may take the floor in the same moment
         return stored[0]
 
 
@@ -161,7 +162,7 @@ class GiveFloor:
 
     def _silence(self, work: Work) -> list[MessageId]:
         cancelled = []
-        for message_id in sorted(work.talks.unsent):
+        for message_id in sorted(work.talks.unsent.get(self.conversation, ())):
             known = work.deliveries.get(message_id)
             if known is None or known.org_id != self.org:
                 continue

@@ -136,7 +136,7 @@ RETURNING l.conversation_id
 SELECT conversation_id FROM lane WHERE conversation_id = ANY($1::bigint[]) ORDER BY conversation_id FOR UPDATE
 
 -- name: replies_waiting (set-wise)
-SELECT d.message_id FROM unnest($1::bigint[]) AS u (id)
+SELECT u.id, d.message_id FROM unnest($1::bigint[]) AS u (id)
 CROSS JOIN LATERAL (
     SELECT m.id FROM message m WHERE m.conversation_id = u.id AND m.created_by = 'bot' ORDER BY m.id DESC LIMIT 100
 ) m JOIN delivery d ON d.message_id = m.id WHERE d.status = 'QUEUED'

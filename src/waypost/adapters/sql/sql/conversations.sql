@@ -81,7 +81,7 @@ SELECT head FROM feed WHERE name = $1
 
 -- name: replies_waiting
 -- What the bot said in a conversation and nobody has sent yet; only the latest can still wait.
-SELECT d.message_id FROM delivery d WHERE d.status = 'QUEUED' AND d.message_id IN (
+SELECT $1, d.message_id FROM delivery d WHERE d.status = 'QUEUED' AND d.message_id IN (
     SELECT id FROM message WHERE conversation_id = $1 AND created_by = 'bot' ORDER BY id DESC LIMIT 100
 )
 
@@ -126,9 +126,14 @@ SELECT count(*) FROM lane WHERE owner IS NOT NULL AND lease_until <= $1
 SELECT {lane}, {conversation},
     (SELECT count(*) FROM entry e
      WHERE e.conversation_id = l.conversation_id AND e.position > l.done AND e.position <= l.tail AND e.sender = 'contact')
-FROM lane l JOIN conversation c ON c.id = l.conversation_id
-WHERE c.org_id = $1 AND (l.owner IS NOT NULL OR l.due_at IS NOT NULL)
-ORDER BY coalesce(l.claimed_at, l.due_at) LIMIT $2
+FROM (
+    SELECT h.conversation_id AS id, h.claimed_at AS since FROM lane h
+    WHERE h.owner IS NOT NULL AND h.lease_until IS NOT NULL AND h.org_id = $1
+    UNION ALL SELECT w.conversation_id, w.due_at FROM lane w
+    WHERE w.owner IS NULL AND w.due_at IS NOT NULL AND w.org_id = $1
+    ORDER BY 2 LIMIT $2
+) AS waiting JOIN lane l ON l.conversation_id = waiting.id JOIN conversation c ON c.id = l.conversation_id
+ORDER BY waiting.since
 
 -- name: turns_failed
 SELECT {turn} FROM turn t WHERE t.org_id = $1 AND t.state = 'failed' ORDER BY t.ended_at DESC LIMIT $2
@@ -175,6 +180,9 @@ UPDATE arrival SET conversation_id = $3, position = $4 WHERE number = $1 AND wam
 
 -- name: messages_move
 UPDATE message SET conversation_id = $2 WHERE conversation_id = $1
+
+-- name: turns_move
+UPDATE turn SET conversation_id = $2, lo = lo + $3, hi = hi + $3 WHERE conversation_id = $1
 
 -- name: entries_drop
 DELETE FROM entry WHERE conversation_id = $1

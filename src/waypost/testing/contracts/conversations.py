@@ -1,0 +1,220 @@
+"""The contract of people and what they say: read within one org, and joined without a loss when two are one."""
+
+from __future__ import annotations
+
+import asyncio
+
+from waypost.model.conversation import BOT, ContactId, Position
+from waypost.model.ids import MessageId
+from waypost.model.time import Instant
+from waypost.ports.lanes import Answered, FloorTaken
+from waypost.ports.ledger import Ledger
+from waypost.rules.lane import LeaseLost
+from waypost.testing.contracts.arrivals import OTHER_USER, USER, ArrivalsContract, PeopleContract, known_as
+from waypost.testing.contracts.examples import (
+    CUSTOMER,
+    NUMBER,
+    ORG,
+    OTHER_CUSTOMER,
+    OTHER_NUMBER,
+    OTHER_ORG,
+    T0,
+    Ledgers,
+    a_customer,
+    an_arrival,
+    drain,
+    later,
+)
+from waypost.testing.contracts.talking import (
+    DUE,
+    LOST,
+    TIMES,
+    arrive,
+    claim_turn,
+    claim_turns,
+    commit,
+    contact_of,
+    entries,
+    lane_of,
+    replies,
+    soon,
+    talk_with,
+    words,
+    write,
+)
+
+
+async def answered(ledger: Ledger, text: str, reply: str, now: Instant = T0, **fields: object) -> list[MessageId]:
+    """A customer wrote, and the bot answered."""
+    await write(ledger, text, now=now, **fields)
+    claim = await claim_turn(ledger, Instant(now + TIMES.quiet))
+    return list((await commit(ledger, claim, reply, now=Instant(now + TIMES.quiet))).replies)
+
+
+class ReadContract:
+    async def test_entries_are_read_page_by_page_newest_first(self, ledger: Ledger) -> None:
+        await write(ledger, *"abcde")
+        talk = await talk_with(ledger)
+        page = await ledger.conversations.entries(talk.id, Position(5), 2)
+        assert words(page) == ["d", "c"]
+        assert words(await ledger.conversations.entries(talk.id, page[-1].position, 9)) == ["b", "a"]
+
+    async def test_what_is_not_there_is_none(self, ledger: Ledger) -> None:
+        await write(ledger, "hello")
+        talk = await talk_with(ledger)
+        assert await ledger.conversations.get(ORG, talk.id) == talk
+        assert await ledger.conversations.get(OTHER_ORG, talk.id) is None
+        assert await ledger.conversations.at(OTHER_ORG, f"phone:{CUSTOMER}") == []
+        assert await ledger.conversations.at(ORG, "phone:+1") == []
+        assert await ledger.conversations.contact(ORG, ContactId(987_654_321)) is None
+        assert await ledger.conversations.contact(OTHER_ORG, talk.contact_id) is None
+
+
+class JoinContract:
+    async def test_who_writes_with_both_addresses_becomes_one_and_no_entry_is_lost(self, ledger: Ledger) -> None:
+        by_phone = await answered(ledger, "by phone", "to the phone", name=None)
+        by_id = await answered(ledger, "by id", "to the id", customer=USER, name="Ann")
+        await arrive(ledger, known_as(CUSTOMER, USER, text="it is me"), now=LOST)
+        talk = await talk_with(ledger, CUSTOMER)
+        assert talk == await talk_with(ledger, USER)
+        said = await entries(ledger, talk.id)
+        assert words(said) == ["by phone", "to the phone", "by id", "to the id", "it is me"]
+        assert [e.message_id for e in said if e.sender == BOT] == [*by_phone, *by_id]
+        assert (await contact_of(ledger)).addresses == (f"phone:{CUSTOMER}", f"user:{USER}")
+        assert (await contact_of(ledger)).name == "Ann"
+        kinds = [(item.kind, item.conversation_id) for item in await ledger.feeds.after(f"team:{ORG}", 0, 100)]
+        assert kinds[-2:] == [("joined", talk.id), ("message", talk.id)]
+
+    async def test_only_what_is_new_is_asked_after_a_join(self, ledger: Ledger) -> None:
+        await answered(ledger, "by phone", "reply")
+        await answered(ledger, "by id", "reply", customer=USER)
+        await arrive(ledger, known_as(CUSTOMER, USER, text="it is me"), now=LOST)
+        await write(ledger, "again", now=LOST)
+        claim = await claim_turn(ledger, soon(LOST, 3))
+        assert words(claim.burst) == ["it is me", "again"]
+
+    async def test_what_waited_for_an_answer_in_either_is_asked_once(self, ledger: Ledger) -> None:
+        await answered(ledger, "by id", "reply", customer=USER)
+        await write(ledger, "waits by id", customer=USER, now=LOST)
+        await write(ledger, "by phone", now=LOST)
+        await arrive(ledger, known_as(CUSTOMER, USER, text="it is me"), now=LOST)
+        claim = await claim_turn(ledger, soon(LOST, 3))
+        assert [w for w in words(claim.burst) if w != "reply"] == ["waits by id", "by phone", "it is me"]
+        await commit(ledger, claim, "one answer", now=soon(LOST, 3))
+        assert await claim_turns(ledger, soon(LOST, 600)) == []
+
+    async def test_a_turn_under_way_in_what_is_gone_is_lost_and_asked_here(self, ledger: Ledger) -> None:
+        await answered(ledger, "by phone", "reply")
+        await write(ledger, "by id", customer=USER)
+        late = await claim_turn(ledger)
+        await arrive(ledger, known_as(CUSTOMER, USER, text="it is me"), now=DUE)
+        assert await ledger.lanes.commit(late, Answered(drafts=replies(late, "x")), DUE) == LeaseLost()
+        claim = await claim_turn(ledger, soon(DUE, 3))
+        assert words(claim.burst) == ["by id", "it is me"]
+
+    async def test_a_turn_under_way_in_what_stays_goes_on(self, ledger: Ledger) -> None:
+        await write(ledger, "by phone")
+        claim = await claim_turn(ledger)
+        await write(ledger, "by id", customer=USER, now=DUE)
+        await arrive(ledger, known_as(CUSTOMER, USER, text="it is me"), now=DUE)
+        assert (await commit(ledger, claim, "reply")).lane.done == 1
+        assert words((await claim_turn(ledger, soon(DUE, 3))).burst) == ["by id", "it is me"]
+
+    async def test_a_person_who_had_either_floor_has_it(self, ledger: Ledger) -> None:
+        await write(ledger, "by phone")
+        await write(ledger, "by id", customer=USER)
+        gone = await talk_with(ledger, USER)
+        assert isinstance(await ledger.lanes.take_floor(ORG, gone.id, "ann", T0, "ann"), FloorTaken)
+        await arrive(ledger, known_as(CUSTOMER, USER, text="it is me"))
+        lane = await lane_of(ledger, (await talk_with(ledger)).id)
+        assert (lane.floor, lane.tail, lane.due_at) == ("ann", 3, None)
+
+    async def test_replies_that_wait_and_dead_letters_go_along(self, ledger: Ledger) -> None:
+        await write(ledger, "by phone")
+        await commit(ledger, await claim_turn(ledger), "reply")
+        await write(ledger, "by id", customer=USER)
+        gone = await claim_turn(ledger)
+        await ledger.lanes.fail(gone, "no", TIMES, DUE, hopeless=True)
+        await arrive(ledger, known_as(CUSTOMER, USER), now=DUE)
+        talk = await talk_with(ledger)
+        (dead,) = await ledger.lanes.failed(ORG, 10)
+        assert (dead.conversation_id, dead.lo, dead.hi) == (talk.id, 2, 3)
+
+    async def test_the_bots_words_are_cancelled_under_the_conversation_that_stays(self, ledger: Ledger) -> None:
+        await write(ledger, "by phone", asks=False)
+        waiting = await answered(ledger, "by id", "reply", customer=USER)
+        await arrive(ledger, known_as(CUSTOMER, USER), now=DUE)
+        talk = await talk_with(ledger)
+        floor = await ledger.lanes.take_floor(ORG, talk.id, "ann", DUE, "ann")
+        assert isinstance(floor, FloorTaken)
+        assert list(floor.cancelled) == waiting
+        assert await drain(ledger, DUE) == []
+
+    async def test_a_changed_number_joins_the_old_and_the_new(self, ledger: Ledger) -> None:
+        await write(ledger, "from the old one")
+        await write(ledger, "from the new one", customer=OTHER_CUSTOMER)
+        notice = an_arrival(
+            OTHER_CUSTOMER,
+            addresses=(f"phone:{OTHER_CUSTOMER}", f"phone:{CUSTOMER}"),
+            type="system",
+            asks=False,
+            opens_window=False,
+        )
+        await arrive(ledger, notice)
+        talk = await talk_with(ledger, CUSTOMER)
+        assert talk == await talk_with(ledger, OTHER_CUSTOMER)
+        assert (talk.address, talk.position) == (OTHER_CUSTOMER, 3)
+
+    async def test_a_conversation_with_another_number_is_kept_as_it_is(self, ledger: Ledger) -> None:
+        await write(ledger, "here")
+        await write(ledger, "there", customer=USER, number=OTHER_NUMBER)
+        there = await talk_with(ledger, USER)
+        await arrive(ledger, known_as(CUSTOMER, USER))
+        talks = await ledger.conversations.at(ORG, f"user:{USER}")
+        assert [(talk.number, talk.position) for talk in talks] == [(NUMBER, 2), (OTHER_NUMBER, 1)]
+        assert talks[1].id == there.id
+
+    async def test_three_become_one(self, ledger: Ledger) -> None:
+        for customer in (CUSTOMER, USER, OTHER_USER):
+            await write(ledger, customer, customer=customer)
+        await arrive(
+            ledger,
+            an_arrival(USER, addresses=(f"user:{USER}", f"user:{OTHER_USER}"), text="two"),
+            known_as(CUSTOMER, USER, text="three"),
+        )
+        talk = await talk_with(ledger, OTHER_USER)
+        assert words(await entries(ledger, talk.id)) == [CUSTOMER, USER, OTHER_USER, "two", "three"]
+
+    async def test_what_was_stored_before_the_join_is_still_known(self, ledger: Ledger) -> None:
+        (told,) = await write(ledger, "by id", customer=USER)
+        await write(ledger, "by phone")
+        await arrive(ledger, known_as(CUSTOMER, USER))
+        assert (await arrive(ledger, told)).arrived == 0
+
+    async def test_two_processes_that_join_the_same_people_lose_nothing(self, ledgers: Ledgers) -> None:
+        for n in range(10):
+            phone, user = a_customer(), f"DE.55{n}"
+            await write(ledgers[0], "a", customer=phone)
+            await write(ledgers[0], "b", customer=user)
+            await asyncio.gather(
+                arrive(ledgers[0], known_as(phone, user, text="c")),
+                arrive(ledgers[1], known_as(phone, user, text="d"), an_arrival(user, text="e")),
+                arrive(ledgers[1], an_arrival(user, text="f", number=OTHER_NUMBER)),
+            )
+            here, there = await ledgers[0].conversations.at(ORG, f"user:{user}")
+            assert sorted(words(await entries(ledgers[0], here.id))) == ["a", "b", "c", "d", "e"]
+            assert words(await entries(ledgers[0], there.id)) == ["f"]
+
+    async def test_joining_by_hand_is_bound_to_the_org_and_happens_once(self, ledger: Ledger) -> None:
+        await write(ledger, "by phone")
+        await write(ledger, "by id", customer=USER)
+        keep, other = (await talk_with(ledger)).contact_id, (await talk_with(ledger, USER)).contact_id
+        assert await ledger.conversations.join(OTHER_ORG, keep, other, later(TIMES.quiet)) is False
+        assert await ledger.conversations.join(ORG, keep, keep, later(TIMES.quiet)) is False
+        assert await ledger.conversations.join(ORG, keep, other, later(TIMES.quiet)) is True
+        assert await ledger.conversations.join(ORG, keep, other, later(TIMES.quiet)) is False
+        assert words(await entries(ledger, (await talk_with(ledger, USER)).id)) == ["by phone", "by id"]
+
+
+class ConversationsContract(ArrivalsContract, PeopleContract, ReadContract, JoinContract):
+    pass

@@ -1,0 +1,336 @@
+"""Whose turn it is: every change as a table, and as a machine that looks for a stuck customer or a second answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
+
+from waypost.model.conversation import BOT, ConversationId, Lane, Position, Times
+from waypost.model.ids import Fence, OrgId, WorkerId
+from waypost.model.time import Instant, seconds
+from waypost.rules import lane as rules
+from waypost.rules.lane import Again, Dead, LeaseLost
+
+T0 = Instant(1_760_000_000_000_000)
+TIMES = Times()
+SUPERSEDING = Times(supersede=True)
+W1, W2 = WorkerId("w1"), WorkerId("w2")
+IDLE = Lane(conversation_id=ConversationId(1), org_id=OrgId("acme"))
+
+
+def at(count: float) -> Instant:
+    return Instant(T0 + seconds(count))
+
+
+def a_lane(**fields: Any) -> Lane:
+    return replace(IDLE, **fields)
+
+
+WAITING = a_lane(tail=2, first_at=T0, due_at=at(3))
+HELD = a_lane(tail=2, hi=2, fence=1, owner=W1, claimed_at=at(3), lease_until=at(9))
+BUFFERED = replace(HELD, tail=3, first_at=at(4), due_at=at(7))
+POSTPONED = a_lane(tail=2, hi=2, fence=1, tries=1, due_at=at(10))
+ANSWERED = a_lane(tail=2, done=2, fence=1)
+HUMAN = a_lane(tail=2, done=1, fence=2, floor="ann")
+
+
+@pytest.mark.parametrize(
+    ("lane", "seconds_later", "times", "expected"),
+    [
+        (IDLE, 0, TIMES, {"tail": 5, "done": 4, "first_at": T0, "due_at": at(3)}),
+        (WAITING, 2, TIMES, {"tail": 5, "first_at": T0, "due_at": at(5)}),
+        (WAITING, 64, TIMES, {"due_at": at(65)}),
+        (WAITING, 90, TIMES, {"due_at": at(65)}),
+        (HELD, 4, TIMES, {"tail": 5, "hi": 2, "fence": 1, "first_at": at(4), "due_at": at(7), "owner": W1}),
+        (BUFFERED, 6, TIMES, {"tail": 5, "hi": 2, "first_at": at(4), "due_at": at(9)}),
+        (BUFFERED, 68.5, TIMES, {"first_at": at(4), "due_at": at(69)}),
+        (POSTPONED, 4, TIMES, {"tail": 5, "hi": 2, "tries": 1, "first_at": at(4), "due_at": at(10)}),
+        (ANSWERED, 20, TIMES, {"tail": 5, "done": 2, "first_at": at(20), "due_at": at(23)}),
+        (HUMAN, 20, TIMES, {"tail": 5, "first_at": None, "due_at": None, "floor": "ann"}),
+        (replace(HELD, first_at=T0), 4, SUPERSEDING, {"hi": None, "owner": None, "fence": 2, "due_at": at(7)}),
+        (replace(HELD, first_at=T0), 64, SUPERSEDING, {"hi": None, "first_at": T0, "due_at": at(65)}),
+        (replace(HELD, first_at=T0), 66, SUPERSEDING, {"hi": 2, "fence": 1, "first_at": at(66), "due_at": at(69)}),
+        (BUFFERED, 6, SUPERSEDING, {"hi": 2, "fence": 1, "due_at": at(9)}),
+        (replace(POSTPONED, first_at=T0), 4, SUPERSEDING, {"hi": None, "tries": 0, "due_at": at(7)}),
+    ],
+)
+def test_arrive(lane: Lane, seconds_later: float, times: Times, expected: dict[str, Any]) -> None:
+    after = rules.arrive(lane, Position(5), at(seconds_later), times)
+    assert {name: getattr(after, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("lane", "seconds_later", "is_due"),
+    [
+        (IDLE, 100, False),
+        (WAITING, 2.9, False),
+        (WAITING, 3, True),
+        (HELD, 8.9, False),
+        (HELD, 9, True),
+        (replace(HELD, lease_until=None), 0, True),
+        (BUFFERED, 8, False),
+        (POSTPONED, 9.9, False),
+        (POSTPONED, 10, True),
+        (ANSWERED, 100, False),
+        (HUMAN, 100, False),
+    ],
+)
+def test_due(lane: Lane, seconds_later: float, is_due: bool) -> None:
+    assert rules.is_due(lane, at(seconds_later)) is is_due
+    claimed = rules.claim(lane, W2, at(seconds_later), TIMES)
+    assert (claimed is not lane) is is_due
+    if is_due:
+        assert (claimed.owner, claimed.fence, claimed.lease_until) == (W2, lane.fence + 1, at(seconds_later + 6))
+        assert (claimed.hi, claimed.done, claimed.tries) == (2, lane.done, lane.tries)
+
+
+def test_a_lane_without_a_moment_is_never_due() -> None:
+    assert rules.is_due(replace(WAITING, due_at=None), at(1000)) is False
+
+
+@pytest.mark.parametrize(
+    ("lane", "expected"),
+    [
+        (HELD, {"done": 2, "hi": None, "owner": None, "first_at": None, "due_at": None, "tries": 0}),
+        (BUFFERED, {"done": 2, "hi": None, "owner": None, "first_at": at(4), "due_at": at(7)}),
+        (replace(BUFFERED, due_at=None), {"done": 2, "due_at": at(5)}),
+    ],
+)
+def test_commit(lane: Lane, expected: dict[str, Any]) -> None:
+    after = rules.commit(lane, Fence(1), at(5))
+    assert isinstance(after, Lane)
+    assert {name: getattr(after, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize("lane", [IDLE, WAITING, POSTPONED, ANSWERED, HUMAN, replace(HELD, fence=Fence(2))])
+def test_who_does_not_hold_a_turn_can_do_nothing_to_it(lane: Lane) -> None:
+    assert rules.commit(lane, Fence(1), T0) == LeaseLost()
+    assert rules.fail(lane, Fence(1), T0, TIMES, hopeless=True, wait=None) == LeaseLost()
+    assert rules.let_go(lane, Fence(1), T0) is lane
+
+
+@pytest.mark.parametrize(("tries", "pause"), [(0, 1), (1, 5), (2, 30)])
+def test_a_failure_waits_longer_each_time(tries: int, pause: int) -> None:
+    failed = rules.fail(replace(HELD, tries=tries), Fence(1), T0, TIMES, hopeless=False, wait=None)
+    assert isinstance(failed, Again)
+    assert (failed.lane.due_at, failed.lane.tries, failed.lane.hi, failed.lane.owner) == (at(pause), tries + 1, 2, None)
+
+
+@pytest.mark.parametrize(("wait", "pause"), [(None, 1), (0.5, 1), (20, 20)])
+def test_a_bot_that_asks_for_more_time_gets_it(wait: float | None, pause: int) -> None:
+    asked = None if wait is None else seconds(wait)
+    failed = rules.fail(HELD, Fence(1), T0, TIMES, hopeless=False, wait=asked)
+    assert isinstance(failed, Again)
+    assert failed.lane.due_at == at(pause)
+
+
+@pytest.mark.parametrize(("who", "due"), [("human", None), ("bot", at(7))])
+@pytest.mark.parametrize(("tries", "hopeless"), [(3, False), (0, True)])
+def test_the_last_failure_gives_up(who: Any, due: Instant | None, tries: int, hopeless: bool) -> None:
+    lane = replace(BUFFERED, tries=tries)
+    failed = rules.fail(lane, Fence(1), at(5), Times(after_failure=who), hopeless=hopeless, wait=None)
+    assert isinstance(failed, Dead)
+    assert (failed.lane.floor, failed.lane.done, failed.lane.due_at, failed.lane.tries) == (who, 2, due, 0)
+
+
+@pytest.mark.parametrize("lane", [IDLE, WAITING, HELD, BUFFERED, POSTPONED, ANSWERED, HUMAN])
+def test_whoever_takes_the_floor_fences_everybody_out(lane: Lane) -> None:
+    after = rules.hand_over(lane, "bob")
+    assert (after.floor, after.fence, after.owner, after.hi, after.due_at) == ("bob", lane.fence + 1, None, None, None)
+    assert (after.tail, after.done) == (lane.tail, lane.done)
+
+
+@pytest.mark.parametrize(
+    ("lane", "mode", "expected"),
+    [
+        (HUMAN, "answer", {"floor": "bot", "done": 1, "due_at": T0, "fence": 3}),
+        (HUMAN, "skip", {"floor": "bot", "done": 2, "due_at": None}),
+        (replace(HUMAN, done=2), "answer", {"floor": "bot", "done": 2, "due_at": None}),
+    ],
+)
+def test_hand_back(lane: Lane, mode: Any, expected: dict[str, Any]) -> None:
+    after = rules.hand_back(lane, T0, Times(on_hand_back=mode))
+    assert {name: getattr(after, name) for name in expected} == expected
+
+
+def test_handing_back_what_the_bot_has_changes_nothing() -> None:
+    assert rules.hand_back(HELD, T0, TIMES) is HELD
+
+
+@pytest.mark.parametrize(
+    ("lane", "hi", "expected"),
+    [
+        (a_lane(tail=4, done=2, floor="human"), 2, {"floor": "bot", "done": 0, "tail": 4, "due_at": T0}),
+        (replace(POSTPONED, done=1, tail=3, hi=3), 1, {"done": 0, "tail": 3, "hi": None, "tries": 0}),
+        (a_lane(tail=4, done=4), 2, None),
+        (replace(HELD, done=1), 1, None),
+    ],
+)
+def test_reopen(lane: Lane, hi: int, expected: dict[str, Any] | None) -> None:
+    after = rules.reopen(lane, Position(0), Position(hi), T0)
+    if expected is None:
+        assert after == LeaseLost()
+    else:
+        assert {name: getattr(after, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("here", "gone", "expected"),
+    [
+        (IDLE, IDLE, {"tail": 15, "done": 15, "due_at": None}),
+        (ANSWERED, ANSWERED, {"tail": 15, "done": 15, "due_at": None}),
+        (ANSWERED, a_lane(tail=5, done=3, due_at=at(2)), {"tail": 15, "done": 13, "due_at": at(2)}),
+        (WAITING, ANSWERED, {"tail": 2, "done": 0, "due_at": at(3)}),
+        (WAITING, a_lane(tail=5, done=3, due_at=at(2)), {"tail": 15, "done": 0, "due_at": at(2)}),
+        (ANSWERED, replace(HELD, done=1), {"tail": 12, "done": 11, "due_at": T0, "hi": None}),
+        (HELD, WAITING, {"tail": 12, "hi": 2, "owner": W1, "fence": 1, "due_at": at(3)}),
+        (POSTPONED, WAITING, {"tail": 12, "hi": 2, "owner": None, "due_at": at(10)}),
+        (HUMAN, WAITING, {"tail": 12, "done": 1, "floor": "ann", "due_at": None}),
+        (HELD, HUMAN, {"tail": 12, "owner": None, "hi": None, "fence": 2, "floor": "ann", "due_at": None}),
+    ],
+)
+def test_joined(here: Lane, gone: Lane, expected: dict[str, Any]) -> None:
+    """What stood at p of what is gone stands at p + 10 now."""
+    after = rules.joined(here, gone, 10, Position(15), T0)
+    assert {name: getattr(after, name) for name in expected} == expected
+
+
+def test_what_a_person_answered_needs_no_bot() -> None:
+    assert rules.answered_by_hand(HUMAN).done == 2
+    assert rules.answered_by_hand(WAITING) is WAITING
+
+
+class Turns(RuleBasedStateMachine):
+    """Customers write, workers claim, die, wake and answer late, people take the floor: nobody waits for ever."""
+
+    @initialize(
+        supersede=st.booleans(),
+        after=st.sampled_from(["human", "bot"]),
+        back=st.sampled_from(["answer", "skip"]),
+    )
+    def begin(self, supersede: bool, after: Any, back: Any) -> None:
+        self.times = Times(supersede=supersede, after_failure=after, on_hand_back=back)
+        self.lane = IDLE
+        self.now = T0
+        self.position = 0
+        self.open: set[int] = set()
+        """Messages that ask for an answer and have none."""
+        self.answered: list[int] = []
+        self.claims: list[Lane] = []
+        self.dead: list[tuple[int, int]] = []
+
+    @rule(count=st.floats(0, 40))
+    def pass_time(self, count: float) -> None:
+        self.now = Instant(self.now + seconds(count))
+
+    @rule(asks=st.booleans())
+    def write(self, asks: bool) -> None:
+        self.position += 1
+        if asks:
+            self.open.add(self.position)
+            self.lane = rules.arrive(self.lane, Position(self.position), self.now, self.times)
+
+    @rule(owner=st.sampled_from([W1, W2]))
+    def claim(self, owner: WorkerId) -> None:
+        before = self.lane
+        self.lane = rules.claim(before, owner, self.now, self.times)
+        if self.lane is not before:
+            assert before.hi in (None, self.lane.hi), "who takes over has the same burst"
+            self.claims.append(self.lane)
+
+    def _of(self, pick: int) -> Lane:
+        return self.claims[pick % len(self.claims)]
+
+    def _ended(self, claim: Lane) -> list[int]:
+        """The messages of a turn, each of which nobody has answered before."""
+        assert claim.hi is not None
+        burst = sorted(n for n in self.open if claim.done < n <= claim.hi)
+        assert burst, "a turn without a message"
+        self.open -= set(burst)
+        assert not any(n < burst[0] for n in self.open), "a message was passed over"
+        return burst
+
+    @precondition(lambda self: self.claims)
+    @rule(pick=st.integers(0, 30))
+    def commit(self, pick: int) -> None:
+        claim = self._of(pick)
+        after = rules.commit(self.lane, claim.fence, self.now)
+        assert isinstance(after, Lane) == (self.lane.owner is not None and self.lane.fence == claim.fence)
+        if isinstance(after, Lane):
+            self.answered += self._ended(claim)
+            self.lane = after
+
+    @precondition(lambda self: self.claims)
+    @rule(pick=st.integers(0, 30), hopeless=st.booleans())
+    def fail(self, pick: int, hopeless: bool) -> None:
+        claim = self._of(pick)
+        after = rules.fail(self.lane, claim.fence, self.now, self.times, hopeless=hopeless, wait=None)
+        if isinstance(after, LeaseLost):
+            return
+        self.lane = after.lane
+        if isinstance(after, Dead):
+            self._ended(claim)
+            self.dead.append((int(claim.done), int(claim.hi or 0)))
+
+    @precondition(lambda self: self.claims)
+    @rule(pick=st.integers(0, 30))
+    def let_go(self, pick: int) -> None:
+        self.lane = rules.let_go(self.lane, self._of(pick).fence, self.now)
+
+    @rule(who=st.sampled_from(["ann", "bob"]))
+    def take_floor(self, who: str) -> None:
+        self.lane = rules.hand_over(self.lane, who)
+
+    @rule()
+    def hand_back(self) -> None:
+        before = self.lane
+        self.lane = rules.hand_back(before, self.now, self.times)
+        if before.floor != BOT and self.times.on_hand_back == "skip":
+            self.open.clear()
+
+    @precondition(lambda self: self.dead)
+    @rule()
+    def replay(self) -> None:
+        lo, hi = self.dead[-1]
+        after = rules.reopen(self.lane, Position(lo), Position(hi), self.now)
+        if isinstance(after, Lane):
+            self.dead.pop()
+            self.open.add(hi)
+            self.lane = after
+
+    @invariant()
+    def the_turn_lies_within_what_was_asked(self) -> None:
+        lane = getattr(self, "lane", IDLE)
+        assert lane.done <= lane.tail
+        assert lane.hi is None or lane.done < lane.hi <= lane.tail
+
+    @invariant()
+    def nobody_waits_for_ever(self) -> None:
+        lane = getattr(self, "lane", IDLE)
+        if lane.tail > lane.done and lane.floor == BOT:
+            assert lane.lease_until is not None if lane.owner else lane.due_at is not None
+
+    @invariant()
+    def nobody_who_needs_nothing_is_due(self) -> None:
+        lane = getattr(self, "lane", IDLE)
+        if lane.tail <= lane.done or lane.floor != BOT:
+            assert (lane.owner, lane.due_at, lane.hi) == (None, None, None)
+
+    @invariant()
+    def what_has_no_answer_is_asked(self) -> None:
+        lane = getattr(self, "lane", IDLE)
+        assert all(lane.done < n <= lane.tail for n in getattr(self, "open", ()))
+
+    @invariant()
+    def answers_come_once_and_in_order(self) -> None:
+        answered = getattr(self, "answered", [])
+        assert answered == sorted(set(answered))
+
+
+TestTurns = Turns.TestCase
+TestTurns.settings = settings(max_examples=200, stateful_step_count=60, deadline=None)
