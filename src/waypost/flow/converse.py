@@ -21,7 +21,7 @@ from waypost.ports.bot import Bot, BotFailed
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import LANES, OUTBOX, Ear
 from waypost.ports.lanes import Answered, Committed, TurnDemand
-from waypost.rules import answers, consent_words, people
+from waypost.rules import answers, consent_words, customers, people, reply_keys
 from waypost.rules.lane import LeaseLost
 from waypost.rules.redact import redact
 from waypost.rules.retry import SHORT
@@ -82,17 +82,7 @@ async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
 
 async def customer(claim: Claim, world: World) -> Customer:
     talk = claim.conversation
-    known = await world.ledger.conversations.contact(talk.org_id, ContactId(talk.contact_id))
-    if known is None:
-        return Customer(id=talk.address)
-    return Customer(
-        id=str(known.id),
-        name=known.name,
-        phone=talk.address if talk.address.startswith("+") else known.known_as("phone"),
-        user_id=known.known_as("user"),
-        username=known.username,
-        dossier_id=known.dossier_id,
-    )
+    return customers.customer(talk, await world.ledger.conversations.contact(talk.org_id, ContactId(talk.contact_id)))
 
 
 def burst(entries: Iterable[Entry]) -> list[Line]:
@@ -164,7 +154,7 @@ async def _show_typing(claim: Claim, world: World) -> None:
 
 def drafts(claim: Claim, payloads: Sequence[dict[str, Any]]) -> tuple[Draft, ...]:
     """In their order, by a queue; each has a key that only this turn can make."""
-    return tuple(_draft(claim, payload, f"turn:{claim.turn_id}:{n}") for n, payload in enumerate(payloads, 1))
+    return tuple(_draft(claim, payload, reply_keys.key(claim.turn_id, n)) for n, payload in enumerate(payloads, 1))
 
 
 def _draft(claim: Claim, payload: dict[str, Any], key: str) -> Draft:

@@ -15,6 +15,7 @@ import waypost
 from waypost.http import (
     accounts,
     batch,
+    conversations,
     dossiers,
     error_codes,
     extras,
@@ -45,6 +46,7 @@ ROUTES = [
     org_policy.router,
     accounts.router,
     mailboxes.router,
+    conversations.router,
     operations.router,
 ]
 

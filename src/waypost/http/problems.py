@@ -60,6 +60,7 @@ _CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 413: 
 _NAMES = {
     "dossier_id": "dossierId",
     "journal_state": "state",
+    "turn_state": "state",
     "external_ref": "externalRef",
     "entity_type": "entityType",
     "entity_id": "entityId",

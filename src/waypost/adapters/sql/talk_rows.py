@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from waypost.adapters.sql.plan import Row
-from waypost.model.conversation import Conversation, EndedTurn, Entry, FeedItem, Lane
+from waypost.model.conversation import Contact, Conversation, EndedTurn, Entry, FeedItem, Lane
 
 CONVERSATION = 8
 LANE = 13
@@ -116,6 +118,25 @@ def turn_row(of: EndedTurn) -> Row:
         of.ended_at,
         of.error,
     )
+
+
+def contacts(found: Sequence[Row]) -> list[Contact]:
+    """A row for each address of each."""
+    people = {row[0]: row for row in found}
+    addresses: dict[int, list[str]] = {id_: [] for id_ in people}
+    for row in found:
+        addresses[row[0]] += [row[5]] if row[5] else []
+    return [
+        Contact(
+            id=row[0],
+            org_id=row[1],
+            name=row[2],
+            username=row[3],
+            dossier_id=row[4],
+            addresses=tuple(sorted(addresses[row[0]])),
+        )
+        for row in people.values()
+    ]
 
 
 def feed_item(row: Row) -> FeedItem:

@@ -122,12 +122,22 @@ SELECT min(at) FROM (
 SELECT count(*) FROM lane WHERE owner IS NOT NULL AND lease_until <= $1
 
 -- name: turns_open
--- Held or waiting for their time, the longest first; and how many messages ask for an answer.
+-- Held, and waiting for their time, the longest first; how many messages ask for an answer, and since when. What waits is
+-- found by the index of what is due: beside other orgs' that is still no more than what is open at this moment.
 SELECT {lane}, {conversation},
     (SELECT count(*) FROM entry e
-     WHERE e.conversation_id = l.conversation_id AND e.position > l.done AND e.position <= l.tail AND e.sender = 'contact')
-FROM lane l JOIN conversation c ON c.id = l.conversation_id
-WHERE c.org_id = $1 AND (l.owner IS NOT NULL OR l.due_at IS NOT NULL)
+     WHERE e.conversation_id = l.conversation_id AND e.position > l.done AND e.position <= l.tail AND e.sender = 'contact'),
+    (SELECT e.id_at FROM entry e WHERE e.conversation_id = l.conversation_id AND e.position > l.done
+        AND e.sender = 'contact' ORDER BY e.position LIMIT 1)
+FROM (
+    SELECT * FROM (
+        SELECT * FROM lane WHERE owner IS NOT NULL AND org_id = $1 ORDER BY claimed_at LIMIT $2
+    ) AS held
+    UNION ALL
+    SELECT * FROM (
+        SELECT * FROM lane WHERE owner IS NULL AND due_at IS NOT NULL AND org_id = $1 ORDER BY due_at LIMIT $2
+    ) AS waiting
+) AS l JOIN conversation c ON c.id = l.conversation_id
 ORDER BY coalesce(l.claimed_at, l.due_at) LIMIT $2
 
 -- name: turns_failed
@@ -148,12 +158,6 @@ SELECT {conversation} FROM conversation c WHERE c.id = $1 AND c.org_id = $2
 -- name: conversations_at
 SELECT {conversation} FROM contact_address a JOIN conversation c ON c.contact_id = a.contact_id
 WHERE a.org_id = $1 AND a.address = $2 ORDER BY c.id
-
--- name: contact_get
-SELECT id, org_id, name, username, dossier_id FROM contact WHERE id = $1 AND org_id = $2
-
--- name: contact_addresses
-SELECT address FROM contact_address WHERE contact_id = $1 ORDER BY address
 
 -- name: arrivals_forget
 DELETE FROM arrival WHERE received_at < $1
