@@ -30,5 +30,8 @@ class Meters(Protocol):
     def bot_failed(self, reason: str) -> None:
         """A turn got no answer."""
 
+    def stale_at_start(self, turns: int) -> None:
+        """A worker that starts found so many turns whose workers had fallen silent."""
+
     def surveyed(self, survey: Survey, now: Instant) -> None:
         """What waits and what is closed, as the Ledger has it now."""

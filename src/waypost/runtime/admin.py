@@ -19,7 +19,7 @@ from waypost.model.ids import KeyId, NumberId, OrgId, UserId
 from waypost.model.time import minutes
 from waypost.ports.accounts import NumberChange
 from waypost.rules.address import web_address
-from waypost.runtime import admin_dossiers, admin_org_policy
+from waypost.runtime import admin_dossiers, admin_org_policy, admin_turns
 from waypost.runtime.cli import Failed, with_world
 from waypost.runtime.settings import load
 from waypost.runtime.tables import Json, Org, checked, day, known_org, of_known, show, table
@@ -39,6 +39,7 @@ def register(parent: typer.Typer) -> None:
 
 admin_dossiers.register(app)
 admin_org_policy.register(app)
+admin_turns.register(app)
 
 
 @app.command()
