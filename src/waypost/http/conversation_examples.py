@@ -7,7 +7,7 @@ from typing import Any
 from litestar.openapi.spec import Example
 
 FLOOR_EXAMPLES = [
-    Example(id="me", summary="Take over", value={"holder": "me"}),
+    Example(id="human", summary="Let a person answer", value={"holder": "human"}),
     Example(id="bot", summary="Hand back", value={"holder": "bot"}),
 ]
 

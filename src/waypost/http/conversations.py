@@ -33,7 +33,7 @@ from waypost.rules.entry_ids import LARGEST_CONVERSATION, LARGEST_POSITION
 from waypost.rules.lane import LeaseLost
 from waypost.rules.recipient import Unreadable, is_user_id
 
-ConversationPath: TypeAlias = Annotated[str, PathParameter(description="A conversation's id", max_length=20)]
+ConversationPath: TypeAlias = Annotated[str, PathParameter(description="A conversation's id")]
 Limit: TypeAlias = Annotated[int, QueryParameter(ge=1, le=200)]
 
 
@@ -79,7 +79,7 @@ async def list_turns(
 )
 async def replay_turn(
     conversation_id: ConversationPath,
-    position: Annotated[str, PathParameter(description="Of the burst's last message", max_length=20)],
+    position: Annotated[str, PathParameter(description="Of the burst's last message")],
     caller: Asking,
     world: Here,
 ) -> ReplayedTurn:
