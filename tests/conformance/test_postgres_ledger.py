@@ -32,6 +32,7 @@ from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.policies import PoliciesContract
 from waypost.testing.contracts.templates import TemplatesContract
+from waypost.testing.contracts.turn_detector import TurnDetectorContract
 from waypost.testing.contracts.windows import WindowsContract
 from waypost.testing.services import Postgres
 
@@ -132,6 +133,9 @@ class TestPostgresAccounts(AccountsContract): ...
 
 
 class TestPostgresDetector(DetectorContract): ...
+
+
+class TestPostgresTurnDetector(TurnDetectorContract): ...
 
 
 class TestPostgresHolds(HoldsContract): ...

@@ -39,6 +39,15 @@ BIG = {
     "audit",
     "template",
     "cost",
+    "contact",
+    "contact_address",
+    "conversation",
+    "entry",
+    "arrival",
+    "lane",
+    "turn",
+    "feed",
+    "feed_item",
 }
 """Tables that grow with what is sent and received, and with the orgs and customers that it is for."""
 
@@ -71,7 +80,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 OWN_ROWS = re.compile("VIRTUAL TABLE|CONSTANT ROW|SCAN (b|busy|waiting|recent)$")
 """A batch's own rows, or what the statement itself has just found: all of them are wanted."""
-OF_A_FEW = {"later_depth", "on_the_way", "outlets_depth", "quotas_fullest", "gates_closed"}
+OF_A_FEW = {"later_depth", "on_the_way", "outlets_depth", "quotas_fullest", "gates_closed", "turns_depth", "turns_open"}
 """What they scan is what they have just limited themselves to, or what is closed at this moment."""
 SORTED_IN_MEMORY = {
     "report_waiting",
@@ -82,6 +91,7 @@ SORTED_IN_MEMORY = {
     "spend_by_template",
     "spend_by_category",
     "spend_by_dossier",
+    "conversations_at",
 } | OF_A_FEW
 """Of one message, or of the gates in front of one outlet: a handful of rows; of a spend: as many as it has headings."""
 IN_ORDER = [name for name in HOT if "ORDER BY" in SQLITE[name].text and name not in SORTED_IN_MEMORY]
@@ -167,6 +177,25 @@ INSERT INTO cost (number, wamid, org_id, message_id, category, type, model, coun
 SELECT 'number-' || n % 50, 'wamid-' || n, 'org-' || n % 50, n, 'utility', 'regular', 'PMP', '49', 4000, 'EUR', n,
     n / 1000
 FROM generate_series(1, 30000) n;
+INSERT INTO contact (org_id, met_as, created_at, updated_at)
+SELECT 'org-' || n % 50, 'phone:+49' || n, n, n FROM generate_series(1, 20000) n;
+INSERT INTO contact_address SELECT 'org-' || n % 50, 'phone:+49' || n, n FROM generate_series(1, 20000) n;
+INSERT INTO conversation (org_id, kind, number, contact_id, address, position, last_id_at, created_at)
+SELECT 'org-' || n % 50, 'customer', 'number-' || n % 50, n, '+49' || n, 4, n, n FROM generate_series(1, 20000) n;
+INSERT INTO entry SELECT n, p, n, n, 'contact', 'text', '{}', 'wamid-' || n || '-' || p, NULL
+FROM generate_series(1, 20000) n, generate_series(1, 4) p;
+INSERT INTO arrival SELECT 'number-' || n % 50, 'wamid-' || n || '-1', n, 1, n FROM generate_series(1, 20000) n;
+INSERT INTO lane (conversation_id, org_id, tail, done, fence, tries, floor, due_at, owner, claimed_at, lease_until)
+SELECT n, 'org-' || n % 50, 4, 3, 1, 0, 'bot', CASE WHEN n % 9 = 1 THEN n END,
+    CASE WHEN n % 900 = 2 THEN 'worker-' || n % 4 END, CASE WHEN n % 900 = 2 THEN n END,
+    CASE WHEN n % 900 = 2 THEN n END
+FROM generate_series(1, 20000) n;
+INSERT INTO turn SELECT n, p, p - 1, 'org-' || n % 50, CASE WHEN n % 500 = 1 THEN 'failed' ELSE 'answered' END, 1, 1, 1,
+    n, n, NULL
+FROM generate_series(1, 20000) n, generate_series(1, 3) p;
+INSERT INTO feed SELECT 'team:org-' || n, 20 FROM generate_series(1, 2000) n;
+INSERT INTO feed_item SELECT 'team:org-' || n, s, n, 'message', n, 1, '{}'
+FROM generate_series(1, 2000) n, generate_series(1, 20) s;
 """
 
 SAMPLES: dict[str, Any] = {

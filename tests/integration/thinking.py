@@ -1,9 +1,13 @@
-"""A bot whose every thought the test decides."""
+"""Customers who write, and a bot whose every thought the test decides."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
+from tests.integration.harness import Stage
+from tests.integration.webhooks import Account, a_text, change, envelope
+from waypost.model.time import as_seconds
 from waypost.model.turn import Answer, Turn
 
 
@@ -30,3 +34,11 @@ class PatientBot:
 
     async def close(self) -> None:
         """Nothing is open."""
+
+
+async def wrote(stage: Stage, *texts: str, account: Account | None = None, **more: Any) -> None:
+    """The customer writes; ids are of the words."""
+    account = account or stage.acme
+    at = str(int(as_seconds(stage.clock.now())))
+    said = [a_text(f"wamid.{text}", text, timestamp=at, **more) for text in texts]
+    assert (await stage.post(envelope((account, [change(account, messages=said)])), account)).status == 200
