@@ -80,7 +80,7 @@ async def open_turns(org: OrgId, limit: int, world: World) -> list[Of[OpenTurn]]
 
 
 async def failed_turns(org: OrgId, limit: int, world: World) -> list[Of[EndedTurn]]:
-    """Dead letters, the newest first; a conversation that was joined to another one has nobody of its own."""
+    """Dead letters, the newest first."""
     found = await world.ledger.lanes.failed(org, limit)
     talks = await world.ledger.conversations.some(org, [turn.conversation_id for turn in found])
     known = await _customers(org, talks, world)

@@ -141,7 +141,10 @@ FROM (
 ORDER BY coalesce(l.claimed_at, l.due_at) LIMIT $2
 
 -- name: turns_failed
-SELECT {turn} FROM turn t WHERE t.org_id = $1 AND t.state = 'failed' ORDER BY t.ended_at DESC LIMIT $2
+-- Those of a conversation that was joined to another one cannot be answered any more.
+SELECT {turn} FROM turn t WHERE t.org_id = $1 AND t.state = 'failed'
+    AND (SELECT 1 FROM conversation c WHERE c.id = t.conversation_id) IS NOT NULL
+ORDER BY t.ended_at DESC LIMIT $2
 
 -- name: turn_get
 SELECT {turn} FROM turn t WHERE t.conversation_id = $1 AND t.hi = $2
