@@ -53,6 +53,7 @@ from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.policies import PoliciesContract
 from waypost.testing.contracts.templates import TemplatesContract
+from waypost.testing.contracts.turn_detector import TurnDetectorContract
 from waypost.testing.contracts.updates import (
     HeldAccountContract,
     LimitsContract,
@@ -175,6 +176,9 @@ class TestPostgresAccounts(AccountsContract): ...
 
 
 class TestPostgresDetector(DetectorContract): ...
+
+
+class TestPostgresTurnDetector(TurnDetectorContract): ...
 
 
 class TestPostgresHolds(HoldsContract): ...

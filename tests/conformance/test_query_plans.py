@@ -83,7 +83,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 OWN_ROWS = re.compile("VIRTUAL TABLE|CONSTANT ROW|SCAN (b|busy|waiting|recent)$")
 """A batch's own rows, or what the statement itself has just found: all of them are wanted."""
-OF_A_FEW = {"later_depth", "on_the_way", "outlets_depth", "quotas_fullest", "gates_closed", "turns_open"}
+OF_A_FEW = {"later_depth", "on_the_way", "outlets_depth", "quotas_fullest", "gates_closed", "turns_depth", "turns_open"}
 """What they scan is what they have just limited themselves to, or what is closed, held or waits at this moment."""
 SORTED_IN_MEMORY = {
     "report_waiting",
@@ -94,7 +94,6 @@ SORTED_IN_MEMORY = {
     "spend_by_template",
     "spend_by_category",
     "spend_by_dossier",
-    "contact_addresses",
     "conversations_at",
 } | OF_A_FEW
 """Of one message or customer, or of the gates in front of one outlet: a handful of rows; of a spend: as many as it has

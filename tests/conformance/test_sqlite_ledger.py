@@ -40,6 +40,7 @@ from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.policies import PoliciesContract
 from waypost.testing.contracts.templates import TemplatesContract
+from waypost.testing.contracts.turn_detector import TurnDetectorContract
 from waypost.testing.contracts.updates import (
     HeldAccountContract,
     LimitsContract,
@@ -140,6 +141,9 @@ class TestSqliteAccounts(AccountsContract): ...
 
 
 class TestSqliteDetector(DetectorContract): ...
+
+
+class TestSqliteTurnDetector(TurnDetectorContract): ...
 
 
 class TestSqliteHolds(HoldsContract): ...

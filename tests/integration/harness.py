@@ -23,6 +23,7 @@ from waypost.flow import admit, tend
 from waypost.flow.world import World
 from waypost.model.ids import OrgId
 from waypost.model.time import Instant, Span, seconds, to_datetime
+from waypost.ports.bot import Bot
 from waypost.ports.clock import Clock
 from waypost.ports.hints import OUTBOX, about_message
 from waypost.ports.mailer import Mailer
@@ -79,6 +80,7 @@ class Stage:
     globex: Account
     provider_wire: Wire
     mailer: Mailer | None = None
+    bot: Bot | None = None
     servers: list[Server] = field(default_factory=list)
     bugs: list[dict[str, Any]] = field(default_factory=list)
     """What only the log would tell. A test that expects some takes them out."""
@@ -109,6 +111,7 @@ class Stage:
             wire=self.provider_wire,
             vault=AesVault(self.settings.secret_key),
             mailer=self.mailer,
+            bot=self.bot,
         )
         server = build_server(ports, replace(self.settings, **changed), roles)
         self.servers.append(server)
@@ -356,6 +359,7 @@ async def build_stage(
     timing: Timing = SWIFT,
     wire: Wire | None = None,
     mailer: Mailer | None = None,
+    bot: Bot | None = None,
     roles: frozenset[Role] = ALL_ROLES,
     **settings: Any,
 ) -> Stage:
@@ -372,6 +376,7 @@ async def build_stage(
         "outbound_stale_minutes": 2.0,
         "outbound_worker_poll_interval_ms": 1000,
         "graph_timeout_sec": 5.0,
+        "bot": "echo" if bot else "none",
         **settings,
     }
     stage = Stage(
@@ -386,6 +391,7 @@ async def build_stage(
         globex=Account("globex", "", numbers[1]),
         provider_wire=wire or network,
         mailer=mailer,
+        bot=bot,
     )
     asyncio.get_running_loop().set_exception_handler(lambda _, context: stage.bugs.append(context))
     server = await stage.add_server(roles)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
+from tests.integration.conftest import OpenStage
 from tests.integration.harness import Stage
+from tests.integration.thinking import PatientBot, wrote
 from waypost.flow import detect
-from waypost.model.time import Instant
+from waypost.model.time import Instant, minutes
 from waypost.ports.detector import Finding, Invariant
 from waypost.rules.pacing import Permit
+from waypost.runtime.roles import Role
 
 MESSAGES = "/api/v1/outbound/messages"
 HELLO = {"channel": "WHATSAPP", "to": "+4915100000001", "payloadJson": {"text": "hello"}}
@@ -78,3 +82,29 @@ async def test_older_messages_are_walked_round_and_round(stage: Stage, monkeypat
     told = [sorted(found.subject for found in await detect.detect(stage.world, memory)) for _ in range(4)]
     names = [f"message {message_id}" for message_id in ids]
     assert told == [[names[0], names[1], names[4]], names[2:4], [], []]
+
+
+async def test_a_turn_that_nobody_takes_is_told_at_the_second_look(set_up: OpenStage) -> None:
+    """Whoever has just come back finds many that are late: they are none's fault if they go then."""
+    stage = await set_up(bot=PatientBot(), roles=frozenset({Role.API}))
+    await wrote(stage, "hello")
+    memory = detect.Memory()
+    stage.manual.advance(minutes(5))
+    assert await detect.detect(stage.world, memory) == []
+    stage.manual.advance(minutes(5))
+    assert await detect.detect(stage.world, memory) == []
+    late = Finding(Invariant.TURN_OVERDUE, "conversation 1")
+    assert [await detect.detect(stage.world, memory) for _ in range(2)] == [[late], []]
+    assert await counted(stage) == ['invariant_violation_total{invariant="turn_overdue"} 1.0']
+
+
+async def test_older_conversations_are_walked_too(set_up: OpenStage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detect, "TALKS", 1)
+    stage = await set_up(bot=PatientBot(), roles=frozenset({Role.API}))
+    for number in range(3):
+        other: dict[str, Any] = {"from": f"1650555000{number}"}
+        await wrote(stage, f"hello {number}", **other)
+    await stage.database.run("UPDATE lane SET due_at = NULL")
+    memory = detect.Memory()
+    told = [sorted(found.subject for found in await detect.detect(stage.world, memory)) for _ in range(3)]
+    assert told == [["conversation 1", "conversation 3"], ["conversation 2"], []]

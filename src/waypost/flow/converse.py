@@ -16,12 +16,12 @@ from waypost.model.conversation import BOT, CONTACT, Claim, Conversation, Conver
 from waypost.model.ids import OrgId
 from waypost.model.message import Channel, Draft
 from waypost.model.time import Span, as_seconds, seconds, to_datetime
-from waypost.model.turn import Answer, Customer, Line, Turn
+from waypost.model.turn import Answer, Line, Turn
 from waypost.ports.bot import Bot, BotFailed
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import LANES, OUTBOX, Ear
 from waypost.ports.lanes import Answered, Committed, TurnDemand
-from waypost.rules import answers, consent_words, people
+from waypost.rules import answers, consent_words, customers, people, reply_keys
 from waypost.rules.inbound import WITH_FILE
 from waypost.rules.lane import LeaseLost
 from waypost.rules.redact import redact
@@ -71,7 +71,7 @@ async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
         org_id=lane.org_id,
         conversation_id=str(lane.conversation_id),
         number=talk.number,
-        contact=customer(claim),
+        contact=customers.customer(talk, claim.contact),
         messages=[
             line
             for line in burst((entry for entry in claim.burst if entry.sender == CONTACT), files)
@@ -79,20 +79,6 @@ async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
         ],
         history=[line(entry, _read(entry), files) for entry in earlier],
         attempt=lane.tries + 1,
-    )
-
-
-def customer(claim: Claim) -> Customer:
-    talk, known = claim.conversation, claim.contact
-    if known is None:
-        return Customer(id=talk.address)
-    return Customer(
-        id=str(known.id),
-        name=known.name,
-        phone=talk.address if talk.address.startswith("+") else known.known_as("phone"),
-        user_id=known.known_as("user"),
-        username=known.username,
-        dossier_id=known.dossier_id,
     )
 
 
@@ -177,7 +163,7 @@ async def _show_typing(claim: Claim, world: World) -> None:
 
 def drafts(claim: Claim, payloads: Sequence[dict[str, Any]]) -> tuple[Draft, ...]:
     """In their order, by a queue; each has a key that only this turn can make."""
-    return tuple(_draft(claim, payload, f"turn:{claim.turn_id}:{n}") for n, payload in enumerate(payloads, 1))
+    return tuple(_draft(claim, payload, reply_keys.key(claim.turn_id, n)) for n, payload in enumerate(payloads, 1))
 
 
 def _draft(claim: Claim, payload: dict[str, Any], key: str) -> Draft:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from waypost.flow.world import Tuning, World
 from waypost.model.time import Instant, Span, minutes
-from waypost.ports.detector import Finding, Invariant, Look
+from waypost.ports.detector import Finding, Invariant, Late, Look, TalkLook
 from waypost.rules.pacing import Permit
 
 LOOK_EVERY: Span = minutes(1)
@@ -24,17 +24,42 @@ WINDOWS_SINCE: Span = minutes(10)
 CLOCK_SLACK: Span = minutes(1)
 
 
+TALKS = 1_000
+"""Conversations at a time: the newest, and then the others, round and round."""
+LATEST = 100
+FEEDS = 500
+OVERDUE: Span = minutes(5)
+"""Beyond what a customer may wait: by then a busy worker has come round, too."""
+ARRIVED_SINCE: Span = minutes(10)
+
+
 @dataclass
 class Memory:
     """What one process has seen so far."""
 
     walked: int = 0
+    talked: int = 0
+    fed: str = ""
+    late: frozenset[Late] = frozenset()
     told: dict[Finding, None] = field(default_factory=dict)
     quotas: dict[str, Permit] = field(default_factory=dict)
 
 
 async def detect(world: World, memory: Memory) -> list[Finding]:
-    """Look at the newest messages and at the next page of the older ones; returns what was not told before."""
+    """Look at what is newest and at the next page of what is older; returns what was not told before."""
+    found = await of_messages(world, memory)
+    found += await of_conversations(world, memory)
+    found += await of_feeds(world, memory)
+    found += await of_late_turns(world, memory)
+    found += overdrawn(memory.quotas, await world.ledger.detector.quotas(QUOTAS))
+    fresh = [finding for finding in dict.fromkeys(found) if finding not in memory.told]
+    for finding in fresh:
+        world.meters.violated(finding.invariant.value, finding.subject)
+    _remember(memory, fresh)
+    return fresh
+
+
+async def of_messages(world: World, memory: Memory) -> list[Finding]:
     newest = await world.ledger.detector.newest()
     found = list(await look(world, newest - RECENT, newest))
     older = newest - RECENT
@@ -42,12 +67,41 @@ async def detect(world: World, memory: Memory) -> list[Finding]:
         after = memory.walked if memory.walked < older else 0
         memory.walked = min(after + PAGE, older)
         found += await look(world, after, memory.walked)
-    found += overdrawn(memory.quotas, await world.ledger.detector.quotas(QUOTAS))
-    fresh = [finding for finding in dict.fromkeys(found) if finding not in memory.told]
-    for finding in fresh:
-        world.meters.violated(finding.invariant.value, finding.subject)
-    _remember(memory, fresh)
-    return fresh
+    return found
+
+
+async def of_conversations(world: World, memory: Memory) -> list[Finding]:
+    detector, now = world.ledger.detector, world.clock.now()
+    newest = await detector.newest_conversation()
+    found = list(await detector.talks(wanted_talks(now, newest - TALKS, newest)))
+    older = newest - TALKS
+    if older > 0:
+        after = memory.talked if memory.talked < older else 0
+        memory.talked = min(after + TALKS, older)
+        found += await detector.talks(wanted_talks(now, after, memory.talked))
+    return found
+
+
+def wanted_talks(now: Instant, after: int, upto: int) -> TalkLook:
+    since = Instant(now - ARRIVED_SINCE)
+    return TalkLook(after=max(0, after), upto=upto, latest=LATEST, arrived_since=since, most=MOST)
+
+
+async def of_feeds(world: World, memory: Memory) -> Sequence[Finding]:
+    found, further = await world.ledger.detector.feeds(memory.fed, FEEDS, LATEST)
+    memory.fed = further or ""
+    return found
+
+
+async def of_late_turns(world: World, memory: Memory) -> list[Finding]:
+    """Those that stood at the last look exactly as they stand now; without a bot nobody would take them."""
+    if not world.tuning.answering:
+        return []
+    now, turns = world.clock.now(), world.tuning.turns
+    due_before = Instant(now - turns.max_wait - OVERDUE)
+    late = await world.ledger.detector.late(due_before, Instant(now - turns.lease - OVERDUE), MOST)
+    before, memory.late = memory.late, frozenset(late)
+    return [each.finding for each in late if each in before]
 
 
 async def look(world: World, after: int, upto: int) -> Sequence[Finding]:

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from waypost.flow.world import World
+from waypost.model.conversation import BOT, CONTACT, Position
 from waypost.model.ids import MessageId
 from waypost.model.message import Message, Status
 from waypost.model.time import Instant
 from waypost.ports.failure import LedgerError
 from waypost.rules.deferral import Deferral, deferral
+from waypost.rules.reply_keys import turn_of
+from waypost.rules.timeline import AnsweredTurn
 from waypost.rules.why import Circumstances
+
+BURST_AT_MOST = 1000
+"""Messages that are looked at to say how long a burst was."""
 
 
 async def deferrals(messages: Sequence[Message], world: World) -> dict[MessageId, Deferral]:
@@ -41,9 +47,27 @@ def _is_due(message: Message, now: Instant) -> bool:
     return message.delivery.due_at is None or message.delivery.due_at <= now
 
 
+async def answered_turn(message: Message, world: World) -> AnsweredTurn | None:
+    """Of a bot's reply, the turn that it answers; its key tells which."""
+    of = turn_of(message.draft.idempotency_key) if message.draft.created_by == BOT else None
+    ended = await world.ledger.lanes.ended(message.draft.org_id, of.conversation_id, of.hi) if of else None
+    if of is None or ended is None or ended.lo != of.lo:
+        return None
+    before, span = Position(of.hi + 1), min(of.hi - of.lo, BURST_AT_MOST)
+    entries = await world.ledger.conversations.entries(of.conversation_id, before, span)
+    return AnsweredTurn(
+        id=of.id,
+        burst=sum(entry.sender == CONTACT for entry in entries) or of.hi - of.lo,
+        tries=ended.tries,
+        claimed_at=ended.started_at,
+        ended_at=ended.ended_at,
+    )
+
+
 async def circumstances(message: Message, world: World) -> Circumstances:
+    answers = await answered_turn(message, world)
     if message.delivery.status is not Status.QUEUED:
-        return Circumstances()
+        return Circumstances(answers=answers)
     operating = world.ledger.operating
     place = await operating.place(message.id)
     return Circumstances(
@@ -51,4 +75,5 @@ async def circumstances(message: Message, world: World) -> Circumstances:
         head=place.head,
         ready_since=place.ready_since,
         worker_seen_at=await operating.worker_seen_at(),
+        answers=answers,
     )

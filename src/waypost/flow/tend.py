@@ -100,6 +100,14 @@ async def forget_journal(world: World) -> int:
     return gone
 
 
+async def count_stale(world: World) -> None:
+    """What a worker finds when it starts: turns that others held and let lie."""
+    try:
+        world.meters.stale_at_start(await world.ledger.lanes.stale(world.clock.now()))
+    except LedgerError:
+        return  # it starts all the same, and takes them over
+
+
 async def survey(world: World) -> None:
     """An operator's figures; it rests for much longer than it took, however much there is to count."""
     while True:

@@ -15,6 +15,7 @@ import waypost
 from waypost.http import (
     accounts,
     batch,
+    conversations,
     dossiers,
     error_codes,
     extras,
@@ -47,6 +48,7 @@ ROUTES = [
     accounts.router,
     mailboxes.router,
     media.router,
+    conversations.router,
     operations.router,
 ]
 

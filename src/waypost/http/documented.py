@@ -9,6 +9,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Example
 
+from waypost.http.conversation_examples import ANSWERS as CONVERSATIONS
 from waypost.http.operating_examples import GATE, QUOTA, REFUSED, STATS, WINDOW
 from waypost.http.problems import MEDIA_TYPE, ProblemBody
 from waypost.http.views import MessageView
@@ -278,6 +279,7 @@ _ANSWERS: dict[tuple[str, str, str], Any] = {
     (_TEMPLATES, "get", "200"): {"content": [_ORDER_CONFIRMATION], "accounts": [_SYNCED]},
     (_TEMPLATES + "/sync", "post", "200"): [_SYNCED],
     (_TEMPLATES + "/{name}/preview", "post", "200"): _PREVIEW,
+    **CONVERSATIONS,
 }
 
 

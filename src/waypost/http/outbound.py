@@ -155,8 +155,8 @@ async def get_timeline(message_id: Id, caller: Asking, world: Here) -> Timeline:
     """Oldest first; `kind` is one word. `why` tells in one line where it stands and what happens next."""
     life = await _life(caller, message_id, world)
     reports = [(heard.received_at, heard.kind, said(heard.body)) for heard in life.reports]
-    moments = timeline(life.message, list(life.attempts), reports, list(life.events))
     known, now = await circumstances(life.message, world), world.clock.now()
+    moments = timeline(life.message, list(life.attempts), reports, list(life.events), known.answers)
     return timeline_view(moments, why(life.message, known, now), next_at(life.message, known, now))
 
 

@@ -63,6 +63,7 @@ _NAMES = {
     "dossier_id": "dossierId",
     "journal_state": "state",
     "media_state": "state",
+    "turn_state": "state",
     "external_ref": "externalRef",
     "entity_type": "entityType",
     "entity_id": "entityId",

@@ -168,6 +168,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What asks for an answer, and what was said around it, in order."""
     taken_over: bool
     """Another worker had it and fell silent."""
+    due_at: Instant | None = None
+    """Since when it could have been claimed."""
 
     @property
     def turn_id(self) -> str:

@@ -30,6 +30,14 @@ class ClosedGates(msgspec.Struct, frozen=True):
     gates: int
 
 
+class OpenTurns(msgspec.Struct, frozen=True, kw_only=True):
+    backlog: int = 0
+    """Turns that are due and that nobody has taken."""
+    first_due_at: Instant | None = None
+    first_claimed_at: Instant | None = None
+    """Of the turns that are held."""
+
+
 class Survey(msgspec.Struct, frozen=True, kw_only=True):
     waiting: list[Waiting]
     """The longest queues first."""
@@ -38,3 +46,4 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     quotas: list[QuotaUse]
     """The fullest first."""
     closed: list[ClosedGates]
+    turns: OpenTurns = OpenTurns()

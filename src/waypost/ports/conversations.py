@@ -13,6 +13,12 @@ from waypost.model.time import Instant
 class Conversations(Protocol):
     async def get(self, org: OrgId, conversation: ConversationId) -> Conversation | None: ...
 
+    async def some(self, org: OrgId, conversations: Sequence[ConversationId]) -> Sequence[Conversation]:
+        """Those of them that are this org's, in any order."""
+
+    async def contacts(self, org: OrgId, contacts: Sequence[ContactId]) -> Sequence[Contact]:
+        """Those of them that are this org's, in any order."""
+
     async def at(self, org: OrgId, address: str) -> Sequence[Conversation]:
         """Of whoever is known by this address (`phone:+49…`, `user:DE.123…`), one per number."""
 

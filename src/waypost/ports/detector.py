@@ -8,6 +8,8 @@ from typing import Protocol
 
 import msgspec
 
+from waypost.model.conversation import ConversationId
+from waypost.model.ids import Fence
 from waypost.model.time import Instant, Span
 from waypost.rules.pacing import Permit
 
@@ -36,6 +38,21 @@ class Invariant(StrEnum):
     OUTSIDE_WINDOW = "outside_window"
     WITHOUT_CONSENT = "without_consent"
     ABOVE_QUOTA = "above_quota"
+    TURNS_OVERLAP = "turns_overlap"
+    """A message belongs to two turns, or what a turn has answered is not done."""
+    TURNS_GAP = "turns_gap"
+    """A message was passed over, and no person had the floor."""
+    ANSWERED_TWICE = "answered_twice"
+    """A turn has more replies than it ended with, or one before it ended."""
+    TURN_NOWHERE = "turn_nowhere"
+    """It asks for the bot's answer, and no worker will ever find it."""
+    TURN_OVERDUE = "turn_overdue"
+    """Due for much longer than a customer may wait, and nobody took it."""
+    TURN_ABANDONED = "turn_abandoned"
+    """Held long past its lease, and nobody took it over."""
+    ENTRY_GAP = "entry_gap"
+    FEED_GAP = "feed_gap"
+    ARRIVAL_WITHOUT_ENTRY = "arrival_without_entry"
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -61,12 +78,49 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """Of each kind; more of the same says nothing new."""
 
 
+class TalkLook(msgspec.Struct, frozen=True, kw_only=True):
+    """Which conversations."""
+
+    after: int
+    upto: int
+    latest: int
+    """Of a conversation or a feed, so many of its newest items are looked at."""
+    arrived_since: Instant
+    most: int
+
+
+class Late(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that nobody took in time, as it stood at this look: only the same at the next one is wrong, since whoever
+    has just come back finds many."""
+
+    invariant: Invariant
+    conversation_id: ConversationId
+    fence: Fence
+    since: Instant
+
+    @property
+    def finding(self) -> Finding:
+        return Finding(self.invariant, f"conversation {self.conversation_id}")
+
+
 class Detector(Protocol):
     async def newest(self) -> int:
         """The highest id of a message; 0 when there is none."""
 
     async def look(self, look: Look) -> Sequence[Finding]:
         """What is wrong in that range; every answer is a snapshot, so nothing that is under way is taken for wrong."""
+
+    async def newest_conversation(self) -> int:
+        """The highest id of a conversation; 0 when there is none."""
+
+    async def talks(self, look: TalkLook) -> Sequence[Finding]:
+        """What is wrong with the turns and entries of these conversations, and with the latest arrivals."""
+
+    async def feeds(self, after: str, feeds: int, latest: int) -> tuple[Sequence[Finding], str | None]:
+        """What is wrong with the next feeds by name; and where to go on, or None at the end."""
+
+    async def late(self, due_before: Instant, lease_before: Instant, most: int) -> Sequence[Late]:
+        """Turns that have been due, or held without a word, since before those moments."""
 
     async def quotas(self, most: int) -> Sequence[Permit]:
         """Every org's quota, up to that many."""

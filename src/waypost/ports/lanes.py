@@ -56,6 +56,8 @@ class OpenTurn(msgspec.Struct, frozen=True, kw_only=True):
     conversation: Conversation
     waiting: int
     """Messages that ask for an answer."""
+    waiting_since: Instant | None
+    """When the first of them was stored."""
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,6 +113,9 @@ class Lanes(Protocol):
 
     async def failed(self, org: OrgId, limit: int) -> Sequence[EndedTurn]:
         """Dead letters: turns that were given up, newest first."""
+
+    async def ended(self, org: OrgId, conversation: ConversationId, hi: Position) -> EndedTurn | None:
+        """How the turn up to this message ended, if it is this org's and has."""
 
     async def replay(
         self, org: OrgId, conversation: ConversationId, hi: Position, now: Instant, actor: str

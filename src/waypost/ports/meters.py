@@ -33,5 +33,8 @@ class Meters(Protocol):
     def webhook_alert(self, field: str, org: str, number: str, what: str) -> None:
         """The provider told of an account, a number or an error something that a person should know."""
 
+    def stale_at_start(self, turns: int) -> None:
+        """A worker that starts found so many turns whose workers had fallen silent."""
+
     def surveyed(self, survey: Survey, now: Instant) -> None:
         """What waits and what is closed, as the Ledger has it now."""

@@ -9,6 +9,7 @@ from waypost.model.message import Delivery, Message, Status
 from waypost.model.time import Instant, Span, as_seconds, seconds, to_datetime
 from waypost.rules.deferral import Deferral, next_retry_at
 from waypost.rules.remedy import remedy
+from waypost.rules.timeline import AnsweredTurn
 
 SILENT_AFTER: Span = seconds(30)
 """A worker says every few seconds that it is there: by then, none is."""
@@ -22,9 +23,16 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     """Of a message that stands in line: who goes first."""
     ready_since: Instant | None = None
     worker_seen_at: Instant | None = None
+    answers: AnsweredTurn | None = None
+    """Of a bot's reply."""
 
 
 def why(message: Message, known: Circumstances, now: Instant) -> str:
+    reason = _why(message, known, now)
+    return reason if known.answers is None else f"{reason}. It answers turn {known.answers.id}"
+
+
+def _why(message: Message, known: Circumstances, now: Instant) -> str:
     delivery = message.delivery
     match delivery.status:
         case Status.QUEUED:

@@ -19,6 +19,9 @@ class Levels(Protocol):
     quota_used: Gauge
     quota_limit: Gauge
     gates: Gauge
+    backlog: Gauge
+    longest_held: Gauge
+    oldest_due: Gauge
 
 
 class Board:
@@ -36,6 +39,9 @@ class Board:
         self._set(levels.quota_used, {(quota.org_id,): quota.used for quota in survey.quotas})
         self._set(levels.quota_limit, {(quota.org_id,): quota.most for quota in survey.quotas})
         self._set(levels.gates, {(closed.kind, closed.code): closed.gates for closed in survey.closed})
+        levels.backlog.set(survey.turns.backlog)
+        levels.longest_held.set(_age(survey.turns.first_claimed_at or now, now))
+        levels.oldest_due.set(_age(survey.turns.first_due_at or now, now))
 
     def _set(self, gauge: Gauge, found: Mapping[Any, float]) -> None:
         """By labels. What was shown and is gone shows 0: figures that processes share cannot be taken back."""

@@ -204,6 +204,18 @@ def why(message_id: Annotated[int, typer.Argument(min=1, max=2**63 - 1, help="Th
 
 
 @app.command()
+def turns(
+    org: Annotated[str | None, typer.Argument(metavar="ORG", help="The org's id; all of them without it.")] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Those that were given up.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Who is being answered by the bot, since when, and who waits."""
+    from waypost.runtime.turns_table import list_turns  # noqa: PLC0415
+
+    with_world(lambda world: list_turns(org, world, failed=failed, as_json=json), existing=True)
+
+
+@app.command()
 def send(
     org: Annotated[str, typer.Argument(metavar="ORG", help="The org's id.")],
     file: Annotated[

@@ -74,7 +74,10 @@ async def _check_invariants(settings: Settings, ports: Ports, findings: _Finding
     """What the loss detector of the servers looks for every minute, looked for now among the newest messages."""
     newest = await ports.ledger.detector.newest()
     wanted = detect.wanted(settings.tuning(), ports.clock.now(), newest - detect.PAGE, newest)
-    found = await ports.ledger.detector.look(wanted)
+    found = list(await ports.ledger.detector.look(wanted))
+    talks = await ports.ledger.detector.newest_conversation()
+    latest = detect.wanted_talks(ports.clock.now(), talks - detect.TALKS, talks)
+    found += await ports.ledger.detector.talks(latest)
     for finding in found:
         findings.bad(
             f"invariant {finding.invariant.value}: {finding.subject}",

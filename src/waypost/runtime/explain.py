@@ -23,12 +23,13 @@ async def explain(message_id: int, world: World) -> None:
         raise Failed(f"there is no message {message_id} in this database")
     console = tables.console()
     message = life.message
-    reason = why(message, await circumstances(message, world), world.clock.now())
+    known = await circumstances(message, world)
+    reason = why(message, known, world.clock.now())
     status = message.delivery.status.value
     console.print(f"Message {message.id} of org {message.draft.org_id}, {status}: {reason}", markup=False)
     table = Table("at (UTC)", "what", "detail", box=None, pad_edge=False, header_style="dim")
     reports = [(heard.received_at, heard.kind, said(heard.body)) for heard in life.reports]
-    for moment in timeline(message, list(life.attempts), reports, list(life.events)):
+    for moment in timeline(message, list(life.attempts), reports, list(life.events), known.answers):
         table.add_row(f"{to_datetime(moment.at):%Y-%m-%d %H:%M:%S.%f}"[:-3], moment.kind, Text(moment.detail))
     console.print(table)
     for attempt in life.attempts:

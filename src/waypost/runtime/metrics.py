@@ -39,7 +39,18 @@ class Level(NamedTuple):
         return Gauge(self.name, self.about, self.labels, registry=registry, multiprocess_mode="mostrecent")
 
 
-METRICS: dict[str, Count | Times | Level] = {
+class Share(NamedTuple):
+    """What each process has of it: of several processes, the sum of those that live."""
+
+    name: str
+    about: str
+    labels: tuple[str, ...] = ()
+
+    def made(self, registry: CollectorRegistry) -> Gauge:
+        return Gauge(self.name, self.about, self.labels, registry=registry, multiprocess_mode="livesum")
+
+
+METRICS: dict[str, Count | Times | Level | Share] = {
     "success": Count("outbound_message_send_success", "Messages the provider took", _CHANNEL),
     "failure": Count("outbound_message_send_failure", "Tries that failed", ("channel", "error_code")),
     "retry": Count("outbound_message_retry", "Tries that will be followed by another", _CHANNEL),
@@ -64,7 +75,18 @@ METRICS: dict[str, Count | Times | Level] = {
     "later": Level("outbound_later_messages", "Messages that wait for their time"),
     "quota_used": Level("outbound_quota_used", "Messages sent of an org's quota, the fullest orgs", ("org",)),
     "quota_limit": Level("outbound_quota_limit", "Those orgs' quotas", ("org",)),
+    "inbound": Count("inbound_message", "Messages of customers that were stored"),
+    "buffered": Count("turn_buffered", "Of them, those that found their customer's turn taken"),
+    "active": Share("turns_active", "Turns under way in this process"),
+    "turns": Count("turn", "Turns that ended: answered, silent, handed_over or failed", ("state",)),
     "bot_failures": Count("turn_failure", "Turns that got no answer from the bot, each try"),
+    "takeovers": Count("turn_takeover", "Turns taken over from a worker that fell silent"),
+    "stale": Count("turn_stale_at_start", "Turns of workers that had fallen silent, found when this one started"),
+    "turn_wait": Times("turn_wait_seconds", "From due to claimed"),
+    "thinking": Times("turn_think_seconds", "From claimed to answered, or to the try's failure"),
+    "backlog": Level("turn_backlog", "Turns that are due and that nobody has taken"),
+    "longest_held": Level("turn_longest_held_seconds", "How long the turn that was taken first has been held"),
+    "oldest_due": Level("turn_oldest_due_seconds", "How long the first of the backlog has been due"),
     "gates": Level("outbound_gates_closed", "Closed gates: throttle, hold or breaker", ("kind", "code")),
 }
 """By the attribute of Telemetry that holds it."""

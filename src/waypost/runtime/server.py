@@ -55,6 +55,7 @@ class Server:
         if Role.WORKER in self._roles:
             self._keep(self._courier.run)
             if self._converser is not None:
+                await tend.count_stale(world)
                 self._keep(self._converser.run)
                 self._keep(self._converser.keep)
             self._keep(lambda: tend.every(tend.SHOW_LIFE_EVERY, tend.show_life, world))

@@ -57,7 +57,18 @@ class Telemetry:
     quota_used: Gauge
     quota_limit: Gauge
     gates: Gauge
+    inbound: Counter
+    buffered: Counter
+    active: Gauge
+    turns: Counter
     bot_failures: Counter
+    takeovers: Counter
+    stale: Counter
+    turn_wait: Histogram
+    thinking: Histogram
+    backlog: Gauge
+    longest_held: Gauge
+    oldest_due: Gauge
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
@@ -116,6 +127,11 @@ class Telemetry:
     def webhook_alert(self, field: str, org: str, number: str, what: str) -> None:
         self.alerts.labels(field).inc()
         log.warning("webhook_alert", field=field, org=org, number=number, what=what)
+
+    def stale_at_start(self, turns: int) -> None:
+        self.stale.inc(turns)
+        if turns:
+            log.warning("stale_turns_at_start", turns=turns, what="their workers fell silent; they are taken over now")
 
     def surveyed(self, survey: Survey, now: Instant) -> None:
         self.board.show(survey, now)
@@ -222,6 +238,8 @@ class MeteredJournal:
         _add(telemetry.of_whatsapp.before, taken.early)
         _add(telemetry.of_whatsapp.after, taken.late)
         _add(telemetry.unmatched, taken.unmatched)
+        _add(telemetry.inbound, taken.arrived)
+        _add(telemetry.buffered, taken.buffered)
         return taken
 
     async def tidy(self, waiting_since: Instant, forget_before: Instant) -> Orphans:

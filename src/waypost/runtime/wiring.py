@@ -47,6 +47,7 @@ from waypost.ports.vault import Vault
 from waypost.ports.wire import Wire
 from waypost.rules.catalogue import Catalogue, parse
 from waypost.runtime.bots import make_bot
+from waypost.runtime.metered_lanes import MeteredLanes
 from waypost.runtime.settings import Settings, SettingsError
 from waypost.runtime.telemetry import MeteredJournal, MeteredOutbox, Telemetry
 
@@ -118,7 +119,7 @@ def build_world(
 
 
 class _Metered:
-    """A Ledger whose outbox and journal are counted."""
+    """A Ledger whose outbox, journal and lanes are counted."""
 
     def __init__(self, ledger: Ledger, telemetry: Telemetry) -> None:
         self.outbox = MeteredOutbox(ledger.outbox, telemetry)
@@ -128,7 +129,7 @@ class _Metered:
         self.mailboxes = ledger.mailboxes
         self.failover = ledger.failover
         self.templates = ledger.templates
-        self.lanes = ledger.lanes
+        self.lanes = MeteredLanes(ledger.lanes, telemetry)
         self.conversations = ledger.conversations
         self.feeds = ledger.feeds
         self.door = ledger.door

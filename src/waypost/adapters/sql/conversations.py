@@ -21,6 +21,16 @@ class SqlConversations:
         found = await self._engine.read("conversation_get", conversation, org)
         return talk_rows.conversation(found[0]) if found else None
 
+    async def some(self, org: OrgId, conversations: Sequence[ConversationId]) -> Sequence[Conversation]:
+        wanted = sorted(set(conversations))
+        found = await self._engine.read("conversations_some", org, wanted) if wanted else []
+        return [talk_rows.conversation(row) for row in found]
+
+    async def contacts(self, org: OrgId, contacts: Sequence[ContactId]) -> Sequence[Contact]:
+        wanted = sorted(set(contacts))
+        found = await self._engine.read("contacts_some", org, wanted) if wanted else []
+        return list(talk_rows.contacts(found).values())
+
     async def at(self, org: OrgId, address: str) -> Sequence[Conversation]:
         return [talk_rows.conversation(row) for row in await self._engine.read("conversations_at", org, address)]
 
@@ -29,8 +39,7 @@ class SqlConversations:
         return talk_rows.lane(found[0]) if found else None
 
     async def contact(self, org: OrgId, contact: ContactId) -> Contact | None:
-        found = await self._engine.read("contact_get", contact, org)
-        return talk_rows.contacts(found).get(contact)
+        return next(iter(await self.contacts(org, [contact])), None)
 
     async def entries(self, conversation: ConversationId, before: Position, limit: int) -> Sequence[Entry]:
         return [talk_rows.entry(row) for row in await self._engine.read("entries_before", conversation, before, limit)]

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.engine import Engine
-from waypost.ports.detector import Finding, Invariant, Look
+from waypost.model.time import Instant
+from waypost.ports.detector import Finding, Invariant, Late, Look, TalkLook
 from waypost.rules.pacing import Permit
 
+ARRIVALS = 2_000
+"""The latest ones, looked at every time."""
 IN_A_RANGE = (
     (Invariant.QUEUED_NOWHERE, "queued_nowhere"),
     (Invariant.PLACED_NOT_QUEUED, "ready_not_queued"),
@@ -21,6 +24,16 @@ IN_A_RANGE = (
     (Invariant.ACCEPTED_TWICE, "accepted_twice"),
     (Invariant.FOREIGN_WAMID, "foreign_wamid"),
     (Invariant.FOREIGN_STATUS, "foreign_status"),
+)
+
+
+IN_CONVERSATIONS = (
+    (Invariant.TURNS_OVERLAP, "turns_overlap"),
+    (Invariant.TURNS_OVERLAP, "turns_not_done"),
+    (Invariant.TURNS_GAP, "turns_gap"),
+    (Invariant.ANSWERED_TWICE, "answered_twice"),
+    (Invariant.ANSWERED_TWICE, "answered_not_done"),
+    (Invariant.TURN_NOWHERE, "turn_nowhere"),
 )
 
 
@@ -47,6 +60,38 @@ class SqlDetector:
     async def _asked(self, invariant: Invariant, question: str, *arguments: object) -> list[Finding]:
         found = await self._engine.read(f"detect_{question}", *arguments)
         return [Finding(invariant, f"message {row[0]}") for row in found]
+
+    async def newest_conversation(self) -> int:
+        ((newest,),) = await self._engine.read("detect_newest_conversation")
+        return int(newest)
+
+    async def talks(self, look: TalkLook) -> Sequence[Finding]:
+        span = (look.after, look.upto, look.most)
+        found = await self._of_talks(Invariant.ENTRY_GAP, "entry_gap", *span, look.latest)
+        found += await self._of_talks(
+            Invariant.ARRIVAL_WITHOUT_ENTRY, "arrival_without_entry", look.arrived_since, ARRIVALS, look.most
+        )
+        for invariant, question in IN_CONVERSATIONS:
+            found += await self._of_talks(invariant, question, *span)
+        return found
+
+    async def _of_talks(self, invariant: Invariant, question: str, *arguments: object) -> list[Finding]:
+        found = await self._engine.read(f"detect_{question}", *arguments)
+        return [Finding(invariant, f"conversation {row[0]}") for row in found]
+
+    async def feeds(self, after: str, feeds: int, latest: int) -> tuple[Sequence[Finding], str | None]:
+        found = await self._engine.read("detect_feeds", after, feeds, latest)
+        gaps = [Finding(Invariant.FEED_GAP, f"feed {name}") for name, items, wanted in found if items != wanted]
+        return gaps, found[-1][0] if len(found) == feeds else None
+
+    async def late(self, due_before: Instant, lease_before: Instant, most: int) -> Sequence[Late]:
+        due = await self._engine.read("detect_overdue", due_before, most)
+        held = await self._engine.read("detect_abandoned", lease_before, most)
+        return [
+            Late(invariant=invariant, conversation_id=row[0], fence=row[1], since=row[2])
+            for invariant, rows_ in ((Invariant.TURN_OVERDUE, due), (Invariant.TURN_ABANDONED, held))
+            for row in rows_
+        ]
 
     async def quotas(self, most: int) -> Sequence[Permit]:
         return [rows.permit(row) for row in await self._engine.read("detect_quotas", most)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.engine import Engine
-from waypost.model.figures import ClosedGates, QuotaUse, Survey
+from waypost.model.figures import ClosedGates, OpenTurns, QuotaUse, Survey
 from waypost.model.ids import OrgId
 from waypost.model.time import Instant
 from waypost.rules import pacing
@@ -29,9 +29,11 @@ class SqlFigures:
         ((later,),) = await read("later_depth", LATER_AT_MOST)
         quotas = await read("quotas_fullest", now - pacing.WINDOW, most)
         closed = await read("gates_closed", now, most)
+        ((backlog, first_due_at, first_claimed_at),) = await read("turns_depth", now, LATER_AT_MOST)
         return Survey(
             waiting=added_up(queues, permits, most, now),
             later=later,
             quotas=[QuotaUse(OrgId(name.removeprefix("quota:")), used, limit) for name, used, limit in quotas],
             closed=[ClosedGates(*row) for row in closed],
+            turns=OpenTurns(backlog=backlog, first_due_at=first_due_at, first_claimed_at=first_claimed_at),
         )

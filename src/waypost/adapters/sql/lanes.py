@@ -91,19 +91,27 @@ class SqlLanes:
         found = await self._engine.read("turns_open", org, limit)
         lane, end = talk_rows.LANE, talk_rows.LANE + talk_rows.CONVERSATION
         return [
-            OpenTurn(lane=talk_rows.lane(row), conversation=talk_rows.conversation(row[lane:end]), waiting=row[end])
+            OpenTurn(
+                lane=talk_rows.lane(row),
+                conversation=talk_rows.conversation(row[lane:end]),
+                waiting=row[end],
+                waiting_since=row[end + 1],
+            )
             for row in found
         ]
 
     async def failed(self, org: OrgId, limit: int) -> Sequence[EndedTurn]:
         return [talk_rows.turn(row) for row in await self._engine.read("turns_failed", org, limit)]
 
+    async def ended(self, org: OrgId, conversation: ConversationId, hi: Position) -> EndedTurn | None:
+        found = await self._engine.read("turn_get", conversation, hi)
+        return talk_rows.turn(found[0]) if found and found[0][3] == org else None
+
     async def replay(
         self, org: OrgId, conversation: ConversationId, hi: Position, now: Instant, actor: str
     ) -> Lane | NoConversation | LeaseLost:
-        found = await self._engine.read("turn_get", conversation, hi)
-        turn = talk_rows.turn(found[0]) if found else None
-        if turn is None or turn.org_id != org or turn.state != "failed":
+        turn = await self.ended(org, conversation, hi)
+        if turn is None or turn.state != "failed":
             return NoConversation()
         answer: Lane | NoConversation | LeaseLost = await self._engine.writer.decide(ReplayTurn(org, turn, now, actor))
         return answer
@@ -134,6 +142,7 @@ def _claim(demand: TurnDemand, times_of: TimesOf, now: Instant) -> Plan[list[Cla
             contact=people.get(talks[id_].contact_id),
             burst=tuple(bursts[id_]),
             taken_over=lane.owner is not None,
+            due_at=lane.due_at if lane.owner is None else lane.lease_until,
         )
         for id_, (lane, after) in taken.items()
     ]

@@ -20,3 +20,11 @@ SELECT name, free_at, used, since, most FROM permit WHERE name = ANY($1::text[])
 -- name: messages_some
 SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id
 WHERE m.id = ANY($2::bigint[]) AND m.org_id = $1
+
+-- name: conversations_some
+SELECT {conversation} FROM conversation c WHERE c.id = ANY($2::bigint[]) AND c.org_id = $1
+
+-- name: contacts_some
+SELECT k.id, k.org_id, k.name, k.username, k.dossier_id, a.address
+FROM contact k LEFT JOIN contact_address a ON a.contact_id = k.id
+WHERE k.id = ANY($2::bigint[]) AND k.org_id = $1

@@ -122,10 +122,13 @@ SELECT min(at) FROM (
 SELECT count(*) FROM lane WHERE owner IS NOT NULL AND lease_until <= $1
 
 -- name: turns_open
--- Held or waiting for their time, the longest first; and how many messages ask for an answer.
+-- Held, and waiting for their time, the longest first; how many messages ask for an answer, and since when. What waits is
+-- found by the index of what is due: beside other orgs' that is still no more than what is open at this moment.
 SELECT {lane}, {conversation},
     (SELECT count(*) FROM entry e
-     WHERE e.conversation_id = l.conversation_id AND e.position > l.done AND e.position <= l.tail AND e.sender = 'contact')
+     WHERE e.conversation_id = l.conversation_id AND e.position > l.done AND e.position <= l.tail AND e.sender = 'contact'),
+    (SELECT e.id_at FROM entry e WHERE e.conversation_id = l.conversation_id AND e.position > l.done
+        AND e.sender = 'contact' ORDER BY e.position LIMIT 1)
 FROM (
     SELECT h.conversation_id AS id, h.claimed_at AS since FROM lane h
     WHERE h.owner IS NOT NULL AND h.lease_until IS NOT NULL AND h.org_id = $1
@@ -136,7 +139,10 @@ FROM (
 ORDER BY waiting.since
 
 -- name: turns_failed
-SELECT {turn} FROM turn t WHERE t.org_id = $1 AND t.state = 'failed' ORDER BY t.ended_at DESC LIMIT $2
+-- Those of a conversation that was joined to another one cannot be answered any more.
+SELECT {turn} FROM turn t WHERE t.org_id = $1 AND t.state = 'failed'
+    AND (SELECT 1 FROM conversation c WHERE c.id = t.conversation_id) IS NOT NULL
+ORDER BY t.ended_at DESC LIMIT $2
 
 -- name: turn_get
 SELECT {turn} FROM turn t WHERE t.conversation_id = $1 AND t.hi = $2
@@ -158,10 +164,6 @@ WHERE a.org_id = $1 AND a.address = $2 ORDER BY c.id
 -- A row per address.
 SELECT k.id, k.org_id, k.name, k.username, k.dossier_id, a.address
 FROM contact k JOIN contact_address a ON a.contact_id = k.id WHERE k.id = $1 ORDER BY a.address
-
--- name: contact_get
-SELECT k.id, k.org_id, k.name, k.username, k.dossier_id, a.address
-FROM contact k JOIN contact_address a ON a.contact_id = k.id WHERE k.id = $1 AND k.org_id = $2 ORDER BY a.address
 
 -- name: arrivals_forget
 DELETE FROM arrival WHERE received_at < $1

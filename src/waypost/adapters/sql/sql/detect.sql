@@ -113,3 +113,92 @@ LIMIT $3
 -- name: detect_quotas
 -- The first condition is there to begin in the middle of the index.
 SELECT name, free_at, used, since, most FROM permit WHERE name > 'quota:' AND name LIKE 'quota:%' ORDER BY name LIMIT $1
+
+-- name: detect_newest_conversation
+SELECT coalesce(max(id), 0) FROM conversation
+
+-- name: detect_turns_overlap
+-- The turn before, by its last message, must have ended where this one begins, or earlier.
+SELECT t.conversation_id FROM turn t
+WHERE t.conversation_id > $1 AND t.conversation_id <= $2
+    AND coalesce((
+        SELECT p.hi FROM turn p WHERE p.conversation_id = t.conversation_id AND p.hi < t.hi ORDER BY p.hi DESC LIMIT 1
+    ), 0) > t.lo
+LIMIT $3
+
+-- name: detect_turns_not_done
+SELECT l.conversation_id FROM lane l
+WHERE l.conversation_id > $1 AND l.conversation_id <= $2
+    AND coalesce((SELECT max(t.hi) FROM turn t WHERE t.conversation_id = l.conversation_id), 0) > l.done
+LIMIT $3
+
+-- name: detect_turns_gap
+-- A person who had the floor may have answered, or decided that nothing needs an answer; so may who got it by a handover.
+SELECT t.conversation_id FROM turn t
+WHERE t.conversation_id > $1 AND t.conversation_id <= $2
+    AND coalesce((
+        SELECT CASE WHEN p.state IN ('handed_over', 'failed') THEN t.lo ELSE p.hi END FROM turn p
+        WHERE p.conversation_id = t.conversation_id AND p.hi < t.hi ORDER BY p.hi DESC LIMIT 1
+    ), 0) < t.lo
+    AND (
+        SELECT 1 FROM audit a WHERE a.org_id = t.org_id AND a.entity_type = 'CONVERSATION'
+            AND a.entity_id = CAST(t.conversation_id AS text) AND a.action IN ('FLOOR_CHANGED', 'REPLAYED') LIMIT 1
+    ) IS NULL
+LIMIT $3
+
+-- name: detect_answered_twice
+-- The key of a reply has its turn and its number in it.
+SELECT t.conversation_id FROM turn t
+WHERE t.conversation_id > $1 AND t.conversation_id <= $2
+    AND (
+        SELECT 1 FROM message m WHERE m.org_id = t.org_id AND m.idempotency_key =
+            'turn:' || t.conversation_id || '-' || t.lo || '-' || t.hi || ':' || (t.replies + 1)
+    ) IS NOT NULL
+LIMIT $3
+
+-- name: detect_answered_not_done
+SELECT l.conversation_id FROM lane l
+WHERE l.conversation_id > $1 AND l.conversation_id <= $2 AND l.hi IS NOT NULL
+    AND (
+        SELECT 1 FROM message m WHERE m.org_id = l.org_id
+            AND m.idempotency_key = 'turn:' || l.conversation_id || '-' || l.done || '-' || l.hi || ':1'
+    ) IS NOT NULL
+LIMIT $3
+
+-- name: detect_turn_nowhere
+SELECT l.conversation_id FROM lane l
+WHERE l.conversation_id > $1 AND l.conversation_id <= $2 AND l.tail > l.done AND l.floor = 'bot'
+    AND l.owner IS NULL AND l.due_at IS NULL
+LIMIT $3
+
+-- name: detect_overdue
+SELECT conversation_id, fence, due_at FROM lane WHERE owner IS NULL AND due_at <= $1 AND floor = 'bot'
+ORDER BY due_at LIMIT $2
+
+-- name: detect_abandoned
+SELECT conversation_id, fence, lease_until FROM lane WHERE owner IS NOT NULL AND lease_until <= $1
+ORDER BY lease_until LIMIT $2
+
+-- name: detect_entry_gap
+-- As many entries as positions, among the newest.
+SELECT c.id FROM conversation c
+WHERE c.id > $1 AND c.id <= $2
+    AND (SELECT count(*) FROM entry e WHERE e.conversation_id = c.id AND e.position > c.position - $4)
+    <> CASE WHEN c.position < $4 THEN c.position ELSE $4 END
+LIMIT $3
+
+-- name: detect_feeds
+-- As many items as numbers were drawn, among the newest.
+SELECT f.name,
+    (SELECT count(*) FROM feed_item i WHERE i.feed = f.name AND i.seq > f.head - $3),
+    CASE WHEN f.head < $3 THEN f.head ELSE $3 END
+FROM feed f WHERE f.name > $1 ORDER BY f.name LIMIT $2
+
+-- name: detect_arrival_without_entry
+SELECT recent.conversation_id FROM (
+    SELECT conversation_id, position, wamid FROM arrival WHERE received_at > $1 ORDER BY received_at DESC LIMIT $2
+) AS recent
+WHERE coalesce((
+    SELECT e.wamid FROM entry e WHERE e.conversation_id = recent.conversation_id AND e.position = recent.position
+), '') <> recent.wamid
+LIMIT $3

@@ -24,3 +24,10 @@ ORDER BY used * 1.0 / most DESC LIMIT $2
 -- name: gates_closed
 SELECT kind, code, count(*) FROM gate WHERE until IS NULL OR until > $1 OR kind = 'breaker'
 GROUP BY kind, code ORDER BY 3 DESC LIMIT $2
+
+-- name: turns_depth
+-- Counted up to a limit; those that are held are no more than the workers' slots.
+SELECT
+    (SELECT count(*) FROM (SELECT 1 FROM lane WHERE owner IS NULL AND due_at <= $1 LIMIT $2) AS counted),
+    (SELECT min(due_at) FROM lane WHERE owner IS NULL AND due_at <= $1),
+    (SELECT min(claimed_at) FROM lane WHERE owner IS NOT NULL AND lease_until > 0)

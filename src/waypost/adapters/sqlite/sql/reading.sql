@@ -22,3 +22,11 @@ SELECT name, free_at, used, since, most FROM permit WHERE name IN (SELECT value 
 -- name: messages_some
 SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id
 WHERE m.id IN (SELECT value FROM json_each($2)) AND m.org_id = $1
+
+-- name: conversations_some
+SELECT {conversation} FROM conversation c WHERE c.id IN (SELECT value FROM json_each($2)) AND c.org_id = $1
+
+-- name: contacts_some
+SELECT k.id, k.org_id, k.name, k.username, k.dossier_id, a.address
+FROM contact k LEFT JOIN contact_address a ON a.contact_id = k.id
+WHERE k.id IN (SELECT value FROM json_each($2)) AND k.org_id = $1

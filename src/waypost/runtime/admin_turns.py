@@ -1,0 +1,113 @@
+"""`waypost admin …` of conversations: find and read them, give the floor, let the bot answer after all."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Literal
+
+import typer
+
+from waypost.flow import turns
+from waypost.flow.world import World
+from waypost.http.conversation_views import chat_message
+from waypost.model.audit import OPERATOR
+from waypost.model.conversation import ConversationId, Position
+from waypost.model.ids import OrgId
+from waypost.ports.lanes import NoConversation
+from waypost.rules import people
+from waypost.rules.entry_ids import LARGEST_CONVERSATION, LARGEST_POSITION
+from waypost.rules.lane import LeaseLost
+from waypost.rules.recipient import Unreadable, is_user_id
+from waypost.runtime.cli import Failed
+from waypost.runtime.tables import Json, Org, of_known, table
+from waypost.runtime.turns_table import who
+
+Conversation = Annotated[
+    int, typer.Argument(metavar="CONVERSATION", min=1, max=LARGEST_CONVERSATION, help="The conversation's id.")
+]
+
+
+def register(admin: typer.Typer) -> None:
+    admin.command("conversations")(conversations)
+    admin.command("messages")(messages)
+    admin.command("floor")(floor)
+    admin.command("replay-turn")(replay_turn)
+
+
+def conversations(
+    org: Org,
+    customer: Annotated[str, typer.Argument(help="The customer's phone number or user id.")],
+    json: Json = False,
+) -> None:
+    """List the conversations with a customer, one for each number that they wrote to."""
+
+    async def find(world: World) -> list[turns.Talk] | Unreadable:
+        if is_user_id(customer):
+            return await turns.at(OrgId(org), f"user:{customer}", world)
+        return await turns.at_phone(OrgId(org), customer, world)
+
+    found = of_known(org, find)
+    if isinstance(found, Unreadable):
+        raise Failed(f"{customer[:40]}: {found.reason}")
+    rows = [
+        [str(t.conversation.id), t.conversation.number, who(t.customer), t.lane.floor, str(t.conversation.position)]
+        for t in found
+    ]
+    table(["conversation_id", "phone_number_id", "contact", "floor", "messages"], rows, as_json=json)
+
+
+def messages(
+    org: Org,
+    conversation: Conversation,
+    before: Annotated[
+        int | None, typer.Option(min=1, max=LARGEST_POSITION, help="Only positions below this one.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many at most.")] = 50,
+    json: Json = False,
+) -> None:
+    """Read what was said in a conversation, newest first."""
+    below = None if before is None else Position(before)
+    where = ConversationId(conversation)
+    page = of_known(org, lambda world: turns.messages(OrgId(org), where, below, limit, world))
+    if page is None:
+        raise _missing(org, conversation)
+    rows = []
+    for view in map(chat_message, page.said):
+        said = people.words(view.content) or f"({view.content.get('type')})"
+        moment = f"{view.timestamp:%Y-%m-%d %H:%M:%S}"
+        rows.append([str(view.position), moment, view.sender_id, said, view.status or "", view.message_id])
+    table(["position", "timestamp", "sender_id", "said", "status", "message_id"], rows, as_json=json)
+
+
+def floor(
+    org: Org,
+    conversation: Conversation,
+    to: Annotated[Literal["bot", "human"], typer.Option(help="Who answers from now on.")],
+) -> None:
+    """Let a person answer instead of the bot, or the bot again."""
+    where = ConversationId(conversation)
+    given = of_known(org, lambda world: turns.put_floor(OrgId(org), where, to, OPERATOR, world))
+    if isinstance(given, NoConversation):
+        raise _missing(org, conversation)
+    sys.stdout.write(f"conversation {conversation}: the floor is {given.lane.floor}\n")
+
+
+def replay_turn(
+    org: Org,
+    conversation: Conversation,
+    position: Annotated[
+        int, typer.Argument(min=1, max=LARGEST_POSITION, help="Of the burst's last message, as `turns --failed` says.")
+    ],
+) -> None:
+    """Let the bot answer a burst that was given up."""
+    where, hi = ConversationId(conversation), Position(position)
+    reopened = of_known(org, lambda world: turns.replay(OrgId(org), where, hi, OPERATOR, world))
+    if isinstance(reopened, NoConversation):
+        raise Failed(f"org {org} has no such turn: `waypost turns {org} --failed` lists those that were given up")
+    if isinstance(reopened, LeaseLost):
+        raise Failed("something was answered in this conversation since, or is being answered")
+    sys.stdout.write(f"conversation {conversation}: the bot answers it now\n")
+
+
+def _missing(org: str, conversation: int) -> Failed:
+    return Failed(f"org {org} has no conversation {conversation}: `waypost admin conversations {org} PHONE` finds them")
