@@ -31,6 +31,14 @@ SAME: dict[str, set[str]] = {
     "change-mailbox": {"PATCH /api/v1/mailboxes/{mailbox_id}"},
     "disconnect-mailbox": {"DELETE /api/v1/mailboxes/{mailbox_id}"},
     "journal": {"GET /api/v1/webhook-journal"},
+    "replay-journal": {"POST /api/v1/webhook-journal/{item_id}/replay"},
+    "media": {"GET /api/v1/media"},
+    "save-media": {"GET /api/v1/media/{media_id}"},
+    "retry-media": {"POST /api/v1/media/{media_id}/retry"},
+    "conversations": {"GET /api/v1/conversations"},
+    "messages": {"GET /api/v1/conversations/{conversation_id}/messages"},
+    "floor": {"POST /api/v1/conversations/{conversation_id}/floor"},
+    "replay-turn": {"POST /api/v1/turns/{conversation_id}/{position}/replay"},
     "policy": {"GET /api/v1/policy", "PUT /api/v1/policy", "PATCH /api/v1/policy"},
     "spend": {f"GET {OUT}/spend"},
     "quota": {f"GET {OUT}/quota"},
@@ -56,6 +64,10 @@ ONLY_COMMANDS = {
     "orgs": "no key may see other orgs than its own",
     "rotate-secret-key": "the key is in the environment of every server, which no request can change",
 }
+OTHER_COMMANDS = {
+    "GET /api/v1/turns": "`waypost turns`",
+    "GET /api/v1/conversations/{conversation_id}": "part of `waypost admin conversations`",
+}
 ONLY_ROUTES = {
     f"{OUT}/messages": "a caller's own traffic: `waypost send` and `waypost why` are its commands",
     f"{OUT}/media": "part of sending a message",
@@ -70,7 +82,7 @@ ONLY_ROUTES = {
 
 
 def commands() -> set[str]:
-    for module in ("admin_operating", "admin_mailboxes"):
+    for module in ("admin_operating", "admin_mailboxes", "admin_journal"):
         importlib.import_module(f"waypost.runtime.{module}")
     return set(get_command(admin.app).commands)  # type: ignore[attr-defined]  # a group has them
 
@@ -89,7 +101,7 @@ def test_every_command_has_its_route_or_a_reason_to_have_none() -> None:
 
 
 def test_every_route_has_its_command_or_a_reason_to_have_none() -> None:
-    named = set().union(*SAME.values())
+    named = set().union(*SAME.values(), OTHER_COMMANDS)
     assert {route for route in routes() if not is_only_a_route(route)} == named
 
 

@@ -78,7 +78,7 @@ def test_every_rule_that_changes_a_lane_is_in_it() -> None:
         for name, function in inspect.getmembers(rules, inspect.isfunction)
         if function.__module__ == rules.__name__
         and not name.startswith("_")
-        and name not in ("is_due", "is_taken", "holds")
+        and name not in ("is_due", "is_taken", "holds", "joined")  # the last makes one lane of two
     }
     assert {move for _, _, move in ARROWS if move} == of_a_lane
 
