@@ -18,7 +18,7 @@ from waypost.model.message import Channel, Draft
 from waypost.model.time import Span, as_seconds, seconds, to_datetime
 from waypost.model.turn import Answer, Line, Turn
 from waypost.ports.bot import Bot, BotFailed
-from waypost.ports.failure import LedgerError
+from waypost.ports.failure import LedgerError, Rejected
 from waypost.ports.hints import LANES, OUTBOX, Ear
 from waypost.ports.lanes import Answered, Committed, TurnDemand
 from waypost.rules import answers, consent_words, customers, people, reply_keys
@@ -28,7 +28,6 @@ from waypost.rules.redact import redact
 from waypost.rules.retry import SHORT
 
 PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
-LONGEST_ERROR = 500
 SHOW_TYPING_AFTER: Span = seconds(0.5)
 """Whoever answers at once needs no sign that somebody types."""
 SHOW_TYPING_EVERY: Span = seconds(20)
@@ -42,13 +41,15 @@ async def converse(claim: Claim, bot: Bot, world: World) -> None:
     turn = await the_turn(claim, bot, world)
     try:
         answer = await think(turn, claim, bot, times, world)
-        understood = answers.understood(answer)
+        await end(claim, answers.understood(answer), world)
     except BotFailed as failed:
         await fail(claim, failed, times, world)
-        return
+
+
+async def end(claim: Claim, understood: answers.Understood, world: World) -> None:
     match understood:
         case answers.Invalid(reason):
-            await fail(claim, BotFailed(f"the bot's answer cannot be sent: {reason}"), times, world)
+            raise BotFailed(f"the bot's answer cannot be sent: {reason}")
         case answers.Replies(payloads):
             await commit(claim, Answered(drafts=drafts(claim, payloads)), world)
         case answers.HandOver(reason):
@@ -195,6 +196,8 @@ async def commit(claim: Claim, answered: Answered, world: World) -> Committed | 
     while True:
         try:
             done = await world.ledger.lanes.commit(claim, answered, world.clock.now())
+        except Rejected as rejected:
+            raise BotFailed(f"the bot's answer cannot be stored: {rejected}", hopeless=True) from rejected
         except LedgerError:
             await world.clock.sleep(PAUSE_AFTER_TROUBLE)
             continue
@@ -205,7 +208,7 @@ async def commit(claim: Claim, answered: Answered, world: World) -> Committed | 
 
 async def fail(claim: Claim, failed: BotFailed, times: Times, world: World) -> None:
     wait = None if failed.retry_after is None else seconds(min(failed.retry_after, 3600))
-    error = redact(failed.reason)[:LONGEST_ERROR]
+    error = answers.storable(redact(failed.reason))
     world.meters.bot_failed(error)
     while True:
         try:

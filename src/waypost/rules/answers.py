@@ -47,7 +47,7 @@ def understood(answer: object) -> Understood:
         case None:
             return Silence()
         case Handover(reason):
-            return HandOver(_storable(str(reason)))
+            return HandOver(storable(str(reason)))
         case str() | dict():
             return _replies([answer])
         case list() | tuple():
@@ -56,7 +56,7 @@ def understood(answer: object) -> Understood:
             return Invalid(f"a bot returns a text, a message, a list of these, Handover or None, not {_name(answer)}")
 
 
-def _storable(reason: str) -> str:
+def storable(reason: str) -> str:
     """Words for a person, which every database can hold."""
     return reason[:LONGEST_REASON].encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 

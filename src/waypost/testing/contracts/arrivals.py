@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -41,7 +42,7 @@ USER = "DE.1234567890"
 OTHER_USER = "DE.9876543210"
 
 
-def known_as(phone: str, user: str, **fields: object) -> Arrival:
+def known_as(phone: str, user: str, **fields: Any) -> Arrival:
     """A message of somebody with both."""
     return an_arrival(phone, addresses=(f"phone:{phone}", f"user:{user}"), **fields)
 

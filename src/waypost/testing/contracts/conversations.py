@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from waypost.model.conversation import BOT, ContactId, Position
 from waypost.model.ids import MessageId
@@ -44,7 +45,7 @@ from waypost.testing.contracts.talking import (
 )
 
 
-async def answered(ledger: Ledger, text: str, reply: str, now: Instant = T0, **fields: object) -> list[MessageId]:
+async def answered(ledger: Ledger, text: str, reply: str, now: Instant = T0, **fields: Any) -> list[MessageId]:
     """A customer wrote, and the bot answered."""
     await write(ledger, text, now=now, **fields)
     claim = await claim_turn(ledger, Instant(now + TIMES.quiet))

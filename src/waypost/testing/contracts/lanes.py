@@ -54,9 +54,9 @@ class ClaimContract:
     async def test_a_burst_is_due_when_it_was_quiet(self, ledger: Ledger) -> None:
         await write(ledger, "one")
         await write(ledger, "two", now=later(seconds(2)))
-        assert await ledger.lanes.next_due() == later(seconds(2) + TIMES.quiet)
+        assert await ledger.lanes.next_due() == soon(DUE, 2)
         assert await claim_turns(ledger, DUE) == []
-        claim = await claim_turn(ledger, later(seconds(2) + TIMES.quiet))
+        claim = await claim_turn(ledger, soon(DUE, 2))
         assert words(claim.burst) == ["one", "two"]
 
     async def test_who_never_pauses_is_answered_after_the_longest_wait(self, ledger: Ledger) -> None:
@@ -317,9 +317,9 @@ class SupersedeContract:
         await write(ledger, "one", times=SUPERSEDING)
         claim = await claim_turn(ledger, times=SUPERSEDING)
         for second in (0, 1, 2):
-            await write(ledger, "more", now=later(TIMES.max_wait + seconds(second)), times=SUPERSEDING)
-        assert (await commit(ledger, claim, "reply", now=later(TIMES.max_wait + seconds(2)))).lane.done == 1
-        assert await ledger.lanes.next_due() == later(TIMES.max_wait + seconds(2) + TIMES.quiet)
+            await write(ledger, "more", now=soon(later(TIMES.max_wait), second), times=SUPERSEDING)
+        assert (await commit(ledger, claim, "reply", now=soon(later(TIMES.max_wait), 2))).lane.done == 1
+        assert await ledger.lanes.next_due() == soon(later(TIMES.max_wait), 2 + 3)
 
     @pytest.mark.parametrize("first", ["commit", "arrive"])
     async def test_a_commit_that_meets_the_message_is_whole_or_nothing(self, first: str, ledger: Ledger) -> None:
