@@ -43,9 +43,10 @@ def a_status(number: int, phone_number_id: str = PHONE_NUMBER_ID) -> bytes:
     return _webhook({"statuses": [status]}, phone_number_id)
 
 
-def a_message(number: int, phone_number_id: str = PHONE_NUMBER_ID) -> bytes:
-    """Customer `number` wrote a line."""
-    sender = {"from": f"4915{number:08d}", "from_user_id": f"DE.1349120865{number:010d}"}
+def a_message(number: int, phone_number_id: str = PHONE_NUMBER_ID, customer: int | None = None) -> bytes:
+    """A customer wrote line `number`: customer `number`, unless another one is named."""
+    who = number if customer is None else customer
+    sender = {"from": f"4915{who:08d}", "from_user_id": f"DE.1349120865{who:010d}"}
     text = {"type": "text", "text": {"body": f"Hello, where is my order {number}?"}}
     message = {**sender, "id": wamid(number), "timestamp": "1750030073", **text}
     contact = {"profile": {"name": "Sheena Nelson"}, "wa_id": sender["from"], "user_id": sender["from_user_id"]}
