@@ -63,12 +63,15 @@ def _webhook(value: dict[str, object], phone_number_id: str) -> bytes:
     return json.dumps(whole, separators=(",", ":")).encode()
 
 
+def signature(body: bytes, secret: str) -> str:
+    return "sha256=" + hmac.digest(secret.encode(), body, hashlib.sha256).hex()
+
+
 def signed(body: bytes, host: str, path: str, secret: str) -> bytes:
     """The whole HTTP request, ready to be written to a socket."""
-    signature = hmac.digest(secret.encode(), body, hashlib.sha256).hex()
     head = (
         f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nUser-Agent: facebookexternalua\r\n"
-        f"X-Hub-Signature-256: sha256={signature}\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"X-Hub-Signature-256: {signature(body, secret)}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
 
