@@ -57,7 +57,7 @@ async def wait(url: str, count: int, now: int) -> None:
         return
     connection = await asyncpg.connect(url, command_timeout=600)
     await connection.execute(statements)
-    await connection.execute("VACUUM ANALYZE")
+    await connection.execute("VACUUM ANALYZE contact, contact_address, conversation, entry, lane")
     await connection.execute("CHECKPOINT")
     await connection.close()
 
