@@ -41,6 +41,14 @@ BIG = {
     "template",
     "cost",
     "media",
+    "contact",
+    "contact_address",
+    "conversation",
+    "entry",
+    "arrival",
+    "lane",
+    "turn",
+    "feed_item",
 }
 """Tables that grow with what is sent and received, and with the orgs and customers that it is for."""
 
@@ -75,6 +83,8 @@ OWN_ROWS = re.compile("VIRTUAL TABLE|CONSTANT ROW|SCAN (b|busy|waiting|recent)$"
 """A batch's own rows, or what the statement itself has just found: all of them are wanted."""
 OF_A_FEW = {"later_depth", "on_the_way", "outlets_depth", "quotas_fullest", "gates_closed"}
 """What they scan is what they have just limited themselves to, or what is closed at this moment."""
+AN_OPERATOR_LOOKS = {"turns_open"}
+"""It reads every turn that is open: an index for it would be written with every message that arrives."""
 SORTED_IN_MEMORY = {
     "report_waiting",
     "reports_of",
@@ -84,8 +94,10 @@ SORTED_IN_MEMORY = {
     "spend_by_template",
     "spend_by_category",
     "spend_by_dossier",
-} | OF_A_FEW
-"""Of one message, or of the gates in front of one outlet: a handful of rows; of a spend: as many as it has headings."""
+    "contact_get",
+    "conversations_at",
+} | (OF_A_FEW | AN_OPERATOR_LOOKS)
+"""Of one message or one person, or of the gates in front of one outlet: a handful; of a spend: as many as headings."""
 IN_ORDER = [name for name in HOT if "ORDER BY" in SQLITE[name].text and name not in SORTED_IN_MEMORY]
 
 
@@ -98,7 +110,7 @@ class TestSqlite:
     @pytest.mark.parametrize("name", HOT)
     def test_no_statement_scans_a_table(self, name: str, store: Store) -> None:
         scans = [line for line in self.plan(store, name) if line.startswith("SCAN")]
-        assert [line for line in scans if not OWN_ROWS.search(line) and name not in OF_A_FEW] == []
+        assert [line for line in scans if not OWN_ROWS.search(line) and name not in OF_A_FEW | AN_OPERATOR_LOOKS] == []
 
     def test_a_wamid_is_found_by_one_probe(self, store: Store) -> None:
         assert self.plan(store, "wamid_find") == ["SEARCH wamid USING PRIMARY KEY (number=? AND wamid=?)"]
@@ -171,6 +183,25 @@ INSERT INTO cost (number, wamid, org_id, message_id, category, type, model, coun
 SELECT 'number-' || n % 50, 'wamid-' || n, 'org-' || n % 50, n, 'utility', 'regular', 'PMP', '49', 4000, 'EUR', n,
     n / 1000
 FROM generate_series(1, 30000) n;
+INSERT INTO contact (org_id, met_as, dossier_id, created_at, updated_at)
+SELECT 'org-' || n % 50, 'phone:+49' || n, n, n, n FROM generate_series(1, 9000) n;
+INSERT INTO contact_address SELECT 'org-' || n % 50, 'phone:+49' || n, n FROM generate_series(1, 9000) n;
+INSERT INTO conversation (org_id, kind, number, contact_id, address, position, last_id_at, created_at)
+SELECT 'org-' || n % 50, 'customer', 'number-' || n % 50, n, '+49' || n, 3, n, n FROM generate_series(1, 9000) n;
+INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wamid)
+SELECT n % 9000 + 1, n / 9000 + 1, n, n, 'contact', 'text', '{}', 'in-' || n FROM generate_series(0, 26999) n;
+INSERT INTO arrival SELECT 'number-' || n % 50, 'in-' || n, n % 9000 + 1, n / 9000 + 1, n
+FROM generate_series(0, 26999) n;
+INSERT INTO lane (conversation_id, org_id, tail, done, hi, fence, due_at, owner, claimed_at, lease_until, tries, floor)
+SELECT n, 'org-' || n % 50, 3, 2, CASE WHEN n <= 64 THEN 3 END, 1, CASE WHEN n > 64 THEN n END,
+    CASE WHEN n <= 64 THEN 'worker-' || n % 4 END, n, CASE WHEN n <= 64 THEN n END, 0, 'bot'
+FROM generate_series(1, 9000) n;
+INSERT INTO turn (conversation_id, hi, lo, org_id, state, replies, tries, fence, started_at, ended_at)
+SELECT n % 9000 + 1, n / 9000 + 1, n / 9000, 'org-' || n % 50, CASE WHEN n % 100 = 0 THEN 'failed' ELSE 'answered' END,
+    1, 1, 1, n, n
+FROM generate_series(0, 17999) n;
+INSERT INTO feed_item SELECT 'team:org-' || n % 50, n, n, 'message', n % 9000 + 1, 1, '{}'
+FROM generate_series(1, 27000) n;
 INSERT INTO media (org_id, number, conversation_id, position, provider_id, mime_type, state, tries, due_at, created_at)
 SELECT 'org-' || n % 50, 'number-' || n % 50, n % 500, n, n, 'image/jpeg',
     CASE WHEN n % 100 = 0 THEN 'pending' ELSE 'stored' END, 1, CASE WHEN n % 100 = 0 THEN n END, n
@@ -254,7 +285,13 @@ def top(explained: str) -> dict[str, Any]:
     return found
 
 
-FEW_HERE = {"outlets_busy", "outlets_standing", "outlets_depth", "waiting_behind_org", "gates_closed"}
+FEW_HERE = {
+    "outlets_busy",
+    "outlets_standing",
+    "outlets_depth",
+    "waiting_behind_org",
+    "gates_closed",
+} | AN_OPERATOR_LOOKS
 """Of 3000 outlets and 5000 ready messages a scan is really cheaper; their plan for whatever comes goes by index."""
 
 
@@ -268,6 +305,14 @@ class TestPostgres:
         self, name: str, writer: asyncpg.Connection[asyncpg.Record]
     ) -> None:
         assert set(scans(await plan_for_anything(writer, name))) & BIG == set()
+
+    @pytest.mark.parametrize(("name", "index"), [("lanes_due", "lane_due"), ("lanes_expired", "lane_held")])
+    async def test_turns_that_are_due_are_read_from_the_front_of_their_index(
+        self, name: str, index: str, writer: asyncpg.Connection[asyncpg.Record]
+    ) -> None:
+        found = await plan_for_anything(writer, name)
+        assert list(kinds(found)) == ["Limit", "LockRows", "Index Scan"]
+        assert f'"Index Name": "{index}"' in json.dumps(found)
 
     async def test_a_wamid_is_found_by_one_probe(self, reader: asyncpg.Connection[asyncpg.Record]) -> None:
         found = await plan(reader, "wamid_find", ["number-1"], ["wamid-1"])
