@@ -17,7 +17,7 @@ from statistics import median
 
 import uvloop
 
-from bench import backlog, fairness, pace, rules, startup, waypost_send, waypost_webhook
+from bench import backlog, fairness, ingest, pace, rules, startup, turn_latency, turns, waypost_send, waypost_webhook
 from bench.peers import naive_webhook, pgqueuer_send, procrastinate_send, provider, raw_webhook
 from bench.table import Line, shown
 from waypost.testing.services import Postgres
@@ -74,6 +74,9 @@ def webhooks(url: str, rounds: int, count: int) -> list[Line]:
 PARTS: dict[str, Callable[[str, int, int], list[Line]]] = {
     "sending": sending,
     "webhooks": webhooks,
+    "ingest": ingest.measure,
+    "turns": turns.measure,
+    "turn_latency": turn_latency.measure,
     "pace": pace.measure,
     "backlog": backlog.measure,
     "fairness": fairness.measure,

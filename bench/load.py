@@ -43,9 +43,10 @@ def a_status(number: int, phone_number_id: str = PHONE_NUMBER_ID) -> bytes:
     return _webhook({"statuses": [status]}, phone_number_id)
 
 
-def a_message(number: int, phone_number_id: str = PHONE_NUMBER_ID) -> bytes:
-    """Customer `number` wrote a line."""
-    sender = {"from": f"4915{number:08d}", "from_user_id": f"DE.1349120865{number:010d}"}
+def a_message(number: int, phone_number_id: str = PHONE_NUMBER_ID, customer: int | None = None) -> bytes:
+    """A customer wrote line `number`: customer `number`, unless another one is named."""
+    who = number if customer is None else customer
+    sender = {"from": f"4915{who:08d}", "from_user_id": f"DE.1349120865{who:010d}"}
     text = {"type": "text", "text": {"body": f"Hello, where is my order {number}?"}}
     message = {**sender, "id": wamid(number), "timestamp": "1750030073", **text}
     contact = {"profile": {"name": "Sheena Nelson"}, "wa_id": sender["from"], "user_id": sender["from_user_id"]}
@@ -62,12 +63,15 @@ def _webhook(value: dict[str, object], phone_number_id: str) -> bytes:
     return json.dumps(whole, separators=(",", ":")).encode()
 
 
+def signature(body: bytes, secret: str) -> str:
+    return "sha256=" + hmac.digest(secret.encode(), body, hashlib.sha256).hex()
+
+
 def signed(body: bytes, host: str, path: str, secret: str) -> bytes:
     """The whole HTTP request, ready to be written to a socket."""
-    signature = hmac.digest(secret.encode(), body, hashlib.sha256).hex()
     head = (
         f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nUser-Agent: facebookexternalua\r\n"
-        f"X-Hub-Signature-256: sha256={signature}\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"X-Hub-Signature-256: {signature(body, secret)}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
 

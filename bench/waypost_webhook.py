@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,24 +38,40 @@ from waypost.runtime.wiring import build_world, migrate, system_ports
 _AT_ONCE = 1_000
 
 
-def _settings(url: str) -> Settings:
-    return Settings(env="local", secret_key="bench", database_url=url, outbound_pace=1000, outbound_quota=0)  # noqa: S106  # seals made-up secrets only
+def settings_for(url: str, bot: str = "none", **others: Any) -> Settings:
+    return Settings(
+        env="local",
+        secret_key="bench",  # noqa: S106  # seals made-up secrets only
+        database_url=url,
+        outbound_pace=1000,
+        outbound_quota=0,
+        bot=bot,
+        **others,
+    )
 
 
 async def prepare(url: str, count: int, bodies: Path) -> None:
     """`count` messages that the provider has taken, and a status for each."""
-    settings = _settings(url)
+    async with connected(settings_for(url)) as world:
+        with bodies.open("wb") as lines:
+            for first in range(0, count, _AT_ONCE):
+                lines.writelines(await _taken(world, first, min(_AT_ONCE, count - first)))
+
+
+@asynccontextmanager
+async def connected(settings: Settings) -> AsyncIterator[World]:
+    """A world on a migrated Ledger, with the number that all webhooks are for."""
     await migrate(settings)
     ports = await system_ports(settings)
-    world = build_world(ports, settings.tuning(), Telemetry(), graph_url="http://127.0.0.1", graph_timeout=1)
+    world = build_world(ports, settings.tuning(), Telemetry(), graph_url=settings.graph_url, graph_timeout=1)
     await admit.create_org(ORG, world)
     secrets = {"token": "t", "app_secret": load.SECRET, "verify_token": "v"}
     number = NumberId(load.PHONE_NUMBER_ID)
     await admit.connect_number(ORG, admit.NewNumber(number=number, waba_id="w", secrets=secrets), world)
-    with bodies.open("wb") as lines:
-        for first in range(0, count, _AT_ONCE):
-            lines.writelines(await _taken(world, first, min(_AT_ONCE, count - first)))
-    await ports.ledger.close()
+    try:
+        yield world
+    finally:
+        await ports.ledger.close()
 
 
 async def _taken(world: World, first: int, count: int) -> list[bytes]:
@@ -79,7 +97,7 @@ def _status(message_id: int, echoed: str) -> bytes:
 
 
 async def delivered(url: str, count: int) -> int:
-    ports = await system_ports(_settings(url))
+    ports = await system_ports(settings_for(url))
     found = await ports.ledger.messages.find(ORG, Query(status=Status.DELIVERED), count + 1)
     await ports.ledger.close()
     return len(found)
@@ -106,11 +124,12 @@ async def run_sqlite(count: int) -> WebhookResult:
         return await run(f"sqlite:///{folder}/waypost.db", count, "Waypost, SQLite", Path(folder))
 
 
-class _Lazy:
+class Lazy:
     """The server's edge, opened when uvicorn's loop runs."""
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, settings: Settings, roles: frozenset[Role] = frozenset({Role.API})) -> None:
+        self._settings = settings
+        self._roles = roles
         self._app: Any = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -121,7 +140,8 @@ class _Lazy:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
-        server = build_server(await system_ports(_settings(self._url)), _settings(self._url), frozenset({Role.API}))
+        ports = await system_ports(self._settings, answering=Role.WORKER in self._roles)
+        server = build_server(ports, self._settings, self._roles)
         await server.start()
         memory.settle()
         self._app = server.app
@@ -135,10 +155,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", help="PostgreSQL; without it, a temporary SQLite file")
     parser.add_argument("--count", type=int, default=20_000)
+    parser.add_argument("--bot", default="none", help="with echo, what customers write waits for its turn")
     parser.add_argument("--serve", action="store_true", help="only serve, on a free port that is printed")
     options = parser.parse_args()
     if options.serve:
-        serve(_Lazy(options.url))
+        serve(Lazy(settings_for(options.url, options.bot)))
     elif options.url:
         print(uvloop.run(run_postgres(options.url, options.count)))
     else:

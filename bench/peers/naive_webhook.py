@@ -91,7 +91,7 @@ class Webhook(BaseModel):
 def application(url: str, secret: str) -> FastAPI:
     engine = create_async_engine(url.replace("postgresql://", "postgresql+asyncpg://"), pool_size=32, max_overflow=0)
     sessions = async_sessionmaker(engine, expire_on_commit=False)
-    app = FastAPI(lifespan=_disposing(engine))
+    app = FastAPI(lifespan=disposing(engine))
 
     @app.post("/webhook")
     async def webhook(request: Request) -> dict[str, str]:
@@ -107,7 +107,7 @@ def application(url: str, secret: str) -> FastAPI:
     return app
 
 
-def _disposing(engine: AsyncEngine) -> Callable[[FastAPI], Any]:
+def disposing(engine: AsyncEngine) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield

@@ -143,10 +143,10 @@ async def _body(receive: Callable[[], Awaitable[Any]]) -> bytes:
     return whole
 
 
-async def run_postgres(url: str, count: int) -> WebhookResult:
+async def run_postgres(url: str, count: int, bodies: Path | None = None) -> WebhookResult:
     async with database.fresh(url, "bench_raw_webhook") as own:
         result = await asyncio.to_thread(
-            measure, "raw ASGI, PostgreSQL", "bench.peers.raw_webhook", ["--url", own], count
+            measure, "raw ASGI, PostgreSQL", "bench.peers.raw_webhook", ["--url", own], count, bodies=bodies
         )
         connection = await asyncpg.connect(own)
         assert await connection.fetchval("SELECT count(*) FROM inbox") == count
@@ -154,10 +154,10 @@ async def run_postgres(url: str, count: int) -> WebhookResult:
         return result
 
 
-def run_sqlite(count: int) -> WebhookResult:
+def run_sqlite(count: int, bodies: Path | None = None) -> WebhookResult:
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         where = f"sqlite:///{folder}/inbox.db"
-        result = measure("raw ASGI, SQLite", "bench.peers.raw_webhook", ["--url", where], count)
+        result = measure("raw ASGI, SQLite", "bench.peers.raw_webhook", ["--url", where], count, bodies=bodies)
         assert apsw.Connection(f"{folder}/inbox.db").execute("SELECT count(*) FROM inbox").get == count
         return result
 

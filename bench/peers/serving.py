@@ -54,14 +54,16 @@ def measure(
     bodies: Path | None = None,
 ) -> WebhookResult:
     """Run `module` with `--serve` in a process of its own and `count` webhooks against it, of `kind` or from a file."""
-    with _running([sys.executable, "-m", module, "--serve", *arguments]) as (pid, port):
+    with running(module, arguments) as (pid, port):
         before = _cpu(pid)
         result = load.run(f"http://127.0.0.1:{port}{path}", count, kind=kind, bodies=bodies)
         return WebhookResult(name, result, count, _cpu(pid) - before)
 
 
 @contextmanager
-def _running(command: list[str]) -> Iterator[tuple[int, int]]:
+def running(module: str, arguments: list[str]) -> Iterator[tuple[int, int]]:
+    """A server in a process of its own: its process id and its port."""
+    command = [sys.executable, "-m", module, "--serve", *arguments]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert child.stdout is not None

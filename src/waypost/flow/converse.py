@@ -32,7 +32,7 @@ SHOW_TYPING_AFTER: Span = seconds(0.5)
 """Whoever answers at once needs no sign that somebody types."""
 SHOW_TYPING_EVERY: Span = seconds(20)
 """The sign vanishes after 25 s."""
-NEEDS_TIME: Span = seconds(0.05)
+SHORTEST_REST: Span = seconds(0.005)
 
 
 async def converse(claim: Claim, bot: Bot, world: World) -> None:
@@ -202,8 +202,13 @@ async def commit(claim: Claim, answered: Answered, world: World) -> Committed | 
             await world.clock.sleep(PAUSE_AFTER_TROUBLE)
             continue
         if isinstance(done, Committed):
-            world.hints.give([OUTBOX, LANES] if done.replies else [LANES])
+            world.hints.give(_topics(done))
         return done
+
+
+def _topics(done: Committed) -> list[str]:
+    """Replies are to be sent; and what came while the bot was thinking is somebody's next turn."""
+    return [*([OUTBOX] if done.replies else []), *([LANES] if done.lane.due_at is not None else [])]
 
 
 async def fail(claim: Claim, failed: BotFailed, times: Times, world: World) -> None:
@@ -250,17 +255,30 @@ class Converser:
         claims = await world.ledger.lanes.claim(demand, self._times_of, world.clock.now())
         for claim in claims:
             self._start(claim)
-        if not claims and not self._stopping:
-            await ear.wait(await self._until_next())
+        if len(claims) < demand.slots:
+            await self._rest(ear, found=bool(claims))
 
     def _times_of(self, org: OrgId) -> Times:
         return self._world.policies.known(org).turns
 
+    async def _rest(self, ear: Ear, *, found: bool) -> None:
+        """Until a turn is due. A hint is no turn yet: each message has its quiet time. Looking is less than a claim.
+
+        What is due and was not found just now is in another worker's hands: it is given a moment.
+        """
+        pause = await self._until_next()
+        if found and not pause:
+            return
+        while not self._stopping and await ear.wait(max(pause, SHORTEST_REST)):
+            pause = await self._until_next()
+            if not pause:
+                return
+
     async def _until_next(self) -> Span:
-        """A little later than the very moment, so that the claim finds it due."""
+        """Zero when a turn is due."""
         due_at = await self._world.ledger.lanes.next_due()
         poll = self._world.tuning.poll
-        return poll if due_at is None else Span(min(poll, max(NEEDS_TIME // 10, due_at - self._world.clock.now())))
+        return poll if due_at is None else Span(min(poll, max(0, due_at - self._world.clock.now())))
 
     def _start(self, claim: Claim) -> None:
         where = claim.lane.conversation_id

@@ -175,6 +175,10 @@ def _is_down(error: Exception) -> bool:
     return not isinstance(error, asyncpg.IdleInTransactionSessionTimeoutError | asyncio.TimeoutError)
 
 
+async def _leave(_: object) -> None:
+    """Readers change nothing of their session: putting it back in order would be a second round trip for each read."""
+
+
 class PostgresEngine:
     def __init__(self, url: str, readers: asyncpg.Pool[asyncpg.Record], statements: Mapping[str, Statement]) -> None:
         self._statements = statements
@@ -198,6 +202,7 @@ class PostgresEngine:
                 timeout=CONNECT_TIMEOUT,
                 command_timeout=ANSWER_TIMEOUT,
                 server_settings={"application_name": "waypost-read", "jit": "off"},
+                reset=_leave,
             )
         except (*_LOST, asyncpg.PostgresError) as error:
             raise Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}") from error

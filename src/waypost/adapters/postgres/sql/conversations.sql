@@ -77,7 +77,11 @@ FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]
 WHERE l.conversation_id = u.id
 
 -- name: arrival_find (set-wise)
-SELECT a.number, a.wamid FROM unnest($1::text[], $2::text[]) AS u (number, wamid) JOIN arrival a USING (number, wamid)
+-- Row by row: a join that was planned when the table was empty would walk all of it later.
+SELECT a.number, a.wamid FROM unnest($1::text[], $2::text[]) AS u (number, wamid)
+CROSS JOIN LATERAL (
+    SELECT x.number, x.wamid FROM arrival x WHERE x.number = u.number AND x.wamid = u.wamid LIMIT 1
+) a
 
 -- name: arrival_insert (set-wise)
 INSERT INTO arrival (number, wamid, conversation_id, position, received_at)
