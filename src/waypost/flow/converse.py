@@ -221,15 +221,24 @@ class Converser:
         self._bot = bot
         self._under_way: dict[ConversationId, tuple[Claim, asyncio.Task[None]]] = {}
         self._slot_freed = asyncio.Event()
+        self._at_rest = asyncio.Event()
+        self._at_rest.set()
         self._stopping = False
 
     async def run(self) -> None:
-        with self._world.hints.listen(LANES) as ear:
-            while not self._stopping:
-                try:
-                    await self._take(ear)
-                except LedgerError:
-                    await self._world.clock.sleep(PAUSE_AFTER_TROUBLE)
+        self._at_rest.clear()
+        try:
+            with self._world.hints.listen(LANES) as ear:
+                while not self._stopping:
+                    await self._take_or_pause(ear)
+        finally:
+            self._at_rest.set()
+
+    async def _take_or_pause(self, ear: Ear) -> None:
+        try:
+            await self._take(ear)
+        except LedgerError:
+            await self._world.clock.sleep(PAUSE_AFTER_TROUBLE)
 
     async def _take(self, ear: Ear) -> None:
         world = self._world
@@ -268,7 +277,9 @@ class Converser:
         if held is not None and held[1] is task:
             del self._under_way[claim.lane.conversation_id]
         self._slot_freed.set()
-        if not task.cancelled() and (bug := task.exception()) is not None:
+        if task.cancelled() or isinstance(task.exception(), LedgerError):
+            return  # nobody renews it: whoever finds the lease ended runs the same burst
+        if (bug := task.exception()) is not None:
             context = {"message": f"turn {claim.turn_id} could not be ended", "exception": bug}
             asyncio.get_running_loop().call_exception_handler(context)
 
@@ -302,11 +313,16 @@ class Converser:
         self._stopping = True
         self._slot_freed.set()
         self._world.hints.give([LANES])
-        if self._under_way:
-            await asyncio.wait([task for _, task in self._under_way.values()], timeout=as_seconds(patience))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(as_seconds(patience)):
+                await self._at_rest.wait()  # a claim that is on its way would be left to its lease
+                while self._under_way:
+                    self._slot_freed.clear()
+                    await self._slot_freed.wait()
         left = list(self._under_way.values())
         for _, task in left:
             task.cancel()
         await asyncio.gather(*(task for _, task in left), return_exceptions=True)
         with contextlib.suppress(LedgerError):
             await self._world.ledger.lanes.let_go([claim for claim, _ in left], self._world.clock.now())
+        self._world.hints.give([LANES])
