@@ -137,22 +137,23 @@ async def think(turn: Turn, claim: Claim, bot: Bot, times: Times, world: World) 
 @contextlib.asynccontextmanager
 async def typing(claim: Claim, world: World) -> Any:
     """The customer sees that the message was read and that somebody types, as long as it takes."""
-    showing = asyncio.ensure_future(_show_typing(claim, world))
+    answered = asyncio.Event()
+    showing = asyncio.ensure_future(_show_typing(claim, answered, world))
+    showing.add_done_callback(lambda done: done.cancelled() or done.exception())  # a sign not shown is no failure
     try:
         yield
     finally:
-        showing.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await showing
+        answered.set()
+        showing.cancel()  # not waited for: a call that overhears this must not keep the answer
 
 
-async def _show_typing(claim: Claim, world: World) -> None:
+async def _show_typing(claim: Claim, answered: asyncio.Event, world: World) -> None:
     latest = next((entry.wamid for entry in reversed(claim.burst) if entry.wamid), None)
     number = await world.numbers.find(claim.conversation.number)
     if latest is None or number is None:
         return
     await world.clock.sleep(SHOW_TYPING_AFTER)
-    while True:
+    while not answered.is_set():
         await extras.mark_read(number, latest, True, world)
         await world.clock.sleep(SHOW_TYPING_EVERY)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
 
@@ -27,6 +28,7 @@ class ReqwestWire:
         except ValueError:
             # Without the cause: its words repeat the header, and with it the token.
             raise Refused("no request can be made of this address and token") from None
+        cancelled = _cancelled()
         try:
             reply = await call.send()
             content = (await reply.bytes()).to_bytes()
@@ -34,10 +36,17 @@ class ReqwestWire:
             raise TimedOut(f"no answer within {timeout:g} s") from error
         except RequestError as error:
             raise _translated(error) from error
+        if _cancelled() > cancelled:
+            raise asyncio.CancelledError  # the client drops it when the answer comes at the same moment
         return Reply(reply.status, dict(reply.headers), content)
 
     async def close(self) -> None:
         await self._client.close()
+
+
+def _cancelled() -> int:
+    task = asyncio.current_task()
+    return task.cancelling() if task else 0
 
 
 def _translated(error: RequestError) -> Refused | Cut:
