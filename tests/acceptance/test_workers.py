@@ -76,13 +76,16 @@ async def three_workers(here: Site) -> AsyncIterator[tuple[Program, Api, Sandbox
 
 
 async def all_up(running: Program, count: int = 3) -> None:
-    async def listening() -> bool:
-        lines = [json.loads(line) for line in running.output.splitlines() if line.startswith("{")]
-        up = {line["pid"] for line in lines if line["event"] == "listening"}
-        children = running.children()
-        return len(children) == count and up.issuperset(children)
+    async def as_many() -> bool:
+        return len(running.children()) == len(listening(running)) == count
 
-    await until(listening, f"{count} workers are up")
+    await until(as_many, f"{count} workers are up")
+
+
+def listening(running: Program) -> set[int]:
+    """Its children that take work."""
+    lines = [json.loads(line) for line in running.output.splitlines() if line.startswith("{")]
+    return {line["pid"] for line in lines if line["event"] == "listening"} & set(running.children())
 
 
 async def test_figures_of_all_processes_add_up_and_whoever_waits_is_answered(here: Site) -> None:

@@ -5,6 +5,7 @@
 - `deliver`  claimed in batches, sent to the provider, settled: SENT, another try, FAILED or unsure
 - `confirm`  webhooks in: signatures checked, statuses climb the ladder, customers' messages join their conversation
 - `converse`  a turn is due: claimed, the bot answers the whole burst, the reply and the end of the turn commit together
+- `take_over`  the turns of a worker that is known to be gone are free at once
 - `await_status`  a caller who asked to wait sees the status, or the timeout
 - `dead_letters`  what failed is opened again, when a person says so
 - `fetch_media`  customers' files are fetched before the provider forgets them, and put on the shelf

@@ -143,21 +143,23 @@ async def think(turn: Turn, claim: Claim, bot: Bot, times: Times, world: World) 
 @contextlib.asynccontextmanager
 async def typing(claim: Claim, world: World) -> Any:
     """The customer sees that the message was read and that somebody types, as long as it takes."""
-    showing = asyncio.ensure_future(_show_typing(claim, world))
+    answered = asyncio.Event()
+    showing = asyncio.ensure_future(_show_typing(claim, answered, world))
+    showing.add_done_callback(lambda done: done.cancelled() or done.exception())  # a sign not shown is no failure
     try:
         yield
     finally:
-        showing.cancel()
-        await asyncio.gather(showing, return_exceptions=True)  # a sign that could not be shown is no failure
+        answered.set()
+        showing.cancel()  # not waited for: a call that overhears this must not keep the answer
 
 
-async def _show_typing(claim: Claim, world: World) -> None:
+async def _show_typing(claim: Claim, answered: asyncio.Event, world: World) -> None:
     latest = next((entry.wamid for entry in reversed(claim.burst) if entry.wamid), None)
     number = await world.numbers.find(claim.conversation.number)
     if latest is None or number is None:
         return
     await world.clock.sleep(SHOW_TYPING_AFTER)
-    while True:
+    while not answered.is_set():
         await extras.mark_read(number, latest, True, world)
         await world.clock.sleep(SHOW_TYPING_EVERY)
 
@@ -233,15 +235,24 @@ class Converser:
         self._bot = bot
         self._under_way: dict[ConversationId, tuple[Claim, asyncio.Task[None]]] = {}
         self._slot_freed = asyncio.Event()
+        self._at_rest = asyncio.Event()
+        self._at_rest.set()
         self._stopping = False
 
     async def run(self) -> None:
-        with self._world.hints.listen(LANES) as ear:
-            while not self._stopping:
-                try:
-                    await self._take(ear)
-                except LedgerError:
-                    await self._world.clock.sleep(PAUSE_AFTER_TROUBLE)
+        self._at_rest.clear()
+        try:
+            with self._world.hints.listen(LANES) as ear:
+                while not self._stopping:
+                    await self._take_or_pause(ear)
+        finally:
+            self._at_rest.set()
+
+    async def _take_or_pause(self, ear: Ear) -> None:
+        try:
+            await self._take(ear)
+        except LedgerError:
+            await self._world.clock.sleep(PAUSE_AFTER_TROUBLE)
 
     async def _take(self, ear: Ear) -> None:
         world = self._world
@@ -293,7 +304,9 @@ class Converser:
         if held is not None and held[1] is task:
             del self._under_way[claim.lane.conversation_id]
         self._slot_freed.set()
-        if not task.cancelled() and (bug := task.exception()) is not None:
+        if task.cancelled() or isinstance(task.exception(), LedgerError):
+            return  # nobody renews it: whoever finds the lease ended runs the same burst
+        if (bug := task.exception()) is not None:
             context = {"message": f"turn {claim.turn_id} could not be ended", "exception": bug}
             asyncio.get_running_loop().call_exception_handler(context)
 
@@ -327,11 +340,16 @@ class Converser:
         self._stopping = True
         self._slot_freed.set()
         self._world.hints.give([LANES])
-        if self._under_way:
-            await asyncio.wait([task for _, task in self._under_way.values()], timeout=as_seconds(patience))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(as_seconds(patience)):
+                await self._at_rest.wait()  # a claim that is on its way would be left to its lease
+                while self._under_way:
+                    self._slot_freed.clear()
+                    await self._slot_freed.wait()
         left = list(self._under_way.values())
         for _, task in left:
             task.cancel()
         await asyncio.gather(*(task for _, task in left), return_exceptions=True)
         with contextlib.suppress(LedgerError):
             await self._world.ledger.lanes.let_go([claim for claim, _ in left], self._world.clock.now())
+        self._world.hints.give([LANES])

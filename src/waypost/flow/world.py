@@ -120,6 +120,8 @@ class World:
     meters: Meters
     tuning: Tuning
     worker: WorkerId
+    predecessors: tuple[WorkerId, ...] = ()
+    """Workers that were in this one's place and are gone."""
     bot: Bot | None = None
     breakers: dict[GateName, Record] = field(default_factory=dict)
     """How the latest tries with each provider went, as far as this process saw."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -13,15 +13,24 @@ ACCOUNTS = "accounts"
 LANES = "lanes"
 MEDIA = "media"
 """A customer's file is to be fetched."""
+GONE = "gone"
 
 
 def about_message(message_id: int) -> str:
     return f"message:{message_id}"
 
 
+def worker_gone(worker: str) -> str:
+    """For ears on GONE."""
+    return f"{GONE}:{worker}"
+
+
 class Ear(Protocol):
     async def wait(self, timeout: Span) -> bool:
         """Return True as soon as a hint came since the last wait, False after `timeout`; hints are coalesced."""
+
+    def named(self) -> Sequence[str]:
+        """What hints of the form `topic:name` named, since this was last asked, to an ear on `topic`."""
 
 
 class Hints(Protocol):

@@ -31,6 +31,8 @@ def build_server(ports: Ports, settings: Settings, roles: frozenset[Role]) -> Se
         graph_url=settings.graph_url,
         graph_timeout=settings.graph_timeout_sec,
         smtp_timeout=settings.smtp_timeout_sec,
+        worker=settings.worker_id,
+        predecessors=settings.predecessors.split(),
     )
     wanted = roles if settings.outbound_worker_enabled else roles - {Role.WORKER}
     return Server(world, telemetry, wanted)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from waypost.flow import budgets, detect, templates, tend
+from waypost.flow import budgets, detect, take_over, templates, tend
 from waypost.flow.converse import Converser
 from waypost.flow.deliver import Courier
 from waypost.flow.failover import EVERY as FAIL_OVER_EVERY
@@ -56,8 +56,7 @@ class Server:
             self._keep(self._courier.run)
             if self._converser is not None:
                 await tend.count_stale(world)
-                self._keep(self._converser.run)
-                self._keep(self._converser.keep)
+                self._answer(self._converser)
             self._keep(lambda: tend.every(tend.SHOW_LIFE_EVERY, tend.show_life, world))
             self._keep(lambda: tend.every(world.tuning.door_tick, tend.settle_unsure, world))
             self._keep(lambda: tend.every(tend.TIDY_EVERY, tend.tidy, world))
@@ -73,6 +72,15 @@ class Server:
                 self._keep(lambda: tend.survey(world))
             self._keep(lambda: tend.every(budgets.CHECK_EVERY, budgets.check_budgets, world))
             self._keep(lambda: tend.every(templates.LOOK_EVERY, templates.refresh, world))
+
+    def _answer(self, converser: Converser) -> None:
+        async def from_the_start() -> None:
+            await take_over.at_start(self.world)
+            await converser.run()
+
+        self._keep(from_the_start)
+        self._keep(converser.keep)
+        self._keep(lambda: take_over.follow(self.world))
 
     def _keep(self, work: Callable[[], Awaitable[None]]) -> None:
         self._tasks.append(asyncio.ensure_future(self._kept(work)))

@@ -151,6 +151,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str, _about("`debug`, `info`, `warning` or `error`", pattern="^(debug|info|warning|error)$")
     ] = "info"
     hints_dir: Annotated[str, _about("Folder for wake-ups between local processes; `serve --workers` sets it")] = ""
+    worker_id: Annotated[
+        str, _about("What this process holds its turns by, never used twice; `serve --workers` sets it")
+    ] = ""
+    predecessors: Annotated[
+        str, _about("Workers that are gone, whose turns this process takes over at once; `serve --workers` sets it")
+    ] = ""
 
     @property
     def local(self) -> bool:

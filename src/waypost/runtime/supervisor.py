@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import secrets
 import signal
 import socket
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 
+from waypost.adapters.local.hints import NeighbourPost
+from waypost.ports.hints import worker_gone
 from waypost.runtime.heartbeat import MISSED_AFTER
 from waypost.runtime.serving import stop_signal
 from waypost.runtime.shared_folder import SharedFolder
@@ -25,11 +28,14 @@ START_PATIENCE = 30.0
 STOP_PATIENCE = 12.0
 PAUSE = 1.0
 """Seconds before a child that could not even start is tried again, so that it does not spin."""
+NAMED = 8
+"""Predecessors that a child is told: as many as may have died before one of them could say so."""
 
 
 @dataclass(slots=True)
 class Child:
     process: subprocess.Popen[bytes]
+    worker: str
     pulse: int
     heard: float
     beating: bool = False
@@ -50,6 +56,8 @@ class Place:
 
     child: Child | None = None
     not_before: float = 0.0
+    gone: list[str] = field(default_factory=list)
+    """The workers that were here, latest last."""
 
 
 class Supervisor:
@@ -58,6 +66,7 @@ class Supervisor:
         self._roles = roles
         self._places = [Place() for _ in range(count)]
         self._shared = SharedFolder()
+        self._post = NeighbourPost(self._shared.hints, "supervisor")
 
     async def run(self) -> int:
         """Until told to stop; the exit code is 0 when every child ended by itself."""
@@ -70,6 +79,7 @@ class Supervisor:
                         await told.wait()
             return await self._stop_children()
         finally:
+            self._post.close()
             self._shared.remove()
 
     def _look_after(self, now: float) -> None:
@@ -77,7 +87,7 @@ class Supervisor:
             if place.child is not None:
                 self._check(place, place.child, now)
             if place.child is None and now >= place.not_before:
-                place.child = self._spawn(now)
+                place.child = self._spawn(place.gone, now)
 
     def _check(self, place: Place, child: Child, now: float) -> None:
         child.listen(now)
@@ -90,20 +100,25 @@ class Supervisor:
             self._shared.forget_process(child.process.pid)
             log.error("child_died", pid=child.process.pid, code=child.process.returncode)
             place.child, place.not_before = None, now if child.beating else now + PAUSE
+            place.gone = [*place.gone, child.worker][-NAMED:]
+            self._post.post([worker_gone(child.worker)])
 
-    def _spawn(self, now: float) -> Child:
+    def _spawn(self, gone: list[str], now: float) -> Child:
+        worker = secrets.token_hex(9)
         pulse, theirs = os.pipe()
         os.set_blocking(pulse, False)
         environment = os.environ | {
             "WAYPOST_HINTS_DIR": str(self._shared.hints),
             "PROMETHEUS_MULTIPROC_DIR": str(self._shared.metrics),
+            "WAYPOST_WORKER_ID": worker,
+            "WAYPOST_PREDECESSORS": " ".join(gone),
         }
         command = [sys.executable, "-m", "waypost.runtime.child", str(self._sock.fileno()), str(theirs), self._roles]
         process = subprocess.Popen(  # our own interpreter and module
             command, pass_fds=(self._sock.fileno(), theirs), env=environment, stdin=subprocess.DEVNULL
         )
         os.close(theirs)
-        return Child(process, pulse, heard=now)
+        return Child(process, worker, pulse, heard=now)
 
     async def _stop_children(self) -> int:
         running = [place.child.process for place in self._places if place.child is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -92,6 +92,8 @@ def build_world(
     graph_url: str,
     graph_timeout: float,
     smtp_timeout: float = 30.0,
+    worker: str = "",
+    predecessors: Sequence[str] = (),
 ) -> World:
     ledger = _Metered(ports.ledger, telemetry)
     return World(
@@ -113,7 +115,8 @@ def build_world(
         catalogues=catalogues(),
         meters=telemetry,
         tuning=tuning,
-        worker=WorkerId(ports.ids.token(9)),
+        worker=WorkerId(worker or ports.ids.token(9)),
+        predecessors=tuple(map(WorkerId, predecessors)),
         bot=ports.bot,
     )
 

@@ -18,9 +18,17 @@ _LARGEST = 60_000
 class _Ear:
     def __init__(self) -> None:
         self._heard = asyncio.Event()
+        self._named: dict[str, None] = {}
 
-    def hear(self) -> None:
+    def hear(self, name: str | None = None) -> None:
+        if name is not None:
+            self._named[name] = None
         self._heard.set()
+
+    def named(self) -> list[str]:
+        names = list(self._named)
+        self._named.clear()
+        return names
 
     async def wait(self, timeout: Span) -> bool:
         try:
@@ -58,6 +66,10 @@ class ProcessHints:
         for topic in topics:
             for ear in self._ears.get(topic, ()):
                 ear.hear()
+            kind, _, name = topic.partition(":")
+            if name:
+                for ear in self._ears.get(kind, ()):
+                    ear.hear(name)
 
     def listen(self, topic: str) -> AbstractContextManager[_Ear]:
         return self._listening(topic)

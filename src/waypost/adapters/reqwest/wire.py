@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
 
@@ -36,12 +37,16 @@ class ReqwestWire:
         except ValueError:
             # Without the cause: its words repeat the header, and with it the token.
             raise Refused("no request can be made of this address and token") from None
+        cancelled = _cancelled()
         try:
-            return await answering
+            reply = await answering
         except TimeoutError as error:
             raise TimedOut(f"no answer within {timeout:g} s") from error
         except RequestError as error:
             raise _translated(error) from error
+        if _cancelled() > cancelled:
+            raise asyncio.CancelledError  # the client drops it when the answer comes at the same moment
+        return reply
 
     async def close(self) -> None:
         await self._client.close()
@@ -69,6 +74,11 @@ async def _limited(call: StreamRequest, limit: int) -> Reply:
             if size > limit:
                 raise TooLarge(f"the answer has more than {limit} bytes")
         return Reply(reply.status, dict(reply.headers), b"".join(pieces))
+
+
+def _cancelled() -> int:
+    task = asyncio.current_task()
+    return task.cancelling() if task else 0
 
 
 def _translated(error: RequestError) -> Refused | Cut:

@@ -6,7 +6,7 @@ import asyncio
 from typing import TypeAlias
 
 from waypost.model.time import Span, seconds
-from waypost.ports.hints import OUTBOX, Hints, about_message
+from waypost.ports.hints import GONE, OUTBOX, Hints, about_message, worker_gone
 
 SOON: Span = seconds(10)
 """Far longer than a hint takes, so that only a hint ends the wait."""
@@ -64,6 +64,15 @@ class HintsContract:
             hints.give([OUTBOX])
             assert await staying.wait(NOW)
 
+    async def test_an_ear_on_a_kind_of_hint_is_told_the_names(self, hints: Hints) -> None:
+        with hints.listen(GONE) as ear, hints.listen(worker_gone("a")) as exact:
+            hints.give([worker_gone("a"), about_message(1), worker_gone("b:1"), worker_gone("a")])
+            assert await ear.wait(NOW)
+            assert ear.named() == ["a", "b:1"]
+            assert ear.named() == []
+            assert await exact.wait(NOW)
+            assert exact.named() == []
+
     async def test_giving_nothing_wakes_nobody(self, hints: Hints) -> None:
         with hints.listen(OUTBOX) as ear:
             hints.give([])
@@ -78,6 +87,13 @@ class NeighbourContract:
         with there.listen(OUTBOX) as ear:
             here.give([OUTBOX])
             assert await ear.wait(SOON)
+
+    async def test_the_other_process_is_told_the_names(self, two_hints: TwoHints) -> None:
+        here, there = two_hints
+        with there.listen(GONE) as ear:
+            here.give([worker_gone("a"), worker_gone("b")])
+            assert await ear.wait(SOON)
+            assert ear.named() == ["a", "b"]
 
     async def test_every_topic_of_a_long_list_arrives(self, two_hints: TwoHints) -> None:
         here, there = two_hints

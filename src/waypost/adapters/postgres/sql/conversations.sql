@@ -136,6 +136,12 @@ FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u (id, fence, lease_unt
 WHERE l.conversation_id = u.id AND l.fence = u.fence AND l.owner IS NOT NULL
 RETURNING l.conversation_id
 
+-- name: lanes_abandon
+-- Locked in the order in which arrivals lock them.
+UPDATE lane SET lease_until = $2 WHERE conversation_id IN (
+    SELECT conversation_id FROM lane WHERE owner = $1 AND lease_until > $2 ORDER BY conversation_id FOR UPDATE
+) RETURNING conversation_id
+
 -- name: lanes_lock (set-wise)
 SELECT conversation_id FROM lane WHERE conversation_id = ANY($1::bigint[]) ORDER BY conversation_id FOR UPDATE
 
