@@ -112,7 +112,9 @@ class SharedLedger:
 
     def logged(self) -> dict[str, int]:
         """How many entries of the log each customer's message has, by wamid."""
-        return dict(self.rows("SELECT wamid, count(*) FROM entry WHERE wamid IS NOT NULL GROUP BY wamid ORDER BY wamid"))
+        return dict(
+            self.rows("SELECT wamid, count(*) FROM entry WHERE wamid IS NOT NULL GROUP BY wamid ORDER BY wamid")
+        )
 
     def rows(self, query: str) -> list[Any]:
         """What is stored, read at this very moment and without any trouble."""

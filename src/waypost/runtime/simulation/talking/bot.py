@@ -37,9 +37,7 @@ class Character:
 class MoodyBot:
     """One per life of a server; what it was asked is noted even if that life ends."""
 
-    def __init__(
-        self, character: Character, talks: TalkRecord, dice: random.Random, now: Callable[[], int]
-    ) -> None:
+    def __init__(self, character: Character, talks: TalkRecord, dice: random.Random, now: Callable[[], int]) -> None:
         self._character = character
         self._talks = talks
         self._dice = dice

@@ -26,6 +26,12 @@ from waypost.testing.simulation import START
 
 ALREADY_CLAIMED: Span = seconds(5)
 """A reply whose send was under way when the floor was taken may still go; while its server stands still, later."""
+EXPLAINS: dict[str, set[Ended | None]] = {
+    "silent": {Ended.SILENT},
+    "handed_over": {Ended.HANDED_OVER},
+    "failed": {Ended.FAILED, Ended.CUT, None},
+}
+"""What the bot must know of a turn that left nothing on the phone."""
 Checker = Callable[[TalkEvidence, Counter[str]], Iterator[Finding]]
 
 
@@ -89,13 +95,19 @@ def _ended_badly(evidence: TalkEvidence, place: Place, lo: int, hi: int, how: st
     asks = [ask for ask in evidence.ending.talks.asks if ask.turn == turn]
     outcomes = {ask.how for ask in asks}
     if how == "answered":
-        keys = [key for key in evidence.ending.replies if key.split("/", 1)[1].startswith(f"turn:{turn}:")]
-        left = {evidence.ending.replies[key][0] for key in keys}
-        if left == {"CANCELLED"} and any(spell.talk == evidence.where[place[0]] for spell in evidence.spells):
-            return None
-        return None if left and left <= {"FAILED", "CANCELLED"} else f"turn {turn} was answered, its replies are {left}"
-    wanted = {"silent": {Ended.SILENT}, "handed_over": {Ended.HANDED_OVER}, "failed": {Ended.FAILED, Ended.CUT, None}}
-    return None if outcomes & wanted[how] else f"turn {turn} ended as {how}, and the bot says {outcomes}"
+        return _never_arrived(evidence, place, turn)
+    return None if outcomes & EXPLAINS[how] else f"turn {turn} ended as {how}, and the bot says {outcomes}"
+
+
+def _never_arrived(evidence: TalkEvidence, place: Place, turn: str) -> str | None:
+    """Replies that the phone never got have failed, or a person took the floor before they left."""
+    found = evidence.ending.replies.items()
+    left = {status for key, (status, _) in found if key.split("/", 1)[1].startswith(f"turn:{turn}:")}
+    if not left or not left <= {"FAILED", "CANCELLED"}:
+        return f"turn {turn} was answered, and its replies are {sorted(left) or 'nowhere'}"
+    if "CANCELLED" in left and not any(spell.talk == evidence.where[place[0]] for spell in evidence.spells):
+        return f"turn {turn} was answered and cancelled, and nobody took the floor"
+    return None
 
 
 # No double

@@ -73,8 +73,7 @@ class TalkEvidence:
         """By their words, which are unique."""
         record = self.record
         lines = {
-            text: Line(wamid, text, written, record.inbound[wamid])
-            for wamid, (text, written) in record.words.items()
+            text: Line(wamid, text, written, record.inbound[wamid]) for wamid, (text, written) in record.words.items()
         }
         for _, _, conversation, position, wamid, sender in self.ending.entries:
             if sender == CONTACT:
@@ -98,12 +97,11 @@ class TalkEvidence:
         return found
 
     def floor_moved(self, talk: Talk, since: int, until: int) -> bool:
-        """Whether the floor may have changed hands in between, by a person or by the bot itself."""
-        moved = any(
+        """Whether the floor may have changed hands in between, by a person's hand."""
+        return any(
             each.talk == talk and each.asked <= until and (each.answered is None or each.answered >= since)
             for each in self.ending.talks.floors
         )
-        return moved
 
     def turns_over(self, place: Place) -> list[tuple[int, int, str]]:
         """The ended turns that took this message: their bounds and how they ended."""

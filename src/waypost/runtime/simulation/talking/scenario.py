@@ -7,8 +7,6 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.flow.world import Tuning
 from waypost.model.conversation import Times
@@ -177,7 +175,9 @@ class _Run:
         seen: list[object] = []
         for _ in range(LONGEST_CALM):
             open_turns = self.ledger.rows(_OPEN_TURNS)
-            restless = self.ledger.rows("SELECT message_id, status, tries FROM delivery WHERE status IN ('QUEUED', 'SENDING')")
+            restless = self.ledger.rows(
+                "SELECT message_id, status, tries FROM delivery WHERE status IN ('QUEUED', 'SENDING')"
+            )
             seen.append((open_turns, restless))
             still = len(seen) > SETTLED and all(past == seen[-1] for past in seen[-SETTLED:])
             if still or not (open_turns or restless):
@@ -210,11 +210,14 @@ class _Run:
         )
 
 
-_OPEN_TURNS = "SELECT * FROM lane WHERE owner IS NOT NULL OR (due_at IS NOT NULL AND tail > done) ORDER BY conversation_id"
+_OPEN_TURNS = (
+    "SELECT * FROM lane WHERE owner IS NOT NULL OR (due_at IS NOT NULL AND tail > done) ORDER BY conversation_id"
+)
 _REPLIES = """SELECT m.org_id || '/' || m.idempotency_key, d.status, d.error_code
 FROM message m JOIN delivery d ON d.message_id = m.id ORDER BY m.id"""
 _ENTRIES = """SELECT c.number, c.address, e.conversation_id, e.position, e.wamid, e.sender
 FROM entry e JOIN conversation c ON c.id = e.conversation_id ORDER BY e.conversation_id, e.position"""
 _LANES = "SELECT conversation_id, done, floor FROM lane ORDER BY conversation_id"
-_FEEDS = """SELECT f.name, f.head, (SELECT count(*) FROM feed_item i WHERE i.feed = f.name AND i.seq BETWEEN 1 AND f.head)
+_FEEDS = """SELECT f.name, f.head,
+    (SELECT count(*) FROM feed_item i WHERE i.feed = f.name AND i.seq BETWEEN 1 AND f.head)
 FROM feed f ORDER BY f.name"""
