@@ -26,6 +26,8 @@ from waypost.testing.simulation import START
 
 ALREADY_CLAIMED: Span = seconds(5)
 """A reply whose send was under way when the floor was taken may still go; while its server stands still, later."""
+PARKED = ("SENDING", "UNSURE")
+"""At rest: the provider never said whether it has the last try, and a person is to decide."""
 EXPLAINS: dict[str, set[Ended | None]] = {
     "silent": {Ended.SILENT},
     "handed_over": {Ended.HANDED_OVER},
@@ -100,10 +102,11 @@ def _ended_badly(evidence: TalkEvidence, place: Place, lo: int, hi: int, how: st
 
 
 def _never_arrived(evidence: TalkEvidence, place: Place, turn: str) -> str | None:
-    """Replies that the phone never got have failed, or a person took the floor before they left."""
+    """Replies that the phone never got have failed, are left to a person, or were called back by who took the floor."""
     found = evidence.ending.replies.items()
-    left = {status for key, (status, _) in found if key.split("/", 1)[1].startswith(f"turn:{turn}:")}
-    if not left or not left <= {"FAILED", "CANCELLED"}:
+    mine = [told for key, told in found if key.split("/", 1)[1].startswith(f"turn:{turn}:")]
+    left = {status for status, _ in mine}
+    if not mine or not all(status in ("FAILED", "CANCELLED") or (status, code) == PARKED for status, code in mine):
         return f"turn {turn} was answered, and its replies are {sorted(left) or 'nowhere'}"
     if "CANCELLED" in left and not any(spell.talk == evidence.where[place[0]] for spell in evidence.spells):
         return f"turn {turn} was answered and cancelled, and nobody took the floor"
