@@ -2,27 +2,32 @@
 
 import pytest
 
-from tests.simulation import mutations, naive_mechanisms, naive_policies
-from waypost.runtime.simulation.checkers import (
+from tests.simulation import mutations, naive_mechanisms, naive_policies, naive_turns, turn_mutations
+from waypost.runtime.simulation.cluster import Dress
+from waypost.runtime.simulation.command import SENDING, TALKING, one
+from waypost.runtime.simulation.verdict import (
     CLIMBS,
+    FLOOR,
     NO_BUG,
     NO_DOUBLE,
     NO_LOSS,
     ORDER,
     POLICY,
     TENANCY,
+    TURNS,
     Violation,
 )
-from waypost.runtime.simulation.cluster import Dress
-from waypost.runtime.simulation.command import one
 
 WITHIN = 40
 """Seeds; most bugs are seen by the first or second."""
 
 
-def first_violation(dress: Dress, invariant: str, words: str = "") -> Violation | None:
-    for seed in range(1, WITHIN + 1):
-        found = [each for each in one(seed, dress=dress).verdict.of(invariant) if words in each.seen]
+def first_violation(
+    dress: Dress, invariant: str, words: str = "", story: str = SENDING, begin: int = 1
+) -> Violation | None:
+    for seed in range(begin, begin + WITHIN):
+        verdict = one(seed, dress=dress, stories=(story,)).verdict
+        found = [each for each in verdict.of(invariant) if words in each.seen]
         if found:
             return found[0]
     return None
@@ -90,3 +95,47 @@ def test_a_rule_that_is_kept_only_almost_is_found_out(
 ) -> None:
     violation = first_violation(policy(monkeypatch), POLICY, seen)
     assert violation is not None, f"{policy.__name__} went unseen for {WITHIN} seeds"
+
+
+@pytest.mark.parametrize(
+    ("invariant", "seen"),
+    [
+        pytest.param(NO_LOSS, "the customer is stuck", id="a message between drain and release, or a lock of the dead"),
+        pytest.param(NO_LOSS, "its answer never came", id="the buffer is deleted before the answer exists"),
+        pytest.param(NO_DOUBLE, "was answered 2 times", id="a webhook that is delivered again"),
+        pytest.param(TURNS, "at once", id="a lock that is taken for stale while its worker thinks"),
+    ],
+)
+def test_the_seeds_lock_and_timer_break(invariant: str, seen: str) -> None:
+    violation = first_violation(naive_turns.lock_and_timer, invariant, seen, TALKING)
+    assert violation is not None, f"the lock and its timer held {invariant} for {WITHIN} seeds"
+
+
+SHOWN_FROM = {
+    turn_mutations.a_commit_without_the_fence: 18,
+    turn_mutations.a_floor_that_leaves_queued_replies: 25,
+}
+"""Some need a rare moment: the seed to begin with, to save time."""
+
+
+@pytest.mark.parametrize(
+    ("mutation", "invariant", "seen"),
+    [
+        (turn_mutations.a_commit_without_the_fence, NO_LOSS, ""),
+        (turn_mutations.a_turn_that_is_done_before_its_answer_exists, NO_LOSS, "ended as silent"),
+        (turn_mutations.an_arrival_that_is_not_noted_while_the_bot_thinks, NO_LOSS, "nobody ever asked"),
+        (turn_mutations.a_commit_that_does_not_arm_again, NO_LOSS, "the customer is stuck"),
+        (turn_mutations.a_webhook_that_is_not_recognised, NO_DOUBLE, "in the log 2 times"),
+        (turn_mutations.replies_that_are_not_queued_in_order, ORDER, "came after"),
+        (turn_mutations.a_claim_that_forgets_its_burst, TURNS, "was taken over as"),
+        (turn_mutations.a_floor_that_does_not_fence, FLOOR, "decided after"),
+        (turn_mutations.a_floor_that_leaves_queued_replies, FLOOR, "after a person took over"),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_a_bug_of_turns_is_seen(
+    mutation: mutations.Mutation, invariant: str, seen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = SHOWN_FROM.get(mutation, 1)
+    violation = first_violation(mutation(monkeypatch), invariant, seen, TALKING, begin)
+    assert violation is not None, f"{mutation.__name__} went unseen for {WITHIN} seeds"

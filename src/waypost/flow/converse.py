@@ -38,7 +38,7 @@ SHORTEST_REST: Span = seconds(0.005)
 async def converse(claim: Claim, bot: Bot, world: World) -> None:
     """One turn from its claim to its end."""
     times = world.policies.known(claim.lane.org_id).turns
-    turn = await the_turn(claim, bot, world)
+    turn = await read_turn(claim, bot, world)
     try:
         answer = await think(turn, claim, bot, times, world)
         await end(claim, answers.understood(answer), world)
@@ -56,6 +56,15 @@ async def end(claim: Claim, understood: answers.Understood, world: World) -> Non
             await commit(claim, Answered(hand_over=reason), world)
         case answers.Silence():
             await commit(claim, Answered(), world)
+
+
+async def read_turn(claim: Claim, bot: Bot, world: World) -> Turn:
+    """Until the Ledger tells it: who loses the turn meanwhile is cancelled."""
+    while True:
+        try:
+            return await the_turn(claim, bot, world)
+        except LedgerError:
+            await world.clock.sleep(PAUSE_AFTER_TROUBLE)
 
 
 async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:

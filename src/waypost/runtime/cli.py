@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -252,11 +252,15 @@ def simulate(
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds to run.")] = 20,
     seed: Annotated[int | None, typer.Option(help="Run just this seed and show what happened.")] = None,
     hours: Annotated[float, typer.Option(min=0.01, help="Simulated hours per seed.")] = 1.0,
+    story: Annotated[
+        Literal["sending", "talking"] | None,
+        typer.Option(help="Only callers who send, or only customers who write and a bot that answers; else both."),
+    ] = None,
 ) -> None:
     """The whole server in simulated time under faults; prints the invariants' verdict and the seed that breaks one."""
     from waypost.runtime.simulation.command import run  # noqa: PLC0415
 
-    raise typer.Exit(run(seeds=seeds, seed=seed, hours=hours))
+    raise typer.Exit(run(seeds=seeds, seed=seed, hours=hours, story=story))
 
 
 def with_world(use: Callable[[Any], Awaitable[T]], *, existing: bool = False) -> T:

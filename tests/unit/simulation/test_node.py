@@ -213,3 +213,46 @@ def test_chance_is_split_into_streams_that_do_not_disturb_each_other() -> None:
 
     assert run_simulation(1, lambda sim: draws(sim, 0)) == run_simulation(1, lambda sim: draws(sim, 3))
     assert run_simulation(1, lambda sim: draws(sim, 0)) != run_simulation(2, lambda sim: draws(sim, 0))
+
+
+def test_a_paused_process_does_nothing_and_then_goes_on_where_it_stood() -> None:
+    async def main(sim: Simulation) -> list[tuple[str, float]]:
+        node, seen = sim.node("worker"), []
+
+        async def work() -> None:
+            for step in range(3):
+                await asyncio.sleep(1)
+                seen.append((f"step {step}", sim.loop.time()))
+
+        node.spawn(work())
+        await asyncio.sleep(1.5)
+        life = node.pause()
+        await asyncio.sleep(10)
+        assert len(seen) == 1
+        node.resume(life)
+        await asyncio.sleep(5)
+        return seen
+
+    assert run_simulation(SEED, main) == [("step 0", 1.0), ("step 1", 11.5), ("step 2", 12.5)]
+
+
+def test_a_paused_process_can_be_killed_and_says_nothing_when_it_is_resumed() -> None:
+    async def main(sim: Simulation) -> list[str]:
+        node, seen = sim.node("worker"), list[str]()
+
+        async def work() -> None:
+            try:
+                await asyncio.sleep(1)
+                seen.append("went on")
+            finally:
+                seen.append("last words")
+
+        node.spawn(work())
+        life = node.pause()
+        await asyncio.sleep(2)
+        node.crash()
+        node.resume(life)
+        await asyncio.sleep(2)
+        return list(seen)
+
+    assert run_simulation(SEED, main) == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from itertools import combinations
 
 from waypost.model.time import Instant, to_datetime
@@ -13,16 +12,19 @@ from waypost.runtime.simulation.customers import FORGED, FORGED_WAMID
 from waypost.runtime.simulation.evidence import Acceptance, Case, Evidence
 from waypost.runtime.simulation.record import Told, View
 from waypost.runtime.simulation.scenario import Ending
+from waypost.runtime.simulation.verdict import (
+    CLIMBS,
+    NO_BUG,
+    NO_DOUBLE,
+    NO_LOSS,
+    ORDER,
+    POLICY,
+    TENANCY,
+    Finding,
+    Verdict,
+    Violation,
+)
 from waypost.testing.simulation import START
-
-NO_BUG = "no bug"
-NO_LOSS = "no loss"
-NO_DOUBLE = "no double"
-ORDER = "order"
-POLICY = "policy"
-CLIMBS = "status climbs"
-TENANCY = "tenancy"
-INVARIANTS = (NO_BUG, NO_LOSS, NO_DOUBLE, ORDER, POLICY, CLIMBS, TENANCY)
 
 RANK = {"QUEUED": 0, "SENDING": 0, "SENT": 1, "DELIVERED": 2}
 PARKED = "the provider never said"
@@ -30,25 +32,6 @@ PARKED = "the provider never said"
 TERMINAL = ("DELIVERED", "FAILED", "CANCELLED")
 
 
-@dataclass(frozen=True)
-class Violation:
-    invariant: str
-    subject: str
-    seen: str
-
-
-@dataclass
-class Verdict:
-    seed: int
-    checked: Counter[str] = field(default_factory=Counter)
-    violations: list[Violation] = field(default_factory=list)
-
-    def of(self, invariant: str) -> list[Violation]:
-        return [violation for violation in self.violations if violation.invariant == invariant]
-
-
-Finding = tuple[str, str]
-"""Whom it is about, and what was seen."""
 Checker = Callable[[Evidence, Counter[str]], Iterator[Finding]]
 
 
@@ -96,9 +79,9 @@ def no_loss(evidence: Evidence, checked: Counter[str]) -> Iterator[Finding]:
             yield from ((_name(case, view), seen) for seen in _wrong_status(evidence, case, view))
     for wamid, acknowledged in evidence.record.inbound.items():
         checked[NO_LOSS] += 1
-        kept = evidence.ending.journal.get(wamid, 0)
+        kept = evidence.ending.logged.get(wamid, 0)
         if (acknowledged and not kept) or kept > 1:
-            yield f"inbound {wamid}", f"is kept {kept} times; acknowledged: {acknowledged}"
+            yield f"inbound {wamid}", f"is in the log {kept} times; acknowledged: {acknowledged}"
 
 
 def _not_at_rest(evidence: Evidence, case: Case, view: View) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from waypost.adapters.local.hints import ProcessHints
 from waypost.adapters.local.vault import AesVault
@@ -15,6 +16,7 @@ from waypost.adapters.sqlite.store import Store
 from waypost.flow.world import Tuning, World
 from waypost.model.dossier import ConsentStatus
 from waypost.model.time import Span, as_seconds
+from waypost.ports.bot import Bot
 from waypost.ports.clock import Clock
 from waypost.ports.failure import Unavailable
 from waypost.ports.ledger import Ledger
@@ -44,8 +46,11 @@ class Parts:
     engine: InlineEngine
     wire: Wire
     clock: Clock
+    bot: Bot | None = None
 
 
+BotOf = Callable[[Node], Bot]
+"""Makes the bot of one life of a server."""
 Dress = Callable[[Parts], Parts]
 """Puts another mechanism in place of one of the parts; the real server is dressed in nothing."""
 
@@ -105,6 +110,16 @@ class SharedLedger:
         row = (org, f"address:{customer}", "WHATSAPP", status.value, self.clock.now())
         self.store._connection.execute(_CONSENT, row)  # noqa: SLF001  # no port of ours writes it yet
 
+    def logged(self) -> dict[str, int]:
+        """How many entries of the log each customer's message has, by wamid."""
+        return dict(
+            self.rows("SELECT wamid, count(*) FROM entry WHERE wamid IS NOT NULL GROUP BY wamid ORDER BY wamid")
+        )
+
+    def rows(self, query: str) -> list[Any]:
+        """What is stored, read at this very moment and without any trouble."""
+        return list(self.store._connection.execute(query))  # noqa: SLF001  # nobody but a checker reads past the ports
+
     def heal(self) -> None:
         if self._trouble:
             self._record.outages.append((self._since, self._record.now()))
@@ -114,8 +129,15 @@ class SharedLedger:
 
 class Cluster:
     def __init__(
-        self, sim: Simulation, record: Record, tuning: Tuning, ledger: SharedLedger, dress: Dress = real
+        self,
+        sim: Simulation,
+        record: Record,
+        tuning: Tuning,
+        ledger: SharedLedger,
+        dress: Dress = real,
+        bot_of: BotOf | None = None,
     ) -> None:
+        self._bot_of = bot_of
         self.tuning = tuning
         self.ledger = ledger
         self._sim = sim
@@ -156,7 +178,8 @@ class Cluster:
     def world(self, node: Node, telemetry: Telemetry) -> World:
         engine = self.ledger.engine(node)
         wire = WatchedWire(self._sim.network.wire(node), self._record, node.name, node.generation)
-        parts = self._dress(Parts(ledger=SqlLedger(engine), engine=engine, wire=wire, clock=node.clock))
+        bot = self._bot_of(node) if self._bot_of is not None else None
+        parts = self._dress(Parts(ledger=SqlLedger(engine), engine=engine, wire=wire, clock=node.clock, bot=bot))
         ports = Ports(
             clock=node.clock,
             dice=node.dice,
@@ -165,6 +188,7 @@ class Cluster:
             hints=self._hints_of(node),
             wire=parts.wire,
             vault=VAULT,
+            bot=parts.bot,
         )
         return build_world(ports, self.tuning, telemetry, graph_url=GRAPH_URL, graph_timeout=GRAPH_TIMEOUT)
 
@@ -213,6 +237,18 @@ class Cluster:
             await asyncio.sleep(as_seconds(away))
         finally:
             self._let_go(name)
+
+    async def pause(self, name: str, span: Span) -> None:
+        """As by SIGSTOP and SIGCONT: it goes on as if nothing had happened, whatever it has lost meanwhile."""
+        node = self.node(name)
+        if not node.alive or node.life.paused:
+            return
+        life, since = node.pause(), self._record.now()
+        try:
+            await asyncio.sleep(as_seconds(span))
+        finally:
+            node.resume(life)
+            self._record.pauses.append((since, self._record.now()))
 
     def _let_go(self, name: str) -> None:
         self._holds[name] -= 1

@@ -17,10 +17,18 @@ import structlog
 from rich.console import Console
 from rich.table import Table
 
-from waypost.runtime.simulation.checkers import INVARIANTS, NO_BUG, Verdict, Violation, check
+from waypost.runtime.simulation import checkers
 from waypost.runtime.simulation.cluster import Dress, real
 from waypost.runtime.simulation.scenario import Ending, run_seed
+from waypost.runtime.simulation.talking import checkers as talk_checkers
+from waypost.runtime.simulation.talking.scenario import TalkEnding, run_talk
+from waypost.runtime.simulation.verdict import INVARIANTS, NO_BUG, Verdict, Violation
 
+SENDING, TALKING = "sending", "talking"
+STORIES = (SENDING, TALKING)
+"""Callers who send and follow what became of it; customers who write and are answered. Each has its own world."""
+
+CHECKERS = {SENDING: checkers.CHECKERS, TALKING: talk_checkers.CHECKERS}
 ALONE = 8
 """Up to this many seeds one process is as fast as several."""
 SHOWN = 10
@@ -71,55 +79,80 @@ class Tally:
         self.violated.update(violation.invariant for violation in summary.verdict.violations)
 
 
-def summary_of(ending: Ending) -> Summary:
+def summary_of(ending: Ending | TalkEnding) -> Summary:
+    if isinstance(ending, TalkEnding):
+        verdict, accepted = talk_checkers.check(ending), len(ending.numbers)
+        messages = len(ending.replies) + len(ending.record.inbound)
+    else:
+        verdict, messages = checkers.check(ending), len(ending.views)
+        accepted = sum(1 for call in ending.calls if call.wamid is not None)
     return Summary(
-        verdict=check(ending),
+        verdict=verdict,
         micros=ending.micros,
-        messages=len(ending.views),
-        accepted=sum(1 for call in ending.calls if call.wamid is not None),
+        messages=messages,
+        accepted=accepted,
         crashes=ending.crashes,
         faults=Counter(ending.record.faults),
         digest=ending.digest,
     )
 
 
-def one(seed: int, hours: float = 1.0, dress: Dress = real) -> Summary:
+def one(seed: int, hours: float = 1.0, dress: Dress = real, stories: Iterable[str] = STORIES) -> Summary:
+    """One seed in every story, as if it were one run."""
+    told = [_told(story, seed, hours, dress) for story in stories]
+    verdict = Verdict(seed)
+    for summary in told:
+        verdict.checked.update(summary.verdict.checked)
+        verdict.violations += summary.verdict.violations
+    return Summary(
+        verdict=verdict,
+        micros=sum(summary.micros for summary in told),
+        messages=sum(summary.messages for summary in told),
+        accepted=sum(summary.accepted for summary in told),
+        crashes=sum(summary.crashes for summary in told),
+        faults=sum((summary.faults for summary in told), Counter()),
+        digest="-".join(summary.digest for summary in told),
+    )
+
+
+def _told(story: str, seed: int, hours: float, dress: Dress) -> Summary:
     try:
-        return summary_of(quiet(seed, hours, dress))
+        return summary_of(quiet(story, seed, hours, dress))
     except Exception as error:  # noqa: BLE001  # a run that cannot go on is a finding, and the other seeds go on
-        stuck = Violation(NO_BUG, "the run itself", f"{type(error).__name__}: {error}")
+        stuck = Violation(NO_BUG, "the run itself", f"{story}: {type(error).__name__}: {error}")
         return Summary(Verdict(seed, violations=[stuck]), 0, 0, 0, 0, Counter(), "")
 
 
-def quiet(seed: int, hours: float, dress: Dress = real) -> Ending:
+def quiet(story: str, seed: int, hours: float, dress: Dress = real) -> Ending | TalkEnding:
     """Run a seed without the servers' own log: what they warn of is what the storm does to them."""
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     try:
-        return run_seed(seed, hours, dress)
+        return run_talk(seed, hours, dress) if story == TALKING else run_seed(seed, hours, dress)
     finally:
         structlog.configure(**before)
 
 
-def run(seeds: int, seed: int | None, hours: float) -> int:
+def run(seeds: int, seed: int | None, hours: float, story: str | None = None) -> int:
     """The exit code: 0 when every invariant held."""
     console = Console(highlight=False, soft_wrap=True)
+    stories = STORIES if story is None else (story,)
     if seed is not None:
-        return _show(seed, hours, console)
+        return max(_show(each, seed, hours, console) for each in stories)
     began, tally = time.monotonic(), Tally()
-    for summary in summaries(range(1, seeds + 1), hours):
+    for summary in summaries(range(1, seeds + 1), hours, stories):
         tally.add(summary)
         _report(summary, hours, console)
         _progress(tally, seeds)
-    _table(tally, console)
+    _table(tally, console, stories)
     _figures(tally, time.monotonic() - began, console)
     return 1 if tally.violated else 0
 
 
-def summaries(seeds: Iterable[int], hours: float) -> Iterator[Summary]:
+def summaries(seeds: Iterable[int], hours: float, stories: Iterable[str] = STORIES) -> Iterator[Summary]:
     """In the order of the seeds, from as many processes as there are cores."""
     wanted = list(seeds)
-    work = partial(one, hours=hours)
+    work = partial(one, hours=hours, stories=tuple(stories))
     if len(wanted) <= ALONE:
         yield from map(work, wanted)
         return
@@ -128,21 +161,27 @@ def summaries(seeds: Iterable[int], hours: float) -> Iterator[Summary]:
         yield from pool.map(work, wanted, chunksize=4)
 
 
-def _show(seed: int, hours: float, console: Console) -> int:
-    """One seed in detail: the end of its trace, where everything stands, and what is wrong."""
-    ending = quiet(seed, hours)
+def _show(story: str, seed: int, hours: float, console: Console) -> int:
+    """One story of a seed in detail: the end of its trace, where everything stands, and what is wrong."""
+    ending = quiet(story, seed, hours)
     summary = summary_of(ending)
     for line in ending.lines[-TAIL:]:
         console.print(line, markup=False)
     _report(summary, hours, console)
     tally = Tally()
     tally.add(summary)
-    _table(tally, console)
-    standing = Counter(view.status for view in ending.views.values())
+    _table(tally, console, (story,))
+    standing = Counter(_standing(ending))
     console.print("messages: " + ", ".join(f"{count} {status}" for status, count in sorted(standing.items())))
     _figures(tally, None, console)
-    console.print(f"seed {seed}, digest {ending.digest}")
+    console.print(f"seed {seed}, {story}, digest {ending.digest}")
     return 1 if summary.verdict.violations else 0
+
+
+def _standing(ending: Ending | TalkEnding) -> list[str]:
+    if isinstance(ending, TalkEnding):
+        return [status for status, _ in ending.replies.values()] + [f"turns {how}" for *_, how in ending.turns]
+    return [view.status for view in ending.views.values()]
 
 
 def reproduce(seed: int, hours: float) -> str:
@@ -167,11 +206,12 @@ def _progress(tally: Tally, seeds: int) -> None:
         sys.stderr.flush()
 
 
-def _table(tally: Tally, console: Console) -> None:
+def _table(tally: Tally, console: Console, stories: Iterable[str]) -> None:
     table = Table("invariant", "checked", "violations", "verdict", box=None, pad_edge=False, header_style="dim")
     for column in table.columns[1:3]:
         column.justify = "right"
-    for invariant in INVARIANTS:
+    wanted = {invariant for story in stories for invariant, _ in CHECKERS[story]}
+    for invariant in (each for each in INVARIANTS if each in wanted):
         violated = tally.violated[invariant]
         verdict = "[red]BROKEN[/red]" if violated else "holds" if tally.checked[invariant] else "not met"
         table.add_row(invariant, f"{tally.checked[invariant]}", f"{violated}", verdict)

@@ -153,6 +153,8 @@ class Record:
     """By wamid."""
     inbound: dict[str, bool] = field(default_factory=dict)
     """Customers' messages by wamid: whether the provider was answered 200."""
+    words: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """What customers wrote and when, in seconds, by wamid."""
     written: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     """(number, customer) -> when they wrote, by their messages' own time, in microseconds since 1970."""
     limits: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
@@ -164,6 +166,8 @@ class Record:
     lives: list[Lived] = field(default_factory=list)
     outages: list[tuple[int, int]] = field(default_factory=list)
     """Of the Ledger."""
+    pauses: list[tuple[int, int]] = field(default_factory=list)
+    """Of servers that were stopped and went on."""
     intrusions: int = 0
     breaches: list[str] = field(default_factory=list)
     """What a stranger was told or allowed."""
@@ -190,6 +194,10 @@ class Record:
     def troubled(self, since: int, until: int) -> bool:
         """Whether the Ledger was away for a part of it: a gate may have come into it late."""
         return _overlap(self.outages, since, until) > 0
+
+    def paused(self, since: int, until: int) -> int:
+        """How long, in all, a server stood still."""
+        return _overlap(self.pauses, since, until)
 
     def open_between(self, since: int, until: int) -> int:
         """How long, in all, at least one server was up."""

@@ -48,8 +48,8 @@ class Ending:
     stale: Span
     views: dict[tuple[str, int], View]
     attempts: dict[tuple[str, int], list[Attempt]]
-    journal: dict[str, int]
-    """Customers' messages by wamid, how often each is kept."""
+    logged: dict[str, int]
+    """Customers' messages by wamid, how often each is in the log."""
     calls: list[Call]
     skews: dict[str, list[tuple[int, Span]]]
     """Server -> how far its clock was off, from when on."""
@@ -138,7 +138,7 @@ class _Run:
     def _set_up(self, orgs: list[Org], until: int) -> tuple[Crowd, Trouble, Sandbox]:
         sim, node = self.sim, self.sim.node(GRAPH)
         wire = BalancedWire(sim.network.wire(node), self.record, SERVERS, sim.chance.stream("balancer"))
-        sandbox = Sandbox(node.clock, node.dice, node.ids, wire, [_sandbox_number(org) for org in orgs])
+        sandbox = Sandbox(node.clock, node.dice, node.ids, wire, [sandbox_number(org) for org in orgs])
         sim.network.listen(GRAPH, node, sandbox)
         trouble = Trouble(sim, self.cluster, sandbox, self.record)
         trouble.weather(self.plan.severity)
@@ -153,7 +153,7 @@ class _Run:
     async def _found_orgs(self) -> list[Org]:
         node = self.sim.node("operator")
         world = self.cluster.world(node, Telemetry())
-        return [await _founded(name, number, world) for number, name in enumerate(("north", "south"), 1)]
+        return [await founded(name, number, world) for number, name in enumerate(("north", "south"), 1)]
 
     async def _come_to_rest(self, auditor: Client, orgs: list[Org]) -> None:
         """Until nothing is on its way any more, or has not moved for longer than anything takes."""
@@ -172,11 +172,6 @@ class _Run:
             self.sim.trace.note("final", org=org_name, id=message_id, status=view.status, key=view.idempotency_key)
         by_name = {org.name: org for org in orgs}
         wanted = [key for key in views if key in self.record.retried]
-        journal: dict[str, int] = {}
-        for org in orgs:
-            reply = await auditor.insist(org, "GET", "/api/v1/webhook-journal?limit=1000")
-            for item in msgspec.json.decode(reply.body):
-                journal[item["key"]] = journal.get(item["key"], 0) + 1
         return Ending(
             seed=self.sim.seed,
             record=self.record,
@@ -184,7 +179,7 @@ class _Run:
             stale=self.cluster.tuning.stale,
             views=views,
             attempts={key: await auditor.attempts(by_name[key[0]], key[1]) for key in wanted},
-            journal=journal,
+            logged=self.ledger.logged(),
             calls=sandbox.calls.listed(),
             skews={name: self.sim.node(name).clock.history for name in SERVERS},
             detected=await self._detected(),
@@ -203,12 +198,12 @@ class _Run:
         return await SqlLedger(self.ledger.engine(self.sim.node("auditor"))).detector.look(timeless)
 
 
-def _sandbox_number(org: Org) -> SandboxNumber:
+def sandbox_number(org: Org) -> SandboxNumber:
     url = f"http://{FRONT}{PATH}"
     return SandboxNumber(org.number, org.waba, org.token, org.app_secret, webhook_url=url)
 
 
-async def _founded(name: str, number: int, world: World) -> Org:
+async def founded(name: str, number: int, world: World) -> Org:
     issued = await admit.create_org(OrgId(name), world)
     if issued is None:
         raise LookupError(f"org {name} exists already")

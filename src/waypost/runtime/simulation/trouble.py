@@ -13,6 +13,8 @@ from waypost.runtime.simulation.record import Record
 from waypost.sandbox import Fault, Sandbox
 from waypost.testing.simulation import CALM, Outage, Simulation, Weather
 
+Incidents = tuple[tuple[int, Callable[[], Awaitable[None]]], ...]
+"""What may happen, and how often compared with the rest."""
 CALLERS = "callers"
 
 FAULTS = (
@@ -75,6 +77,9 @@ def storm(level: float, *, doubled: bool) -> Weather:
 class Trouble:
     """One incident after the other, some at the same time; each heals itself, and `calm` heals what is left."""
 
+    faults: tuple[Fault, ...] = FAULTS
+    longest_jump: Span = hours(1)
+
     def __init__(self, sim: Simulation, cluster: Cluster, sandbox: Sandbox, record: Record) -> None:
         self._sim = sim
         self._cluster = cluster
@@ -93,7 +98,18 @@ class Trouble:
 
     async def brew(self, until: int, mean: float) -> None:
         """Start incidents until the storm is over."""
-        incidents: tuple[tuple[int, Callable[[], Awaitable[None]]], ...] = (
+        incidents = self.incidents()
+        weights = [weight for weight, _ in incidents]
+        while True:
+            await asyncio.sleep(self._dice.expovariate(1 / mean))
+            if self._record.now() >= until:
+                return
+            _, incident = self._dice.choices(incidents, weights)[0]
+            self._record.count(incident.__name__.strip("_").replace("_", " "))
+            self._under_way.append(asyncio.ensure_future(incident()))
+
+    def incidents(self) -> Incidents:
+        return (
             (6, self._crash),
             (1, self._stop),
             (2, self._all_down),
@@ -104,14 +120,6 @@ class Trouble:
             (2, self._ledger_outage),
             (6, self._provider_moods),
         )
-        weights = [weight for weight, _ in incidents]
-        while True:
-            await asyncio.sleep(self._dice.expovariate(1 / mean))
-            if self._record.now() >= until:
-                return
-            _, incident = self._dice.choices(incidents, weights)[0]
-            self._record.count(incident.__name__.strip("_").replace("_", " "))
-            self._under_way.append(asyncio.ensure_future(incident()))
 
     def calm(self) -> None:
         for task in self._under_way:
@@ -165,7 +173,7 @@ class Trouble:
 
     async def _clock_jump(self) -> None:
         """One server's clock, or that of the machine on which everything of ours runs."""
-        span = Span(self._dice.choice((-1, 1)) * self._between(minutes(1), hours(1)))
+        span = Span(self._dice.choice((-1, 1)) * self._between(minutes(1), self.longest_jump))
         nodes = [self._sim.node(name).clock for name in SERVERS]
         clocks = [*nodes, self._cluster.ledger.clock] if self._same_machine else [self._dice.choice(nodes)]
         for clock in clocks:
@@ -181,7 +189,7 @@ class Trouble:
 
     async def _provider_moods(self) -> None:
         """A few calls, or a share of all, go wrong in one way."""
-        fault = self._dice.choice(FAULTS)
+        fault = self._dice.choice(self.faults)
         few = {"times": self._dice.randint(1, 3), "probability": None}
         many = {"times": None, "probability": self._dice.choice((0.3, 1.0))}
         chosen = few if self._dice.random() < 0.6 else many

@@ -36,7 +36,10 @@ class WatchedWire:
     ) -> Reply:
         if method != "POST":  # a list of templates
             return await self._wire.request(method, url, headers=headers, body=body, timeout=timeout, limit=limit)
-        sent = self._noted(url, msgspec.json.decode(body))
+        call = msgspec.json.decode(body)
+        if "to" not in call:  # a sign that a message was read
+            return await self._wire.request(method, url, headers=headers, body=body, timeout=timeout, limit=limit)
+        sent = self._noted(url, call)
         try:
             reply = await self._wire.request(method, url, headers=headers, body=body, timeout=timeout, limit=limit)
         except Refused:
@@ -122,3 +125,4 @@ class BalancedWire:
             pair = (value["metadata"]["phone_number_id"], f"+{message['from']}")
             self._record.written.setdefault(pair, []).append(int(message["timestamp"]) * 1_000_000)
             self._record.inbound[message["id"]] = self._record.inbound.get(message["id"], False) or ok
+            self._record.words[message["id"]] = (message["text"]["body"], int(message["timestamp"]))

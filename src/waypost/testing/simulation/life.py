@@ -48,6 +48,9 @@ class Life:
         self.gone = gone
         self.alive = True
         self.fuse: int | None = None
+        self.paused = False
+        self.held: list[Any] = []
+        """What has become ready since it was paused, in order."""
         self.tasks: dict[SimulatedTask[Any], None] = {}
         self.remains: list[asyncio.Handle] = []
         self._watchers: dict[int, Callable[[], None]] = {}
@@ -84,6 +87,8 @@ class Life:
         """Die. Only the loop calls this, in a context that is not the dying one's."""
         self.alive = False
         self.fuse = None
+        self.remains += self.held
+        self.held.clear()
         watchers, self._watchers = self._watchers, {}
         for callback in watchers.values():
             callback()

@@ -114,6 +114,16 @@ class SimulationLoop(asyncio.BaseEventLoop):
         finally:
             self.present = running
 
+    def pause(self, life: Life) -> None:
+        """Stop it as by SIGSTOP: time goes on, its callbacks and timers wait."""
+        life.paused = True
+
+    def resume(self, life: Life) -> None:
+        """Let it go on where it stood, before anything of it that became ready later."""
+        life.paused = False
+        held, life.held = life.held, []
+        self._ready.extendleft(reversed(held))
+
     def stamp(self) -> str:
         """Moment, step and process, for the trace: runs that differ in one callback differ in every later line."""
         return f"{self.micros} {self.steps} {self.present.name}"
@@ -221,6 +231,9 @@ class SimulationLoop(asyncio.BaseEventLoop):
         if step.cancelled():
             return
         life = step.life
+        if life.paused and life.alive:
+            life.held.append(step)
+            return
         if life.fuse is not None and life.burn():
             self.end(life)
         if not life.alive:

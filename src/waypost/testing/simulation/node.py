@@ -105,6 +105,17 @@ class Node:
         """Put out the fuse that `crash_after` lit."""
         self.life.fuse = None
 
+    def pause(self) -> Life:
+        """Stop the process without killing it; give the life that this returns to `resume`."""
+        self._loop.pause(self.life)
+        self._trace.note("pause", node=self.name, generation=self._generation)
+        return self.life
+
+    def resume(self, life: Life) -> None:
+        """Let a paused life go on as if no time had passed for it; a dead one stays dead."""
+        self._loop.resume(life)
+        self._trace.note("resume", node=self.name, generation=life.generation)
+
     async def gone(self) -> None:
         """Return when the present life has ended."""
         await asyncio.wait((self.life.gone,))

@@ -1,0 +1,38 @@
+"""The invariants by name, and what a run has to say of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+NO_BUG = "no bug"
+NO_LOSS = "no loss"
+NO_DOUBLE = "no double"
+ORDER = "order"
+POLICY = "policy"
+CLIMBS = "status climbs"
+TENANCY = "tenancy"
+TURNS = "one turn at a time"
+FLOOR = "floor"
+INVARIANTS = (NO_BUG, NO_LOSS, NO_DOUBLE, ORDER, POLICY, CLIMBS, TENANCY, TURNS, FLOOR)
+
+
+@dataclass(frozen=True)
+class Violation:
+    invariant: str
+    subject: str
+    seen: str
+
+
+@dataclass
+class Verdict:
+    seed: int
+    checked: Counter[str] = field(default_factory=Counter)
+    violations: list[Violation] = field(default_factory=list)
+
+    def of(self, invariant: str) -> list[Violation]:
+        return [violation for violation in self.violations if violation.invariant == invariant]
+
+
+Finding = tuple[str, str]
+"""Whom it is about, and what was seen."""
