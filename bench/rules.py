@@ -19,9 +19,9 @@ from waypost.flow.deliver import Courier
 from waypost.flow.world import World
 from waypost.model.gate import Closing, GateKind
 from waypost.model.report import Post
-from waypost.testing.contracts.examples import an_arrival
 from waypost.model.time import Instant, minutes, seconds
 from waypost.rules.gates import of_template
+from waypost.testing.contracts.examples import an_arrival
 
 MANY = 1_000_000
 SINGLES, BATCH = 300, 1000

@@ -43,6 +43,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("/api/v1/outbound/quota", "put"): {"quotaLimit": 7},
     ("/api/v1/outbound/dead-letters/replay", "post"): {"ids": [1]},
     ("/api/v1/outbound/read-receipts", "post"): {"messageId": "wamid.acmes", "from": "2001"},
+    ("/api/v1/conversations/{conversation_id}/floor", "post"): {"holder": "bot"},
     ("/api/v1/policy", "put"): {"unsure": "park"},
     ("/api/v1/policy", "patch"): {"defaultRegion": "DE"},
 }  # fmt: skip
@@ -51,6 +52,8 @@ ASKED = {
     "/api/v1/outbound/activities": "?dossierId={dossier_id}",
 }
 """What is named in the query; a PUT names it in its body as well."""
+NEEDED = {"/api/v1/conversations": "?phone=%2B16505551234"}
+"""Queries that name nobody's things."""
 TABLES = (
     "message",
     "delivery",
@@ -69,6 +72,9 @@ TABLES = (
     "cost",
     "gate",
     "mailbox",
+    "conversation",
+    "lane",
+    "turn",
 )
 
 
@@ -88,6 +94,8 @@ class Possessions:
     mailbox_id: str
     phone: str = "+16505551234"
     """A customer is nobody's: whoever asks is told of their own window only."""
+    conversation_id: str = "1"
+    position: str = "1"
 
 
 @pytest.fixture
@@ -133,7 +141,7 @@ async def everything_of(stage: Stage, org: str) -> dict[str, list[tuple[Any, ...
 
 
 def filled(path: str, mine: Possessions) -> str:
-    return (path + ASKED.get(path, "")).format(**vars(mine))
+    return (path + ASKED.get(path, NEEDED.get(path, ""))).format(**vars(mine))
 
 
 def names_a_thing(path: str) -> bool:
@@ -161,6 +169,7 @@ async def test_an_unknown_thing_and_another_orgs_look_the_same(stage: Stage, acm
     nobodys = Possessions(
         999_999, "9999", "key_none", "user_none", "wamid.none", "no_template", 999_999, 999_999, "mail_none"
     )
+    nobodys.conversation_id = "999999"
     for path, method in ROUTES:
         if "{" not in path:
             continue
@@ -215,7 +224,8 @@ OF_AN_ADMIN = ("/api/v1/outbound/quota", "/api/v1/outbound/gates/{gate_id}/relea
 
 
 def allowed(path: str, method: str) -> set[str]:
-    if not path.startswith(("/api/v1/outbound/", "/api/v1/dossiers")) or (path in OF_AN_ADMIN and method != "get"):
+    open_to_all = ("/api/v1/outbound/", "/api/v1/dossiers", "/api/v1/turns", "/api/v1/conversations")
+    if not path.startswith(open_to_all) or (path in OF_AN_ADMIN and method != "get"):
         return {"admin", "admin person"}
     return set(ROLES) if method == "get" or path.endswith("/preview") else set(ROLES) - {"readonly"}
 
