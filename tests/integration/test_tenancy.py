@@ -45,6 +45,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("/api/v1/outbound/quota", "put"): {"quotaLimit": 7},
     ("/api/v1/outbound/dead-letters/replay", "post"): {"ids": [1]},
     ("/api/v1/outbound/read-receipts", "post"): {"messageId": "wamid.acmes", "from": "2001"},
+    ("/api/v1/conversations/{conversation_id}/floor", "post"): {"holder": "bot"},
     ("/api/v1/policy", "put"): {"unsure": "park"},
     ("/api/v1/policy", "patch"): {"defaultRegion": "DE"},
 }  # fmt: skip
@@ -53,6 +54,8 @@ ASKED = {
     "/api/v1/outbound/activities": "?dossierId={dossier_id}",
 }
 """What is named in the query; a PUT names it in its body as well."""
+NEEDED = {"/api/v1/conversations": "?phone=%2B16505551234"}
+"""Queries that name nobody's things."""
 TABLES = (
     "message",
     "delivery",
@@ -73,6 +76,9 @@ TABLES = (
     "gate",
     "mailbox",
     "media",
+    "conversation",
+    "lane",
+    "turn",
 )
 
 
@@ -95,6 +101,8 @@ class Possessions:
     """Of the journal."""
     phone: str = "+16505551234"
     """A customer is nobody's: whoever asks is told of their own window only."""
+    conversation_id: str = "1"
+    position: str = "1"
 
 
 @pytest.fixture
@@ -148,7 +156,7 @@ async def everything_of(stage: Stage, org: str) -> dict[str, list[tuple[Any, ...
 
 
 def filled(path: str, mine: Possessions) -> str:
-    return (path + ASKED.get(path, "")).format(**vars(mine))
+    return (path + ASKED.get(path, NEEDED.get(path, ""))).format(**vars(mine))
 
 
 def names_a_thing(path: str) -> bool:
@@ -186,6 +194,7 @@ async def test_an_unknown_thing_and_another_orgs_look_the_same(stage: Stage, acm
         media_id=999_999,
         item_id=999_999,
     )
+    nobodys.conversation_id = "999999"
     for path, method in ROUTES:
         if "{" not in path:
             continue
@@ -236,7 +245,7 @@ async def _accepted(stage: Stage) -> bool:
 ROLES = ("admin", "sender", "readonly", "agent", "admin person")
 
 
-OF_ANYBODY = ("/api/v1/outbound/", "/api/v1/dossiers", "/api/v1/media")
+OF_ANYBODY = ("/api/v1/outbound/", "/api/v1/dossiers", "/api/v1/media", "/api/v1/turns", "/api/v1/conversations")
 OF_AN_ADMIN = ("/api/v1/outbound/quota", "/api/v1/outbound/gates/{gate_id}/release")
 
 

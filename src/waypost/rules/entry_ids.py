@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uuid import UUID
+import re
 
 import msgspec
 
@@ -17,6 +17,7 @@ _POSITION = 25
 _CONVERSATION = 36
 """Bits: together with the mark of a node that is no network card they fill clock sequence and node."""
 _NO_CARD = 1 << 40
+_ID = re.compile("-".join(f"([0-9a-fA-F]{{{digits}}})" for digits in (8, 4, 4, 4, 12)), re.ASCII)
 LARGEST_POSITION = Position((1 << _POSITION) - 1)
 LARGEST_CONVERSATION = ConversationId((1 << _CONVERSATION) - 1)
 LATEST = Instant(((1 << 60) - 1 - _EPOCH) // _TICKS)
@@ -28,7 +29,7 @@ class EntryId(msgspec.Struct, frozen=True, kw_only=True):
     id_at: Instant
 
 
-def made(of: EntryId) -> UUID:
+def made(of: EntryId) -> str:
     """Later in `id_at` is later in the id's own time; what is out of its bounds raises ValueError."""
     if not (0 < of.conversation_id <= LARGEST_CONVERSATION and 0 < of.position <= LARGEST_POSITION):
         raise ValueError("a conversation or a position that no id can name")
@@ -38,29 +39,28 @@ def made(of: EntryId) -> UUID:
     place = of.conversation_id << _POSITION | of.position
     node = place >> 40 << 41 | _NO_CARD | place & (_NO_CARD - 1)
     low, middle, high = ticks & 0xFFFFFFFF, ticks >> 32 & 0xFFFF, ticks >> 48 | 1 << 12
-    return UUID(int=low << 96 | middle << 80 | high << 64 | 0b10 << 62 | node)
+    return f"{low:08x}-{middle:04x}-{high:04x}-{0b10 << 14 | node >> 48:04x}-{node & (1 << 48) - 1:012x}"
 
 
 def shown(entry: Entry) -> str:
-    found = EntryId(conversation_id=entry.conversation_id, position=entry.position, id_at=entry.id_at)
-    return str(made(found))
+    return made(EntryId(conversation_id=entry.conversation_id, position=entry.position, id_at=entry.id_at))
 
 
 def read(text: str) -> EntryId | None:
     """What an id names; None for whatever `made` does not make."""
-    try:
-        given = UUID(text)
-    except ValueError:
+    parts = _ID.fullmatch(text)
+    if parts is None:
         return None
-    ticks = given.time - _EPOCH
-    node = given.int & (1 << 62) - 1
-    place = node >> 41 << 40 | node & (_NO_CARD - 1)
+    low, middle, high, sequence, node = (int(part, 16) for part in parts.groups())
+    ticks = (high & 0xFFF) << 48 | middle << 32 | low
+    where = (sequence & 0x3FFF) << 48 | node
+    place = where >> 41 << 40 | where & (_NO_CARD - 1)
     found = EntryId(
         conversation_id=ConversationId(place >> _POSITION),
         position=Position(place & LARGEST_POSITION),
-        id_at=Instant(ticks // _TICKS),
+        id_at=Instant((ticks - _EPOCH) // _TICKS),
     )
     try:
-        return found if str(made(found)) == text.lower() else None
+        return found if made(found) == text.lower() else None
     except ValueError:
         return None
