@@ -94,7 +94,6 @@ SORTED_IN_MEMORY = {
     "spend_by_template",
     "spend_by_category",
     "spend_by_dossier",
-    "contact_get",
     "conversations_at",
 } | OF_A_FEW
 """Of one message or customer, or of the gates in front of one outlet: a handful of rows; of a spend: as many as it has

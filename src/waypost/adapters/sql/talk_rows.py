@@ -89,9 +89,9 @@ def entry_row(of: Entry) -> Row:
 
 
 def contacts(rows: Sequence[Row]) -> dict[ContactId, Contact]:
-    """From a row per address, in their order."""
+    """From a row per address; each contact's come in the order of the alphabet, however a plan found them."""
     found: dict[ContactId, Contact] = {}
-    for id_, org, name, username, dossier, address in rows:
+    for id_, org, name, username, dossier, address in sorted(rows, key=lambda row: (row[0], row[5] or "")):
         earlier = found[id_].addresses if id_ in found else ()
         found[id_] = Contact(
             id=id_, org_id=org, name=name, username=username, dossier_id=dossier, addresses=(*earlier, address)
