@@ -37,9 +37,13 @@ class Striker:
     async def strike(self, times: int) -> None:
         for _ in range(times):
             await asyncio.sleep(self.dice.uniform(0.1, 1))  # the moment is drawn, not waited for
-            with suppress(ProcessLookupError, IndexError):
+            await until(self._some, "there is somebody to strike")
+            with suppress(ProcessLookupError):
                 victim = self.dice.choice(sorted(listening(self.running)))
                 await (self._kill(victim) if self.dice.random() < 0.5 else self._stop(victim))
+
+    async def _some(self) -> bool:
+        return len(listening(self.running)) > 1
 
     async def _kill(self, victim: int) -> None:
         os.kill(victim, signal.SIGKILL)
