@@ -183,25 +183,6 @@ INSERT INTO cost (number, wamid, org_id, message_id, category, type, model, coun
 SELECT 'number-' || n % 50, 'wamid-' || n, 'org-' || n % 50, n, 'utility', 'regular', 'PMP', '49', 4000, 'EUR', n,
     n / 1000
 FROM generate_series(1, 30000) n;
-INSERT INTO contact (org_id, met_as, dossier_id, created_at, updated_at)
-SELECT 'org-' || n % 50, 'phone:+49' || n, n, n, n FROM generate_series(1, 9000) n;
-INSERT INTO contact_address SELECT 'org-' || n % 50, 'phone:+49' || n, n FROM generate_series(1, 9000) n;
-INSERT INTO conversation (org_id, kind, number, contact_id, address, position, last_id_at, created_at)
-SELECT 'org-' || n % 50, 'customer', 'number-' || n % 50, n, '+49' || n, 3, n, n FROM generate_series(1, 9000) n;
-INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wamid)
-SELECT n % 9000 + 1, n / 9000 + 1, n, n, 'contact', 'text', '{}', 'in-' || n FROM generate_series(0, 26999) n;
-INSERT INTO arrival SELECT 'number-' || n % 50, 'in-' || n, n % 9000 + 1, n / 9000 + 1, n
-FROM generate_series(0, 26999) n;
-INSERT INTO lane (conversation_id, org_id, tail, done, hi, fence, due_at, owner, claimed_at, lease_until, tries, floor)
-SELECT n, 'org-' || n % 50, 3, 2, CASE WHEN n <= 64 THEN 3 END, 1, CASE WHEN n > 64 THEN n END,
-    CASE WHEN n <= 64 THEN 'worker-' || n % 4 END, n, CASE WHEN n <= 64 THEN n END, 0, 'bot'
-FROM generate_series(1, 9000) n;
-INSERT INTO turn (conversation_id, hi, lo, org_id, state, replies, tries, fence, started_at, ended_at)
-SELECT n % 9000 + 1, n / 9000 + 1, n / 9000, 'org-' || n % 50, CASE WHEN n % 100 = 0 THEN 'failed' ELSE 'answered' END,
-    1, 1, 1, n, n
-FROM generate_series(0, 17999) n;
-INSERT INTO feed_item SELECT 'team:org-' || n % 50, n, n, 'message', n % 9000 + 1, 1, '{}'
-FROM generate_series(1, 27000) n;
 INSERT INTO media (org_id, number, conversation_id, position, provider_id, mime_type, state, tries, due_at, created_at)
 SELECT 'org-' || n % 50, 'number-' || n % 50, n % 500, n, n, 'image/jpeg',
     CASE WHEN n % 100 = 0 THEN 'pending' ELSE 'stored' END, 1, CASE WHEN n % 100 = 0 THEN n END, n

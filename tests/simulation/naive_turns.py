@@ -152,7 +152,7 @@ class _World:
 def _as_claim(talk: Conversation, burst: list[Entry]) -> Claim:
     lo, hi = min(each.position for each in burst) - 1, max(each.position for each in burst)
     lane = Lane(conversation_id=talk.id, org_id=talk.org_id, done=Position(lo), hi=Position(hi), tail=Position(hi))
-    return Claim(lane=lane, conversation=talk, burst=tuple(burst), taken_over=False)
+    return Claim(lane=lane, conversation=talk, contact=None, burst=tuple(burst), taken_over=False)
 
 
 def lock_and_timer(parts: Parts) -> Parts:
