@@ -111,7 +111,7 @@ def test_the_seeds_lock_and_timer_break(invariant: str, seen: str) -> None:
     assert violation is not None, f"the lock and its timer held {invariant} for {WITHIN} seeds"
 
 
-SHOWN_FROM = {
+SHOWN_FROM: dict[mutations.Mutation, int] = {
     turn_mutations.a_commit_without_the_fence: 18,
     turn_mutations.a_floor_that_leaves_queued_replies: 25,
 }
