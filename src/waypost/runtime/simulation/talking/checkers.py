@@ -95,10 +95,16 @@ def _ended_badly(evidence: TalkEvidence, place: Place, lo: int, hi: int, how: st
     """A turn that left nothing on the phone must be one in which the bot said nothing, or be seen to have failed."""
     turn = f"{place[0]}-{lo}-{hi}"
     asks = [ask for ask in evidence.ending.talks.asks if ask.turn == turn]
-    outcomes = {ask.how for ask in asks}
+    outcomes = {_outcome(evidence, ask) for ask in asks}
     if how == "answered":
         return _never_arrived(evidence, place, turn)
     return None if outcomes & EXPLAINS[how] else f"turn {turn} ended as {how}, and the bot says {outcomes}"
+
+
+def _outcome(evidence: TalkEvidence, ask: Ask) -> Ended | None:
+    """A bot on a process that stood still may think that it answered, and was cut at its limit in the same moment."""
+    late = ask.ended is not None and ask.ended - ask.begun >= evidence.ending.times.limit
+    return Ended.CUT if late else ask.how
 
 
 def _never_arrived(evidence: TalkEvidence, place: Place, turn: str) -> str | None:
