@@ -146,7 +146,13 @@ def reader(tmp_path: Path) -> Reader:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/tutorial/first-message.md", "docs/how-to/test-your-integration.md"]
+    "page",
+    [
+        "README.md",
+        "docs/tutorial/first-message.md",
+        "docs/tutorial/first-bot.md",
+        "docs/how-to/test-your-integration.md",
+    ],
 )
 def test_a_reader_who_types_this_page_sees_what_it_says(page: str, reader: Reader) -> None:
     reader.follow(ROOT / page)

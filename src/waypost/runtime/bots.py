@@ -25,7 +25,7 @@ SERVICE = "https://bot.example.com/answer"
 def make_bot(settings: Settings, wire: Wire, media: Pictures | None = None) -> Bot | None:
     """Raises SettingsError. Blocks for a second while modules and certificates are loaded: call it in a thread."""
     match settings.bot:
-        case "none":
+        case "" | "none":
             return None
         case "echo":
             return EchoBot()

@@ -41,8 +41,7 @@ def demo_settings(settings: Settings, data: Path) -> Settings:
     """Local mode, in the data folder, unless a database is named."""
     unnamed = settings.database_url == Settings().database_url
     url = f"sqlite:///{data / 'waypost.db'}" if unnamed else settings.database_url
-    bot = settings.bot if settings.bot != Settings().bot else "echo"
-    return replace(settings, env="local", database_url=url, bot=bot)
+    return replace(settings, env="local", database_url=url, bot=settings.bot or "echo")
 
 
 def only_demo(data: Path) -> IO[str]:

@@ -91,9 +91,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     api_requests_per_second: Annotated[
         int, _about("Requests that one process takes of an org, twice as many at once; 0 is no limit", ge=0, le=100_000)
     ] = 1000
-    bot: Annotated[str, _about("Who answers customers: `none`, `echo`, `openai`, `http`, or `module:function`")] = (
-        "none"
-    )
+    bot: Annotated[
+        str,
+        _about(
+            "Who answers customers: `none`, `echo`, `openai`, `http` or `module:function`; unset, the demo has an echo"
+        ),
+    ] = ""
     bot_history: Annotated[int, _about("Earlier messages that a bot is shown, at most", ge=0, le=200)] = 30
     bot_timeout_sec: Annotated[float, _about("How long a service or a function may take to answer", gt=0, le=3600)] = (
         30.0
@@ -192,7 +195,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             request_rate=_request_rate(self.api_requests_per_second),
             turns=self._turns(),
             turn_slots=self.turn_slots,
-            answering=self.bot != "none",
+            answering=self.bot not in ("", "none"),
             media_limit=round(self.media_max_mb * MB),
             media_kept=days(self.media_days) if self.media_days else None,
         )
