@@ -10,10 +10,9 @@ from msgspec.structs import replace
 
 from waypost.model.audit import SYSTEM
 from waypost.model.conversation import Arrival, ConsentSaid
-from waypost.model.message import Channel, Draft
+from waypost.model.message import Draft
 from waypost.model.policy import ConsentWords
-from waypost.rules import consent_words, people
-from waypost.rules.retry import SHORT
+from waypost.rules import consent_words, people, replies
 
 _IN_WORDS = ("text", "button", "interactive")
 _message = msgspec.json.Decoder(dict[str, Any])
@@ -32,23 +31,6 @@ def with_consent(told: Arrival, words: ConsentWords | None) -> Arrival:
 
 def _draft(told: Arrival, text: str) -> Draft:
     """Exempt: whoever says no is told that we heard it."""
-    content = msgspec.json.encode({"type": "text", "text": {"body": text}})
-    return Draft(
-        org_id=told.org_id,
-        sender=told.number,
-        channel=Channel.WHATSAPP,
-        recipient=told.reply_to,
-        template=None,
-        subject=None,
-        payload=content.decode(),
-        dossier_id=None,
-        idempotency_key=f"consent:{told.number}:{hashlib.sha256(told.wamid.encode()).hexdigest()}",
-        digest=hashlib.sha256(content).digest(),
-        priority=9,
-        scheduled_at=None,
-        expires_at=None,
-        ordered=True,
-        max_attempts=len(SHORT.steps),
-        created_by=SYSTEM,
-        exempt=True,
-    )
+    key = f"consent:{told.number}:{hashlib.sha256(told.wamid.encode()).hexdigest()}"
+    payload = {"type": "text", "text": {"body": text}}
+    return replace(replies.draft(told.org_id, told.number, told.reply_to, payload, key, SYSTEM), exempt=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,18 +13,17 @@ from waypost.flow import extras
 from waypost.flow.world import World
 from waypost.model.conversation import BOT, CONTACT, Claim, Conversation, ConversationId, Entry, Times
 from waypost.model.ids import OrgId
-from waypost.model.message import Channel, Draft
+from waypost.model.message import Draft
 from waypost.model.time import Span, as_seconds, seconds, to_datetime
 from waypost.model.turn import Answer, Line, Turn
 from waypost.ports.bot import Bot, BotFailed
 from waypost.ports.failure import LedgerError, Rejected
 from waypost.ports.hints import LANES, OUTBOX, Ear
 from waypost.ports.lanes import Answered, Committed, TurnDemand
-from waypost.rules import answers, consent_words, customers, people, reply_keys
+from waypost.rules import answers, consent_words, customers, people, replies, reply_keys
 from waypost.rules.inbound import WITH_FILE
 from waypost.rules.lane import LeaseLost
 from waypost.rules.redact import redact
-from waypost.rules.retry import SHORT
 
 PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
 SHOW_TYPING_AFTER: Span = seconds(0.5)
@@ -180,26 +178,8 @@ def drafts(claim: Claim, payloads: Sequence[dict[str, Any]]) -> tuple[Draft, ...
 
 def _draft(claim: Claim, payload: dict[str, Any], key: str) -> Draft:
     talk = claim.conversation
-    content = msgspec.json.encode(payload, order="deterministic")
-    return Draft(
-        org_id=OrgId(talk.org_id),
-        sender=talk.number,
-        channel=Channel.WHATSAPP,
-        recipient=talk.address,
-        template=None,
-        subject=None,
-        payload=content.decode(),
-        dossier_id=None,
-        idempotency_key=key,
-        digest=hashlib.sha256(content).digest(),
-        priority=7,
-        scheduled_at=None,
-        expires_at=None,
-        ordered=True,
-        max_attempts=len(SHORT.steps),
-        created_by=BOT,
-        conversation_id=talk.id,
-    )
+    draft = replies.draft(OrgId(talk.org_id), talk.number, talk.address, payload, key, BOT)
+    return msgspec.structs.replace(draft, conversation_id=talk.id)
 
 
 async def commit(claim: Claim, answered: Answered, world: World) -> Committed | LeaseLost:

@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from waypost.adapters.sql.accepting import accepted, answers, once_each
-from waypost.adapters.sql.intents import Settle, Take
+from waypost.adapters.sql.intents import Settle
 from waypost.adapters.sql.plan import Once, Plan, Row, each
 from waypost.adapters.sql.reporting import Page, spoken_of
+from waypost.adapters.sql.taking import Take
 from waypost.adapters.sql.writer import ShortWays
 from waypost.adapters.sql.writing import once_per_wamid
 from waypost.model.message import Delivery

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from waypost.adapters.sql import rows
-from waypost.adapters.sql.intents import Settle, ended
+from waypost.adapters.sql.intents import Settle
 from waypost.adapters.sql.plan import Plan, each
+from waypost.adapters.sql.tries import ended
 from waypost.model.ids import MessageId
 from waypost.model.message import Attempt, Delivery
 from waypost.ports.outbox import Settled

@@ -8,23 +8,21 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from waypost.adapters.sql import rows
+from waypost.adapters.sql.tries import SILENT, apply_waiting, ended, freed, told_of
 from waypost.adapters.sql.work import Work, addressee
 from waypost.model.audit import SYSTEM, Action, Entity, Entry
-from waypost.model.conversation import Arrival, Claim, ConversationId, Lane
+from waypost.model.conversation import Arrival, Claim, ConversationId
 from waypost.model.dossier import ConsentStatus
 from waypost.model.gate import Closing, GateName
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId, is_mailbox
-from waypost.model.message import Attempt, AttemptStatus, Channel, Claimed, Delivery, Draft, Message, Status
-from waypost.model.report import Post, StatusReport
+from waypost.model.message import AttemptStatus, Delivery, Draft, Message, Status
+from waypost.model.report import StatusReport
 from waypost.model.time import Instant
-from waypost.ports.journal import Move, Taken
 from waypost.ports.outbox import Blocked, Created, Different, Patience, Same, Settled, Settlement, Submitted, Swept
 from waypost.rules import delivery as rule
-from waypost.rules import gates, window
+from waypost.rules import gates
 from waypost.rules.clearance import refused_by_consent
-from waypost.rules.delivery import UNSURE, Accept, Defer, Expire, StandBack, StayUnsure, TryAgain, Unsettled, Verdict
-from waypost.rules.lane import is_taken
+from waypost.rules.delivery import UNSURE, Accept, Defer, Expire, StandBack, StayUnsure, TryAgain, Unsettled
 from waypost.rules.pacing import quota_of
 
 
@@ -152,7 +150,7 @@ class Settle:
             held=held,
             before=before,
             delivery=work.deliveries[message.id],
-            promoted=_freed(work, message.id),
+            promoted=freed(work, message.id),
             early=early,
         )
 
@@ -183,174 +181,6 @@ def _behind(delivery: Delivery, closing: Closing, work: Work, now: Instant) -> t
     return waits, pair.blocked_until
 
 
-_SILENT = "no answer and no status came"
-
-
-def ended(message: Claimed, verdict: Verdict, retry_at: Instant | None, now: Instant) -> Attempt:
-    """A try as its worker tells it."""
-    return Attempt(
-        message_id=message.id,
-        fence=message.fence,
-        generation=message.generation,
-        attempt_no=message.tries,
-        status=rule.attempt_status(verdict),
-        error_code=getattr(verdict, "code", None),
-        error_message=getattr(verdict, "message", None) or getattr(verdict, "reason", None),
-        response=getattr(verdict, "response", None),
-        next_retry_at=retry_at,
-        created_at=message.claimed_at,
-        finished_at=now,
-    )
-
-
-def _of(
-    delivery: Delivery,
-    fence: Fence,
-    status: AttemptStatus,
-    now: Instant,
-    code: str | None = None,
-    message: str | None = None,
-) -> Attempt:
-    """A try as others tell it: a report, or nobody at all."""
-    return Attempt(
-        message_id=delivery.message_id,
-        fence=fence,
-        generation=delivery.generation,
-        attempt_no=delivery.tries,
-        status=status,
-        error_code=code,
-        error_message=message,
-        response=None,
-        next_retry_at=None,
-        created_at=delivery.claimed_at or now,
-        finished_at=now,
-    )
-
-
-def _freed(work: Work, message_id: MessageId) -> bool:
-    queue_id = work.facts[message_id].queue_id
-    return queue_id is not None and work.queues[queue_id].freed
-
-
-@dataclass(frozen=True, slots=True)
-class Take:
-    post: Post
-    now: Instant
-
-    def needs(self, keys: Keys) -> None:
-        keys.reports.extend(self.post.reports)
-        keys.arrivals.extend(self.post.arrivals)
-        keys.pairs.update((told.number, told.reply_to) for told in self.post.arrivals if told.opens_window)
-        for closing in self.post.closings:
-            keys.close(closing)
-
-    def decide(self, work: Work) -> Taken:
-        reached = self._arrive(work)
-        for closing in self.post.closings:
-            self._close(closing, work)
-        moves: dict[MessageId, Move] = {}
-        early = late = unmatched = 0
-        for told in self.post.reports:
-            binding = work.bound(told)
-            work.reports.append(rows.report_row(told, binding.message_id, binding.fence, self.now))
-            work.costs += rows.cost_rows(told, binding.message_id)
-            if binding.message_id is None or binding.fence is None:
-                unmatched += 1
-                continue
-            before = work.deliveries[binding.message_id]
-            early, late = (early + 1, late) if before.status is Status.SENDING else (early, late + 1)
-            after = self._apply(told, before, binding.fence, work)
-            if after is not before:
-                first = moves.get(before.message_id)
-                moves[before.message_id] = Move(first.before if first else before, after)
-        work.items.extend(
-            (i.org_id, i.number, i.kind, i.key, i.state, i.error, self.now, i.body, i.told_at) for i in self.post.items
-        )
-        promoted = any(_freed(work, message_id) for message_id in moves)
-        return Taken(
-            moved=list(moves.values()),
-            early=early,
-            late=late,
-            unmatched=unmatched,
-            promoted=promoted,
-            arrived=len(reached),
-            buffered=sum(1 for lane in reached if is_taken(lane)),
-            reached=tuple(sorted({lane.conversation_id for lane in reached})),
-            confirmed=sum(1 for told in self.post.arrivals if told.consent and told.consent.confirmation),
-        )
-
-    def _arrive(self, work: Work) -> list[Lane]:
-        """The lanes of new messages, as each found its own."""
-        found = []
-        for told in self.post.arrivals:
-            if told.opens_window:
-                work.change_pair(window.written(work.pair(told.number, told.reply_to), told.at))
-            before = work.talks.lanes[work.talks.where[told.number, told.wamid]]
-            if work.talks.arrive(told, self.now) is not None:
-                found.append(before)
-                self._consent(told, work)
-        return found
-
-    def _consent(self, told: Arrival, work: Work) -> None:
-        """A customer's STOP or START counts from the moment that it is stored, and is confirmed."""
-        said = told.consent
-        if said is None:
-            return
-        where = work.talks.where[told.number, told.wamid]
-        dossier = work.talks.dossiers[where]
-        subjects = [f"address:{told.reply_to}", *([f"dossier:{dossier}"] if dossier is not None else [])]
-        for subject in subjects:
-            work.consents[told.org_id, subject, Channel.WHATSAPP.value] = (said.status.value, self.now)
-        work.audited.append(
-            Entry(
-                org_id=told.org_id,
-                at=self.now,
-                entity_type=Entity.ADDRESS if dossier is None else Entity.DOSSIER,
-                entity_id=told.reply_to if dossier is None else str(dossier),
-                action=Action.CONSENT_CHANGED,
-                actor=SYSTEM,
-                details=f"WHATSAPP: {said.status.value} (the customer wrote {said.word!r})",
-            )
-        )
-        if said.confirmation is not None:
-            message_id, _, _ = work.stored[told.org_id, said.confirmation.idempotency_key]
-            body = said.confirmation.payload
-            work.talks.say(where, SYSTEM, "text", body, self.now, self.now, message_id=message_id)
-
-    def _close(self, closing: Closing, work: Work) -> None:
-        if closing.pair is None:
-            work.close(closing, self.now)
-        else:
-            work.change_pair(gates.block(work.pair(*closing.pair), closing, self.now))
-
-    def _apply(self, told: StatusReport, before: Delivery, fence: Fence, work: Work) -> Delivery:
-        """What this report changes, after those that waited for somebody to say whose wamid it is."""
-        apply_waiting(work, (told.number, told.wamid), before.message_id, fence, self.now)
-        work.change(rule.report(work.deliveries[before.message_id], fence, told, self.now), self.now)
-        after = work.deliveries[before.message_id]
-        if after is before or before.status not in (Status.SENDING, Status.QUEUED):
-            return after
-        if after.status is Status.FAILED:
-            failed = _of(before, fence, AttemptStatus.FAILED, self.now, after.error_code, after.error_message)
-            work.put_attempt(failed)
-        else:
-            work.put_attempt(_of(before, fence, AttemptStatus.SUCCESS, self.now))
-        if before.status is Status.QUEUED:
-            work.note(before.message_id, self.now, "withdrawn", f"the provider reported {told.kind.value}")
-        return after
-
-
-def apply_waiting(work: Work, key: tuple[NumberId, Wamid], message_id: MessageId, fence: Fence, now: Instant) -> int:
-    """Statuses that came before anybody knew whose wamid it was."""
-    org = work.facts[message_id].org_id
-    waiting = [told for told in work.waiting_reports.pop(key, []) if told.org_id == org]
-    for told in waiting:
-        work.change(rule.report(work.deliveries[message_id], fence, told, now), now)
-    if waiting:
-        work.report_links.append((*key, org, message_id, fence))
-    return len(waiting)
-
-
 @dataclass(frozen=True, slots=True)
 class Change:
     """A person's cancel, retry or replay. Answers (before, after), or None for a message that is not this org's."""
@@ -375,7 +205,7 @@ class Change:
             work.audited.append(self._entry(before))
         if after is not before and after.status is Status.QUEUED:
             work.expiring_again.append((self.message,))
-        return before, after, _freed(work, self.message)
+        return before, after, freed(work, self.message)
 
     def _entry(self, before: Delivery) -> Entry:
         was = f"it was {before.status.value}" + (f" with {before.error_code}" if before.error_code else "")
@@ -424,10 +254,10 @@ class GiveUpWaiting:
             if after is before:
                 continue
             if before.owner is not None:  # its worker never said anything
-                work.put_attempt(_of(before, before.fence, AttemptStatus.UNSURE, self.now, UNSURE, _SILENT))
+                work.put_attempt(told_of(before, before.fence, AttemptStatus.UNSURE, self.now, UNSURE, SILENT))
             work.change(after, self.now)
             (parked if after.parked else requeued).append(message_id)
-            work.note(message_id, self.now, "parked" if after.parked else "requeued", _SILENT)
+            work.note(message_id, self.now, "parked" if after.parked else "requeued", SILENT)
         return Swept(requeued, parked)
 
 
@@ -473,7 +303,9 @@ class HandBack:
                 continue
             verdict = TryAgain(self.now, "HANDED_BACK", "claimed, but never tried", None, counts=False)
             after = rule.settle(before, before.fence, verdict, self.now)
-            work.put_attempt(_of(before, before.fence, AttemptStatus.FAILED, self.now, verdict.code, verdict.message))
+            work.put_attempt(
+                told_of(before, before.fence, AttemptStatus.FAILED, self.now, verdict.code, verdict.message)
+            )
             work.change(replace(after, error_code=None, error_message=None), self.now)
             work.refunds.append((quota_of(before.org_id), before.claimed_at or self.now))
             back.append(message_id)

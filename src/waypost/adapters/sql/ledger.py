@@ -17,7 +17,7 @@ from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.failover import SqlFailover
 from waypost.adapters.sql.figures import SqlFigures
 from waypost.adapters.sql.gates import SqlGates, SqlQuotas, SqlWindows
-from waypost.adapters.sql.intents import Change, ExpireWaiting, GiveUpWaiting, HandBack, Settle, Submit, Take
+from waypost.adapters.sql.intents import Change, ExpireWaiting, GiveUpWaiting, HandBack, Settle, Submit
 from waypost.adapters.sql.journal import JournalKeeping
 from waypost.adapters.sql.lanes import SqlLanes
 from waypost.adapters.sql.mailboxes import SqlMailboxes
@@ -27,6 +27,7 @@ from waypost.adapters.sql.operating import SqlOperating
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.policies import SqlPolicies
 from waypost.adapters.sql.reading import SqlMessages
+from waypost.adapters.sql.taking import Take
 from waypost.adapters.sql.templates import SqlTemplates
 from waypost.model.audit import SYSTEM
 from waypost.model.ids import MessageId, OrgId, WorkerId

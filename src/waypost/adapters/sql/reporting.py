@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from waypost.adapters.sql import rows
-from waypost.adapters.sql.intents import Take
 from waypost.adapters.sql.plan import Plan, Row, each
 from waypost.adapters.sql.rows import FACTS, Facts
+from waypost.adapters.sql.taking import Take
 from waypost.adapters.sql.writing import once_per_wamid, write_deliveries
 from waypost.model.ids import MessageId
 from waypost.model.message import Delivery, Status

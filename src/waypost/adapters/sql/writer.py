@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 
 from waypost.adapters.sql import accepting, reporting
 from waypost.adapters.sql.group_commit import GroupCommit
-from waypost.adapters.sql.intents import Intent, Settle, Take
+from waypost.adapters.sql.intents import Intent, Settle
 from waypost.adapters.sql.kernel import decide_together
 from waypost.adapters.sql.plan import Plan
+from waypost.adapters.sql.taking import Take
 from waypost.ports.journal import Taken
 from waypost.ports.outbox import Settled
 
