@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -12,7 +13,7 @@ import asyncpg
 from waypost.adapters.postgres.schema import PACKAGE, check_version
 from waypost.adapters.postgres.short_ways import SHORT_WAYS
 from waypost.adapters.sql.group_commit import Conflict, alone
-from waypost.adapters.sql.plan import Each, Plan, Row, Step
+from waypost.adapters.sql.plan import Each, Plan, Row, Step, Together
 from waypost.adapters.sql.statements import Statement, dialect
 from waypost.adapters.sql.writer import Lane, Writer
 from waypost.model.time import Instant
@@ -22,6 +23,8 @@ T = TypeVar("T")
 
 CONNECT_TIMEOUT = 5.0
 ANSWER_TIMEOUT = 10.0
+STATEMENTS_KEPT = 500
+"""Prepared on each line: writes that go together make more of them than there are names."""
 
 WRITER_SETTINGS = {
     "application_name": "waypost",
@@ -59,6 +62,21 @@ _POISON = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError, asyncpg
 """What is wrong with one intent, whoever asks; every other refusal is the database's own trouble."""
 
 _OF_THE_DATABASE = (asyncpg.PostgresError, asyncpg.InterfaceError)
+
+
+_ARGUMENT = re.compile(r"\$(\d+)")
+
+
+def at_once(names: tuple[str, ...], statements: Mapping[str, Statement]) -> str:
+    """Set-wise writes as one statement, their arguments numbered on."""
+    parts, taken = [], 0
+    for number, name in enumerate(names):
+        text = statements[name].text
+        count = max(int(found) for found in _ARGUMENT.findall(text))
+        shifted = _ARGUMENT.sub(lambda found, by=taken: f"${int(found[1]) + by}", text)  # type: ignore[misc]  # bound now
+        parts.append(f"w{number} AS (\n{shifted}\n)")
+        taken += count
+    return f"WITH {', '.join(parts)} SELECT 1 WHERE FALSE"
 
 
 class Line:
@@ -107,7 +125,11 @@ class Line:
         if self._connection is None or self._connection.is_closed():
             try:
                 self._connection = await asyncpg.connect(
-                    self._url, timeout=CONNECT_TIMEOUT, command_timeout=ANSWER_TIMEOUT, server_settings=WRITER_SETTINGS
+                    self._url,
+                    timeout=CONNECT_TIMEOUT,
+                    command_timeout=ANSWER_TIMEOUT,
+                    server_settings=WRITER_SETTINGS,
+                    statement_cache_size=STATEMENTS_KEPT,
                 )
             except (*_LOST, asyncpg.PostgresError) as error:
                 raise Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}") from error
@@ -136,8 +158,13 @@ class Line:
             return answer
 
     async def _run(self, connection: asyncpg.Connection[asyncpg.Record], step: Step) -> list[Row]:
-        statement = self._statements[step.statement]
         found: list[Row]
+        if isinstance(step, Together):
+            columns = [column for write in step.writes for column in map(list, zip(*write.rows, strict=True))]
+            names = tuple(write.statement for write in step.writes)
+            await connection.execute(at_once(names, self._statements), *columns)
+            return []
+        statement = self._statements[step.statement]
         if not isinstance(step, Each):
             found = await connection.fetch(statement.text, *step.arguments)
         elif statement.set_wise:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from waypost.adapters.sql import talk_rows
 from waypost.adapters.sql.group_commit import Conflict
-from waypost.adapters.sql.plan import Plan, Row, each
+from waypost.adapters.sql.plan import Plan, Row, each, together
 from waypost.adapters.sql.talks import Talks
 from waypost.model.audit import SYSTEM, Action, Entity, Entry
 from waypost.model.conversation import Arrival, ConversationId
@@ -222,17 +222,27 @@ def rename(arrivals: Sequence[Arrival], crowd: Crowd, talks: Talks, now: Instant
 
 
 def write(talks: Talks) -> Plan[None]:
-    """The feeds come last: their heads are the hottest rows of all."""
-    yield from each("entry_insert", [talk_rows.entry_row(entry) for entry in talks.entries])
+    """All but the feeds, which come last: their heads are the hottest rows of all."""
+    yield from write_arrivals(talks)
+    yield from together(*writes(talks))
+
+
+def write_arrivals(talks: Talks) -> Plan[None]:
     stored = yield from each("arrival_insert", sorted(talks.arrivals, key=_by_wamid))
     if len(stored) < len(talks.arrivals):
         raise Conflict("a message arrived twice, under two people")
-    yield from each("media_insert", talks.media)
-    moved = [talks.conversations[id_] for id_ in sorted(talks.moved)]
-    yield from each("conversation_put", [(c.id, c.position, c.last_id_at, c.address) for c in moved])
-    yield from each("lane_put", [talk_rows.lane_row(talks.lanes[id_]) for id_ in sorted(talks.turned)])
     yield from each("turn_forget", talks.reopened)
-    yield from each("turn_insert", [talk_rows.turn_row(turn) for turn in talks.turns])
+
+
+def writes(talks: Talks) -> list[Plan[list[Row]]]:
+    moved = [talks.conversations[id_] for id_ in sorted(talks.moved)]
+    return [
+        each("entry_insert", [talk_rows.entry_row(entry) for entry in talks.entries]),
+        each("media_insert", talks.media),
+        each("conversation_put", [(c.id, c.position, c.last_id_at, c.address) for c in moved]),
+        each("lane_put", [talk_rows.lane_row(talks.lanes[id_]) for id_ in sorted(talks.turned)]),
+        each("turn_insert", [talk_rows.turn_row(turn) for turn in talks.turns]),
+    ]
 
 
 def _by_wamid(row: Row) -> tuple[str, str]:

@@ -30,8 +30,29 @@ class Once(NamedTuple):
     arguments: Row = ()
 
 
-Step: TypeAlias = Each | Once
+class Together(NamedTuple):
+    """Writes to tables of their own, none of which sees another's: an engine may make one round trip of them."""
+
+    writes: Sequence[Each]
+
+
+Step: TypeAlias = Each | Once | Together
 Plan: TypeAlias = Generator[Step, list[Row], T]
+
+
+def together(*writes: Plan[list[Row]]) -> Plan[None]:
+    """Of several `each`, those that have anything to write; what they return is not asked for."""
+    steps = [step for write in writes for step in _first(write)]
+    if len(steps) == 1:
+        yield steps[0]
+    elif steps:
+        yield Together(steps)
+
+
+def _first(write: Plan[list[Row]]) -> list[Each]:
+    step = next(write, None)
+    write.close()
+    return [step] if isinstance(step, Each) else []
 
 
 def each(statement: str, rows: Sequence[Row]) -> Plan[list[Row]]:
