@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from waypost.model.conversation import BOT, ConversationId, Lane, Position, Times
 from waypost.model.ids import Fence, OrgId, WorkerId
-from waypost.model.time import Instant, seconds
+from waypost.model.time import Instant, minutes, seconds
 from waypost.rules import lane as rules
 from waypost.rules.lane import Again, Dead, LeaseLost
 
@@ -200,9 +200,21 @@ def test_joined(here: Lane, gone: Lane, expected: dict[str, Any]) -> None:
     assert {name: getattr(after, name) for name in expected} == expected
 
 
-def test_what_a_person_answered_needs_no_bot() -> None:
-    assert rules.answered_by_hand(HUMAN).done == 2
-    assert rules.answered_by_hand(WAITING) is WAITING
+def test_a_burst_that_silences_worker_after_worker_is_given_up() -> None:
+    lane, now = WAITING, T0
+    for _ in range(len(TIMES.retries) + rules.MOST_TAKEOVERS + 2):
+        assert not rules.is_worn_out(lane, TIMES)
+        now = Instant(now + minutes(1))
+        lane = rules.claim(lane, W1, now, TIMES)
+    assert rules.is_worn_out(lane, TIMES)
+    assert isinstance(rules.fail(lane, lane.fence, now, TIMES, hopeless=True, wait=None), Dead)
+
+
+def test_a_bot_may_not_ask_for_an_hour() -> None:
+    lane = rules.claim(WAITING, W1, Instant(T0 + minutes(1)), TIMES)
+    failed = rules.fail(lane, lane.fence, T0, TIMES, hopeless=False, wait=minutes(60))
+    assert isinstance(failed, rules.Again)
+    assert failed.lane.due_at == T0 + rules.LONGEST_WISH
 
 
 class Turns(RuleBasedStateMachine):

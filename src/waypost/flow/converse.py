@@ -22,7 +22,7 @@ from waypost.ports.hints import LANES, OUTBOX, Ear
 from waypost.ports.lanes import Answered, Committed, TurnDemand
 from waypost.rules import answers, consent_words, customers, people, replies, reply_keys
 from waypost.rules.inbound import WITH_FILE
-from waypost.rules.lane import LeaseLost
+from waypost.rules.lane import LeaseLost, is_worn_out
 from waypost.rules.redact import redact
 
 PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
@@ -30,18 +30,29 @@ SHOW_TYPING_AFTER: Span = seconds(0.5)
 """Whoever answers at once needs no sign that somebody types."""
 SHOW_TYPING_EVERY: Span = seconds(20)
 """The sign vanishes after 25 s."""
+MOST_LINES = 50
+"""Of one burst that a bot is asked to answer."""
 SHORTEST_REST: Span = seconds(0.005)
 
 
 async def converse(claim: Claim, bot: Bot, world: World) -> None:
     """One turn from its claim to its end."""
     times = world.policies.known(claim.lane.org_id).turns
-    turn = await read_turn(claim, bot, world)
     try:
+        if is_worn_out(claim.lane, times):
+            raise BotFailed("worker after worker fell silent over it", hopeless=True)
+        turn = await read_turn(claim, bot, world)
         answer = await think(turn, claim, bot, times, world)
         await end(claim, answers.understood(answer), world)
     except BotFailed as failed:
         await fail(claim, failed, times, world)
+    except LedgerError:
+        raise
+    except (
+        Exception
+    ) as bug:  # ours, or of what a bot returned: the customer is not left to the next lease, and the next
+        await fail(claim, BotFailed(f"{type(bug).__name__}: {bug}"), times, world)
+        raise
 
 
 async def end(claim: Claim, understood: answers.Understood, world: World) -> None:
@@ -60,9 +71,17 @@ async def read_turn(claim: Claim, bot: Bot, world: World) -> Turn:
     """Until the Ledger tells it: who loses the turn meanwhile is cancelled."""
     while True:
         try:
-            return await the_turn(claim, bot, world)
+            return capped(await the_turn(claim, bot, world))
         except LedgerError:
             await world.clock.sleep(PAUSE_AFTER_TROUBLE)
+
+
+def capped(turn: Turn) -> Turn:
+    """After weeks without a bot a burst may be a novel: its last lines are answered, the rest is what came before."""
+    if len(turn.messages) <= MOST_LINES:
+        return turn
+    earlier, latest = turn.messages[:-MOST_LINES], turn.messages[-MOST_LINES:]
+    return msgspec.structs.replace(turn, messages=latest, history=[*turn.history, *earlier])
 
 
 async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
@@ -133,16 +152,25 @@ async def think(turn: Turn, claim: Claim, bot: Bot, times: Times, world: World) 
     """Within its limit; whatever goes wrong in a bot is the bot's failure."""
     if not turn.messages:
         return None  # everything was taken back
+    async with typing(claim, world) if bot.thinks else contextlib.nullcontext():
+        thinking = asyncio.ensure_future(bot.answer(turn))
+        thinking.add_done_callback(lambda done: done.cancelled() or done.exception())  # who was left says no more
+        try:
+            await asyncio.wait({thinking}, timeout=as_seconds(times.limit))
+        finally:
+            thinking.cancel()  # not waited for: one that does not listen must not keep its turn
+    return _said(thinking, times)
+
+
+def _said(thinking: asyncio.Future[Answer], times: Times) -> Answer:
+    if not thinking.done():
+        raise BotFailed(f"no answer within {as_seconds(times.limit):g} s")
     try:
-        async with asyncio.timeout(as_seconds(times.limit)):
-            if not bot.thinks:
-                return await bot.answer(turn)
-            async with typing(claim, world):
-                return await bot.answer(turn)
-    except TimeoutError:
-        raise BotFailed(f"no answer within {as_seconds(times.limit):g} s") from None
+        return thinking.result()
     except BotFailed:
         raise
+    except asyncio.CancelledError:
+        raise BotFailed("the bot broke off") from None
     except Exception as bug:
         raise BotFailed(f"{type(bug).__name__}: {redact(str(bug))}") from bug
 
@@ -320,9 +348,8 @@ class Converser:
         return self._times_of(claim.lane.org_id).lease
 
     def _beat(self) -> Span:
-        """Three times within the shortest lease."""
-        leases = [self._world.tuning.turns.lease, *(self._lease(claim) for claim in self._claims())]
-        return Span(min(leases) // 3)
+        """Three times within the shortest lease that any org has set: its next turn may begin at once."""
+        return Span(min(self._world.tuning.turns.lease, *self._world.policies.leases()) // 3)
 
     async def stop(self, patience: Span) -> None:
         """Take nothing new, let what is under way end, give the rest back for others to answer."""

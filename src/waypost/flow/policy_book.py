@@ -26,6 +26,9 @@ STALE_AFTER: Span = seconds(2)
 """How long another process's change to a policy may go unnoticed here."""
 
 
+HOUR: Span = minutes(60)
+
+
 @dataclass(frozen=True, slots=True)
 class Quiet:
     """Quiet hours, read once."""
@@ -108,6 +111,10 @@ class PolicyBook:
     def known(self, org: OrgId) -> InForce:
         """Without reading anything."""
         return self._by_org.get(org, self._defaults)
+
+    def leases(self) -> list[Span]:
+        """That orgs have set for their turns, and an hour for those who have none."""
+        return [HOUR, *(policy.turns.lease for policy in self._by_org.values())]
 
     async def all(self) -> Mapping[OrgId, InForce]:
         """Of the orgs that have set anything."""

@@ -13,7 +13,12 @@ from msgspec.structs import replace
 
 from waypost.model.conversation import ANYBODY, BOT, Lane, Position, Times
 from waypost.model.ids import Fence, WorkerId
-from waypost.model.time import Instant, Span
+from waypost.model.time import Instant, Span, seconds
+
+MOST_TAKEOVERS = 5
+"""Beyond the tries that a bot may fail."""
+LONGEST_WISH: Span = seconds(60)
+"""A bot may ask for more time, but a customer waits."""
 
 
 class LeaseLost(msgspec.Struct, frozen=True, tag=True):
@@ -81,8 +86,16 @@ def claim(lane: Lane, owner: WorkerId, now: Instant, times: Times) -> Lane:
     if lane.hi is None:
         first_at = lane.first_at if times.supersede else None  # who may start anew must know since when it thinks
         taken = replace(lane, hi=lane.tail, first_at=first_at, due_at=None, tries=0)
+    if lane.owner is not None:  # a burst that kills whoever runs it must not go on for ever
+        taken = replace(lane, tries=lane.tries + 1)
+    since = now if lane.claimed_at is None else lane.claimed_at
     lease_until = Instant(now + times.lease)
-    return replace(taken, fence=Fence(lane.fence + 1), owner=owner, claimed_at=now, lease_until=lease_until)
+    return replace(taken, fence=Fence(lane.fence + 1), owner=owner, claimed_at=since, lease_until=lease_until)
+
+
+def is_worn_out(lane: Lane, times: Times) -> bool:
+    """Worker after worker fell silent over the same burst: it is given up before it takes one more along."""
+    return lane.tries > len(times.retries) + MOST_TAKEOVERS
 
 
 def holds(lane: Lane, fence: Fence) -> bool:
@@ -108,7 +121,7 @@ def fail(lane: Lane, fence: Fence, now: Instant, times: Times, *, hopeless: bool
         if isinstance(given_up, LeaseLost):
             return given_up
         return Dead(given_up if times.after_failure == "bot" else hand_over(given_up, ANYBODY))
-    pause = max(times.retries[lane.tries], wait or 0)
+    pause = max(times.retries[lane.tries], min(wait or 0, LONGEST_WISH))
     waiting = replace(lane, owner=None, claimed_at=None, lease_until=None, tries=lane.tries + 1)
     return Again(replace(waiting, due_at=Instant(now + pause)))
 
@@ -162,8 +175,3 @@ def joined(here: Lane, gone: Lane, shift: int, end: Position, now: Instant) -> L
         return replace(here, first_at=first_at)
     due_at = min((at for at in (here.due_at, gone.due_at) if at is not None), default=now)
     return replace(here, first_at=first_at, due_at=due_at)
-
-
-def answered_by_hand(lane: Lane) -> Lane:
-    """A person answered: what the customer wrote so far needs no bot any more."""
-    return replace(lane, done=max(lane.done, lane.tail)) if lane.floor != BOT else lane

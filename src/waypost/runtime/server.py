@@ -114,9 +114,11 @@ class Server:
         """
         self._stopping = True
         self.world.closing.set()
+        began = self.world.clock.monotonic()
         if self._converser is not None:
-            await self._converser.stop(grace)
-        left = await self._courier.stop(grace)
+            await self._converser.stop(Span(grace // 2))
+        spent = seconds(self.world.clock.monotonic() - began)
+        left = await self._courier.stop(Span(grace - min(spent, grace // 2)))
         if left:
             log.warning("stopped_with_sends_under_way", count=left)
 

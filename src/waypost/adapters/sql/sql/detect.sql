@@ -134,12 +134,13 @@ LIMIT $3
 
 -- name: detect_turns_gap
 -- A person who had the floor may have answered, or decided that nothing needs an answer; so may who got it by a handover.
+-- The first turn may begin late: what was said before there was a bot needs no answer.
 SELECT t.conversation_id FROM turn t
 WHERE t.conversation_id > $1 AND t.conversation_id <= $2
     AND coalesce((
         SELECT CASE WHEN p.state IN ('handed_over', 'failed') THEN t.lo ELSE p.hi END FROM turn p
         WHERE p.conversation_id = t.conversation_id AND p.hi < t.hi ORDER BY p.hi DESC LIMIT 1
-    ), 0) < t.lo
+    ), t.lo) < t.lo
     AND (
         SELECT 1 FROM audit a WHERE a.org_id = t.org_id AND a.entity_type = 'CONVERSATION'
             AND a.entity_id = CAST(t.conversation_id AS text) AND a.action IN ('FLOOR_CHANGED', 'REPLAYED') LIMIT 1
