@@ -86,7 +86,14 @@ def test_due(lane: Lane, seconds_later: float, is_due: bool) -> None:
     assert (claimed is not lane) is is_due
     if is_due:
         assert (claimed.owner, claimed.fence, claimed.lease_until) == (W2, lane.fence + 1, at(seconds_later + 6))
-        assert (claimed.hi, claimed.done, claimed.tries) == (2, lane.done, lane.tries)
+        taken_over = lane.owner is not None
+        assert (claimed.hi, claimed.done, claimed.tries) == (2, lane.done, lane.tries + taken_over)
+        assert claimed.claimed_at == (lane.claimed_at if taken_over else at(seconds_later))
+
+
+def test_an_edit_belongs_to_a_burst_that_still_waits_and_to_no_other() -> None:
+    assert rules.overhear(WAITING, Position(7)) == replace(WAITING, tail=Position(7))
+    assert all(rules.overhear(lane, Position(7)) is lane for lane in (IDLE, HELD, BUFFERED, ANSWERED, HUMAN))
 
 
 def test_a_lane_without_a_moment_is_never_due() -> None:

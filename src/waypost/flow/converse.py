@@ -21,7 +21,7 @@ from waypost.ports.failure import LedgerError, Rejected
 from waypost.ports.hints import LANES, OUTBOX, Ear
 from waypost.ports.lanes import Answered, Committed, TurnDemand
 from waypost.rules import answers, consent_words, customers, people, replies, reply_keys
-from waypost.rules.inbound import WITH_FILE
+from waypost.rules.inbound import NOTICES, WITH_FILE
 from waypost.rules.lane import LeaseLost, is_worn_out
 from waypost.rules.redact import redact
 
@@ -89,8 +89,9 @@ async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
     lane, talk = claim.lane, claim.conversation
     words = world.policies.known(lane.org_id).consent_words
     earlier: Sequence[Entry] = []
+    written = [entry for entry in claim.burst if entry.sender == CONTACT and entry.type not in NOTICES]
     if bot.history:
-        first = claim.burst[0].position if claim.burst else lane.tail
+        first = written[0].position if written else lane.tail
         earlier = await world.ledger.lanes.history(lane.conversation_id, first, bot.history)
     files = await with_files([*earlier, *claim.burst], talk, world) if bot.thinks else {}
     return Turn(
@@ -101,10 +102,10 @@ async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
         contact=customers.customer(talk, claim.contact),
         messages=[
             line
-            for line in burst((entry for entry in claim.burst if entry.sender == CONTACT), files)
+            for line in burst(written, files)
             if consent_words.heard(line.text, words) is None  # they have their own answer
         ],
-        history=[line(entry, _read(entry), files) for entry in earlier],
+        history=as_it_stands(earlier, written, files),
         attempt=lane.tries + 1,
     )
 
@@ -123,6 +124,20 @@ def burst(entries: Iterable[Entry], files: Mapping[int, str]) -> list[Line]:
     by_wamid = {entry.wamid or str(entry.position): entry for entry in entries}
     said = people.burst((wamid, _read(entry)) for wamid, entry in by_wamid.items())
     return [line(by_wamid[wamid], message, files) for wamid, message in said]
+
+
+def as_it_stands(earlier: Sequence[Entry], written: Sequence[Entry], files: Mapping[int, str]) -> list[Line]:
+    """What was said before, without what was taken back since, and as it was edited."""
+    contacts = [entry for entry in [*earlier, *written] if entry.sender == CONTACT]
+    stands = dict(people.burst((entry.wamid or str(entry.position), _read(entry)) for entry in contacts))
+    told = []
+    for entry in earlier:
+        name = entry.wamid or str(entry.position)
+        if entry.sender != CONTACT:
+            told.append(line(entry, _read(entry), files))
+        elif name in stands:
+            told.append(line(entry, stands[name], files))
+    return told
 
 
 def _read(entry: Entry) -> dict[str, Any]:
@@ -233,7 +248,7 @@ def _topics(done: Committed) -> list[str]:
 async def fail(claim: Claim, failed: BotFailed, times: Times, world: World) -> None:
     wait = None if failed.retry_after is None else seconds(min(failed.retry_after, 3600))
     error = answers.storable(redact(failed.reason))
-    world.meters.bot_failed(error)
+    world.meters.bot_failed(error, claim.lane.org_id, claim.turn_id)
     while True:
         try:
             await world.ledger.lanes.fail(claim, error, times, world.clock.now(), hopeless=failed.hopeless, wait=wait)

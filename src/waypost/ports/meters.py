@@ -27,7 +27,7 @@ class Meters(Protocol):
     def provider_unreachable(self, reason: str, now: Instant) -> None:
         """A try found no provider, or got no answer from it."""
 
-    def bot_failed(self, reason: str) -> None:
+    def bot_failed(self, reason: str, org: str, turn: str) -> None:
         """A turn got no answer."""
 
     def webhook_alert(self, field: str, org: str, number: str, what: str) -> None:

@@ -15,7 +15,8 @@ LONGEST = 255
 """Of whatever becomes part of a key or a name."""
 NOTICES = ("system",)
 """Meta's own words, such as a changed phone number, come among the messages."""
-ASIDES = ("reaction", "edit", "revoke", *NOTICES)
+CORRECTIONS = ("edit", "revoke")
+ASIDES = ("reaction", *CORRECTIONS, *NOTICES)
 """They are about other messages: nobody waits for an answer."""
 WITH_FILE = ("image", "video", "audio", "document", "sticker")
 

@@ -57,6 +57,12 @@ def arrive(lane: Lane, position: Position, now: Instant, times: Times) -> Lane:
     return replace(lane, first_at=first_at, due_at=_due(first_at, now, times))
 
 
+def overhear(lane: Lane, position: Position) -> Lane:
+    """An edit or a revoke: it asks for nothing, but belongs to a burst that still waits."""
+    waits = lane.floor == BOT and lane.hi is None and lane.tail > lane.done
+    return replace(lane, tail=position) if waits else lane
+
+
 def _due(first_at: Instant, now: Instant, times: Times) -> Instant:
     return Instant(min(now + times.quiet, first_at + times.max_wait))
 

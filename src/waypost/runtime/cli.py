@@ -150,7 +150,7 @@ def _check_before_start(settings: Settings) -> None:
     open_vault(settings)
 
     async def opened() -> None:
-        ports = await system_ports(settings)
+        ports = await system_ports(settings, answering=True)
         await ports.ledger.close()
 
     asyncio.run(opened())

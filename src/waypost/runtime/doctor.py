@@ -43,7 +43,8 @@ async def examine() -> int:
         if path is not None and not path.exists():
             findings.bad(f"there is no database at {path}", "name another in WAYPOST_DATABASE_URL, or start the server")
             return 1
-        ports = await system_ports(settings)
+        ports = await system_ports(settings, answering=True)
+        findings.good(f"bot: {settings.bot or 'none'}")
     except SettingsError as error:
         findings.bad(str(error), "mend it in the environment or in waypost.toml")
         return 1

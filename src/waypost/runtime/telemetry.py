@@ -120,9 +120,9 @@ class Telemetry:
             log.warning("provider_unreachable", reason=reason, tries=self._unwarned)
             self._warned_at, self._unwarned = now, 0
 
-    def bot_failed(self, reason: str) -> None:
+    def bot_failed(self, reason: str, org: str, turn: str) -> None:
         self.bot_failures.inc()
-        log.warning("bot_failed", reason=reason)
+        log.warning("bot_failed", reason=reason, org=org, turn=turn)
 
     def webhook_alert(self, field: str, org: str, number: str, what: str) -> None:
         self.alerts.labels(field).inc()

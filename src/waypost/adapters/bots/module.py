@@ -32,7 +32,7 @@ class ModuleBot:
                 return await self._function(turn)
         except BotFailed:
             raise  # who knows our word for it knows better
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a function that calls sys.exit() must not take the server along
             if limit.expired():
                 raise BotFailed(f"no answer within {self._timeout:g} s") from error
             raise BotFailed(_told(error)) from error
@@ -41,6 +41,6 @@ class ModuleBot:
         """What the function has open is its own."""
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     words = redact(f"{type(error).__name__}: {error}")
     return " ".join(words.split())[:_SHOWN]

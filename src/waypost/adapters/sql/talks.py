@@ -20,6 +20,7 @@ from waypost.model.conversation import (
 from waypost.model.ids import MessageId, OrgId
 from waypost.model.time import Instant
 from waypost.rules import lane as rule
+from waypost.rules.inbound import CORRECTIONS
 
 
 def team_of(org: OrgId) -> str:
@@ -69,6 +70,8 @@ class Talks:
             self._move(replace(self.conversations[where], address=told.reply_to))
         if told.asks:
             self.turn(rule.arrive(self.lanes[where], position, now, told.times))
+        elif told.type in CORRECTIONS:
+            self.turn(rule.overhear(self.lanes[where], position))
         return where
 
     def say(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
 from waypost.adapters.sql.intents import Keys
 from waypost.adapters.sql.work import Work
@@ -18,6 +19,8 @@ from waypost.rules import delivery, lane
 from waypost.rules.lane import Again, Dead, LeaseLost
 from waypost.rules.payload import kind_of
 
+TAKEN_OVER = "TAKEN_OVER"
+_TAKEN_OVER = "a person took over the conversation"
 ANSWERED, SILENT, HANDED_OVER, FAILED = "answered", "silent", "handed_over", "failed"
 
 
@@ -50,6 +53,7 @@ class CommitTurn:
         work.talks.turns.append(ended(self.claim, state, len(replies), error, self.now))
         if after.floor != self.claim.lane.floor:
             tell_floor(after, self.now, work)
+            work.audited.append(floor_entry(after, BOT, self.now, f"from bot to {after.floor}: {error or 'no reason'}"))
         return Committed(after, replies, blocked)
 
     def _say(self, draft: Draft, work: Work) -> MessageId | None:
@@ -76,6 +80,18 @@ def ended(claim: Claim, state: str, replies: int, error: str | None, now: Instan
         started_at=held.claimed_at or now,
         ended_at=now,
         error=error,
+    )
+
+
+def floor_entry(after: Lane, actor: str, now: Instant, details: str) -> Entry:
+    return Entry(
+        org_id=after.org_id,
+        at=now,
+        entity_type=Entity.CONVERSATION,
+        entity_id=str(after.conversation_id),
+        action=Action.FLOOR_CHANGED,
+        actor=actor,
+        details=details,
     )
 
 
@@ -111,6 +127,8 @@ class FailTurn:
         work.talks.turns.append(ended(self.claim, FAILED, 0, self.error, self.now))
         if dead.lane.floor != before.floor:
             tell_floor(dead.lane, self.now, work)
+            why = f"from bot to {dead.lane.floor}: the turn was given up: {self.error}"
+            work.audited.append(floor_entry(dead.lane, BOT, self.now, why))
         return GivenUp(dead.lane.floor)
 
 
@@ -157,7 +175,7 @@ class GiveFloor:
             after = lane.hand_over(before, self.holder)
         work.talks.turn(after)
         tell_floor(after, self.now, work)
-        work.audited.append(self._entry(before.floor))
+        work.audited.append(floor_entry(after, self.actor, self.now, f"from {before.floor} to {self.holder}"))
         return FloorTaken(after, self._silence(work) if self.holder != BOT else [])
 
     def _silence(self, work: Work) -> list[MessageId]:
@@ -168,21 +186,10 @@ class GiveFloor:
                 continue
             after = delivery.cancel(known, self.now)
             if after is not known:
-                work.change(after, self.now)
-                work.note(message_id, self.now, "cancelled", "a person took over the conversation")
+                work.change(replace(after, error_code=TAKEN_OVER, error_message=_TAKEN_OVER), self.now)
+                work.note(message_id, self.now, "cancelled", _TAKEN_OVER)
                 cancelled.append(message_id)
         return cancelled
-
-    def _entry(self, was: str) -> Entry:
-        return Entry(
-            org_id=self.org,
-            at=self.now,
-            entity_type=Entity.CONVERSATION,
-            entity_id=str(self.conversation),
-            action=Action.FLOOR_CHANGED,
-            actor=self.actor,
-            details=f"from {was} to {self.holder}",
-        )
 
 
 @dataclass(frozen=True, slots=True)
