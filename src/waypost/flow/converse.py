@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from waypost.flow import extras
 from waypost.flow.world import World
@@ -85,7 +85,7 @@ async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
             for line in burst((entry for entry in claim.burst if entry.sender == CONTACT), files)
             if consent_words.heard(line.text, words) is None  # they have their own answer
         ],
-        history=[line(entry, _read(entry), files) for entry in earlier],
+        history=[line(entry, people.read(entry.body, entry.type), files) for entry in earlier],
         attempt=lane.tries + 1,
     )
 
@@ -102,20 +102,8 @@ async def with_files(entries: Sequence[Entry], talk: Conversation, world: World)
 def burst(entries: Iterable[Entry], files: Mapping[int, str]) -> list[Line]:
     """As the customer sees it now: edited, in the order it was written, without what was taken back."""
     by_wamid = {entry.wamid or str(entry.position): entry for entry in entries}
-    said = people.burst((wamid, _read(entry)) for wamid, entry in by_wamid.items())
+    said = people.burst((wamid, people.read(entry.body, entry.type)) for wamid, entry in by_wamid.items())
     return [line(by_wamid[wamid], message, files) for wamid, message in said]
-
-
-def _read(entry: Entry) -> dict[str, Any]:
-    """A stored message; what was queued in the short form is a text. No message is so odd that it stops the turn."""
-    try:
-        body = msgspec.json.decode(entry.body)
-    except (msgspec.MsgspecError, RecursionError):
-        body = None
-    if not isinstance(body, dict):
-        return {"type": entry.type}
-    text = body.get("text")
-    return {"type": "text", "text": {"body": text}} if isinstance(text, str) and "type" not in body else body
 
 
 def line(entry: Entry, message: dict[str, Any], files: Mapping[int, str]) -> Line:
@@ -179,7 +167,7 @@ def drafts(claim: Claim, payloads: Sequence[dict[str, Any]]) -> tuple[Draft, ...
 def _draft(claim: Claim, payload: dict[str, Any], key: str) -> Draft:
     talk = claim.conversation
     draft = replies.draft(OrgId(talk.org_id), talk.number, talk.address, payload, key, BOT)
-    return msgspec.structs.replace(draft, conversation_id=talk.id)
+    return replace(draft, conversation_id=talk.id)
 
 
 async def commit(claim: Claim, answered: Answered, world: World) -> Committed | LeaseLost:
