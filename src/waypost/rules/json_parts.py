@@ -50,7 +50,7 @@ def plain(words: str) -> str:
 
 
 def whole(body: str) -> dict[str, Any]:
-    """An object with all that can be read of it; a field with a number that no machine holds, or too deep, is left out."""
+    """An object without the fields that cannot be read: a number that no machine holds, or what nests too deep."""
     try:
         found = msgspec.json.decode(body)
     except UNREADABLE:
