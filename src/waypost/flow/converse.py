@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from waypost.flow import extras
-from waypost.flow.world import World
+from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
 from waypost.model.conversation import BOT, CONTACT, Claim, Conversation, ConversationId, Entry, Times
 from waypost.model.ids import OrgId
 from waypost.model.message import Draft
@@ -25,7 +25,6 @@ from waypost.rules.inbound import WITH_FILE
 from waypost.rules.lane import LeaseLost
 from waypost.rules.redact import redact
 
-PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
 SHOW_TYPING_AFTER: Span = seconds(0.5)
 """Whoever answers at once needs no sign that somebody types."""
 SHOW_TYPING_EVERY: Span = seconds(20)
