@@ -21,6 +21,11 @@ QUIET = {"WAYPOST_TURN_QUIET_SEC": "0.3"}
 SELDOM = {"WAYPOST_OUTBOUND_WORKER_POLL_INTERVAL_MS": "60000"}
 """What comes sooner came by a hint or by a known moment."""
 
+AFTER_A_CRASH, AFTER_A_HANG = 1.0, 6.2
+"""Seconds, as promised: a crash is seen by the supervisor, a hang ends with the lease of 6 s."""
+ONE_TRY = 0.8
+"""Seconds more where there is one try only: the other server's start of a turn on a machine that is busy."""
+
 
 async def served(here: Site, *arguments: str, **settings: str) -> Program:
     think(here)
@@ -78,39 +83,46 @@ async def test_a_turn_that_a_dead_server_held_is_answered_after_its_restart(here
 async def test_a_crash_that_the_supervisor_sees_is_taken_over_at_once(here: Site, report: Report) -> None:
     """Far sooner than the lease of 6 s ends."""
     running = await served(here, "--workers", "2", **SELDOM)
+    took = await taken_over(here, running, signal.SIGKILL, AFTER_A_CRASH)
+    report(f"taken over {took[-1]:.2f} s after the kill{tries(took)}")
+    assert took[-1] <= AFTER_A_CRASH
+
+
+async def taken_over(here: Site, running: Program, sign: signal.Signals, promised: float) -> list[float]:
+    """Seconds until the other worker's bot started. A busy machine has three tries to show that it can be kept."""
+    took: list[float] = []
     notes = Notes(here.folder)
     async with clients(here, reuse=False) as (_, sandbox):
-        await all_up(running, 2)
-        notes.hang()
-        await say(sandbox, PHONE, text="hello")
-        took = await struck((await notes.start(1))["pid"], signal.SIGKILL, notes)
-        notes.go_on()
-        assert await answered(sandbox, PHONE) == ["hello"]
-        assert took < 3
-        report(f"taken over {took:.2f} s after the kill")
+        while len(took) < 3 and (not took or took[-1] > promised):
+            await all_up(running, 2)
+            phone = f"{PHONE}{len(took)}"
+            notes.hang()
+            so_far = len(notes.all("start"))
+            await say(sandbox, phone, text="hello")
+            took.append(await struck((await notes.start(so_far + 1))["pid"], sign, notes, so_far + 2))
+            notes.go_on()
+            assert await answered(sandbox, phone) == ["hello"]
+    return took
 
 
-async def struck(pid: int, sign: signal.Signals, notes: Notes) -> float:
+async def struck(pid: int, sign: signal.Signals, notes: Notes, next_start: int = 2) -> float:
     """Seconds from the strike to the second worker's bot start."""
     struck_at = time.time()
     os.kill(pid, sign)
-    second = await notes.start(2)
+    second = await notes.start(next_start)
     assert second["pid"] != pid
     return float(second["at"]) - struck_at
 
 
+def tries(took: list[float]) -> str:
+    return f", at try {len(took)}: {', '.join(f'{each:.2f}' for each in took)}" if len(took) > 1 else ""
+
+
 async def test_a_supervised_worker_that_hangs_is_taken_over_within_its_lease(here: Site, report: Report) -> None:
     running = await served(here, "--workers", "2", **SELDOM)
-    notes = Notes(here.folder)
-    async with clients(here, reuse=False) as (_, sandbox):
-        await all_up(running, 2)
-        notes.hang()
-        await say(sandbox, PHONE, text="hello")
-        took = await struck((await notes.start(1))["pid"], signal.SIGSTOP, notes)
-        notes.go_on()
-        assert await answered(sandbox, PHONE) == ["hello"]
-        assert took < 8
-        report(f"taken over {took:.2f} s after the freeze")
+    took = await taken_over(here, running, signal.SIGSTOP, AFTER_A_HANG)
+    report(f"taken over {took[-1]:.2f} s after the freeze{tries(took)}")
+    assert took[-1] <= AFTER_A_HANG
 
 
 async def test_a_server_that_hangs_is_taken_over_by_another_and_its_late_answer_is_not_sent(
@@ -133,8 +145,8 @@ async def test_a_server_that_hangs_is_taken_over_by_another_and_its_late_answer_
         os.kill(frozen, signal.SIGCONT)
         await say(sandbox, PHONE, text="still there?")
         assert await answered(sandbox, PHONE, 2) == ["hello", "still there?"]
-        assert took < 8
         report(f"taken over {took:.2f} s after the freeze")
+        assert took <= AFTER_A_HANG + ONE_TRY
 
 
 async def listening(here: Site, count: int) -> bool:

@@ -12,7 +12,8 @@ from tests.integration.conftest import OpenStage
 from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage, live_clock
 from tests.integration.webhooks import status, told
 from waypost.flow import tend
-from waypost.flow.deliver import LONGEST_PAUSE, PAUSE_AFTER_TROUBLE
+from waypost.flow.deliver import LONGEST_PAUSE
+from waypost.flow.world import PAUSE_AFTER_TROUBLE
 from waypost.model.time import Span, days, seconds
 from waypost.runtime.server import Role
 

@@ -354,19 +354,41 @@ async def figures(server: Server) -> list[str]:
     return (await asyncio.to_thread(server.metrics)).decode().splitlines()
 
 
-async def test_a_worker_that_starts_counts_the_turns_that_others_let_lie(set_up: OpenStage, bot: PatientBot) -> None:
-    stage = await set_up(bot=bot, roles=frozenset({Role.API}))
+async def counted(stage: Stage, server: Server, figure: str) -> None:
+    async def look() -> bool:
+        return figure in await figures(server)
+
+    assert await stage.eventually(look)
+
+
+async def left_lying(stage: Stage) -> None:
+    """A worker took a turn, and was never heard of again."""
     await wrote(stage, "one")
     stage.manual.advance(seconds(3))
-    lanes = stage.world.ledger.lanes
     times = stage.world.tuning.turns
-    assert await lanes.claim(TurnDemand(WorkerId("gone"), 1), lambda _: times, stage.clock.now())
+    demand = TurnDemand(WorkerId("gone"), 1)
+    assert await stage.world.ledger.lanes.claim(demand, lambda _: times, stage.clock.now())
+
+
+async def test_a_worker_that_starts_counts_the_turns_that_others_let_lie(set_up: OpenStage, bot: PatientBot) -> None:
+    stage = await set_up(bot=bot, roles=frozenset({Role.API}))
+    await left_lying(stage)
     stage.manual.advance(minutes(1))
     second = await stage.add_server()
-    assert "turn_stale_at_start_total 1.0" in await figures(second)
+    await counted(stage, second, "turn_stale_at_start_total 1.0")
     bot.says("after all")
     await answered(stage, "after all")
     assert "turn_takeover_total 1.0" in await figures(second)
+
+
+async def test_a_worker_that_starts_counts_what_its_predecessor_left(set_up: OpenStage, bot: PatientBot) -> None:
+    """Its lease has not ended: that the predecessor is gone is all that is known."""
+    stage = await set_up(bot=bot, roles=frozenset({Role.API}))
+    await left_lying(stage)
+    second = await stage.add_server(predecessors="another gone")
+    await counted(stage, second, "turn_stale_at_start_total 1.0")
+    bot.says("at once")
+    await answered(stage, "at once")
 
 
 async def test_what_is_held_shows_in_the_figures(talking: Stage) -> None:

@@ -14,7 +14,7 @@ import pytest
 from tests.integration.harness import ON_SQLITE, Stage
 from tests.integration.webhooks import DOOR, Account, a_number, a_text, change, envelope, status, told
 from waypost.flow import confirm
-from waypost.rules.webhook import LARGEST_POST
+from waypost.rules.envelope import LARGEST_POST
 from waypost.runtime.serving import address, listen, web_server
 from waypost.sandbox.webhooks import escaped, signature
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import string
 import time
 from typing import Any
@@ -11,8 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.integration.harness import MESSAGES as SENT
 from tests.integration.harness import ON_SQLITE, Stage
 from tests.integration.webhooks import Account, a_number, a_text, change, envelope, status, told
+
+TALKS = "/api/v1/conversations"
 
 # Shapes that a server may not like
 
@@ -86,13 +90,60 @@ async def test_a_message_with_a_huge_field_does_not_lose_its_neighbour(stage: St
     assert "wamid.in" in {wamid for wamid, _ in await stage.said()}
 
 
+ODD_NUMBERS = ("1e999", "-1e999", "9" * 5000, "-" + "9" * 5000, "9" * 4000, "1e-999")
+
+
+@pytest.mark.parametrize("odd", [*ODD_NUMBERS, *("[" * n + "]" * n for n in (99, 500, 900))], ids=lambda odd: odd[:9])
+@pytest.mark.parametrize(
+    "message",
+    [
+        a_text("wamid.odd", x="HERE"),
+        a_text("wamid.odd", type="location", location={"latitude": "HERE", "name": "Office"}),
+        a_text("wamid.odd", type="button", button={"text": "Yes", "payload": "HERE"}),
+        a_text("wamid.odd", type="dance", dance="HERE"),
+    ],
+    ids=lambda message: message["type"],
+)
+@ON_SQLITE
+async def test_an_odd_number_costs_no_message_and_no_page(stage: Stage, message: dict[str, Any], odd: str) -> None:
+    body = envelope((stage.acme, [change(stage.acme, messages=[message, a_text("wamid.beside")])]))
+    assert (await stage.post(json.dumps(body).replace('"HERE"', odd).encode())).status == 200
+    assert [wamid for wamid, _ in await stage.said()] == ["wamid.odd", "wamid.beside"]
+    assert (await stage.get(f"{TALKS}/1"))["last_message"]["content"] == {"type": "text", "text": "hi"}
+    shown = (await stage.get(f"{TALKS}/1/messages"))["messages"]
+    assert [each["content"]["type"] for each in shown] == ["text", message["type"]]
+
+
+@pytest.mark.parametrize("depth", [*range(900, 991, 15)])
+@ON_SQLITE
+async def test_what_nests_deep_costs_its_neighbours_nothing_once_the_post_is_taken(stage: Stage, depth: int) -> None:
+    deep = "[" * depth + "]" * depth
+    body = envelope((stage.acme, [change(stage.acme, messages=[a_text("wamid.deep", x="HERE"), a_text("wamid.in")])]))
+    answer = await stage.post(json.dumps(body).replace('"HERE"', deep).encode())
+    assert answer.status in (200, 400)
+    assert ("wamid.in" in {wamid for wamid, _ in await stage.said()}) == (answer.status == 200)
+
+
+@ON_SQLITE
+async def test_a_stop_beside_an_odd_number_is_heard(stage: Stage) -> None:
+    body = envelope((stage.acme, [change(stage.acme, messages=[a_text("wamid.stop", "STOP", x="HERE")])]))
+    assert (await stage.post(json.dumps(body).replace('"HERE"', "1e999").encode())).status == 200
+    (confirmation,) = await stage.get(SENT)
+    assert confirmation["idempotencyKey"].startswith("consent:")
+
+
 # Fuzz
+
+
+def posted(body: Any) -> bytes:
+    """With numbers that Python would not write."""
+    return re.sub(r'"odd (-?[0-9][^"]*)"(?!:)', r"\1", json.dumps(body)).encode()
 
 
 TEXTS = st.one_of(st.text(max_size=20), st.text(alphabet="\u0000\ud83d\ude00\\u/\"'", max_size=6), st.just("x" * 3000))
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), TEXTS)
 JUNK = st.recursive(
-    st.one_of(SCALARS, st.just(10**30), st.just(-(10**30)), st.just(2**63)),
+    st.one_of(SCALARS, st.sampled_from([10**30, -(10**30), 2**63]), st.sampled_from(ODD_NUMBERS).map("odd {}".format)),
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXTS, inner, max_size=4)),
     max_leaves=8,
 )
@@ -160,18 +211,18 @@ async def test_whatever_is_signed_is_never_answered_5xx(
     good = envelope((stage.acme, beside))["entry"][0]
     if isinstance(body, dict) and isinstance(body.get("entry"), list):
         body = body | {"entry": [*body["entry"], good]}
-        content = json.dumps(body).encode()
-        answer = await stage.post(content)
+        answer = await stage.post(posted(body))
         assert answer.status == 200, answer
+        assert (await stage.call("GET", f"{TALKS}/1/messages")).status == 200
         for table in ("report", "entry"):
             assert await stage.database.run(f"SELECT count(*) FROM {table} WHERE wamid = '{name}'") == [(1,)]
     else:
-        answer = await stage.post(json.dumps(body).encode())
+        answer = await stage.post(posted(body))
         assert answer.status in (200, 400, 404), answer
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(body=st.one_of(st.binary(max_size=200), JUNK.map(lambda value: json.dumps(value).encode())))
+@given(body=st.one_of(st.binary(max_size=200), JUNK.map(posted)))
 @ON_SQLITE
 async def test_whatever_comes_unsigned_is_never_answered_5xx(stage: Stage, body: bytes) -> None:
     assert (await stage.post(body, signed="sha256=00")).status in (400, 401, 404)

@@ -14,7 +14,7 @@ from waypost.model.conversation import Arrival, MediaNote, Times
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.report import JournalItem
 from waypost.model.time import Instant, days, from_unix
-from waypost.rules import webhook
+from waypost.rules import envelope, webhook
 
 ORG, NUMBER = OrgId("acme"), NumberId("106540352242922")
 PHONE, USER = "16505551234", "US.13491208655302741918"
@@ -38,7 +38,7 @@ def read(
     metadata = {"display_phone_number": "15550783881", "phone_number_id": NUMBER}
     inside = {"metadata": metadata, "contacts": contacts, "messages": list(messages)}
     body = {"entry": [{"id": "waba", "changes": [{"field": "messages", "value": inside}]}]}
-    (part,) = webhook.parts(json.dumps(body).encode())
+    (part,) = envelope.parts(json.dumps(body).encode())
     found = webhook.read(part, ORG, NUMBER, NOW, times)
     return found.arrivals, found.items
 

@@ -61,7 +61,7 @@ def made(times: Times) -> set[tuple[LaneState, str, LaneState]]:
             if isinstance(after, LeaseLost) or after == lane:
                 continue
             found.add((state_of(lane), name, state_of(after)))
-            alike = replace(after, fence=Fence(0))  # it only ever grows
+            alike = replace(after, fence=Fence(0), tries=min(after.tries, 4))  # they only ever grow
             if alike not in seen:
                 seen.add(alike)
                 todo.append(alike)

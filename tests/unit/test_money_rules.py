@@ -17,7 +17,7 @@ from waypost.model.policy import Budget, Price, PriceList
 from waypost.model.report import StatusReport
 from waypost.model.time import Instant, days, from_datetime, hours, to_datetime
 from waypost.rules import budget as budgets
-from waypost.rules import price, webhook
+from waypost.rules import envelope, price, webhook
 from waypost.rules.price import Prices, calling_code, charge, prices_of
 
 LIST = PriceList(
@@ -100,7 +100,7 @@ def read(kind: str, pricing: Any, prices: Prices | None = PRICES) -> StatusRepor
     status = {"id": "wamid.1", "status": kind, "timestamp": "1760000000", "recipient_id": "4915112345678"}
     value = {"metadata": {"phone_number_id": "1"}, "statuses": [status | {"pricing": pricing}]}
     body = {"entry": [{"id": "2", "changes": [{"field": "messages", "value": value}]}]}
-    (part,) = webhook.parts(msgspec.json.encode(body))
+    (part,) = envelope.parts(msgspec.json.encode(body))
     (told,) = webhook.read(part, OrgId("acme"), NumberId("1"), Instant(0), prices=prices).reports
     return told
 

@@ -18,7 +18,7 @@ from waypost.ports.hints import ACCOUNTS, OUTBOX
 from waypost.ports.journal import Journaled
 from waypost.rules import account_updates as rules
 from waypost.rules import webhook
-from waypost.rules.webhook import Part
+from waypost.rules.envelope import Part
 
 ACCOUNT, ERROR = "account:", "error"
 """The kinds of journaled items that are acted on here."""

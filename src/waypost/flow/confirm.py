@@ -19,9 +19,9 @@ from waypost.model.report import Post, StatusReport
 from waypost.model.time import Instant
 from waypost.ports.hints import LANES, MEDIA, OUTBOX, about_message
 from waypost.ports.journal import Taken
-from waypost.rules import gates, webhook
+from waypost.rules import envelope, gates, webhook
 from waypost.rules.catalogue import Catalogue
-from waypost.rules.webhook import Part
+from waypost.rules.envelope import Part
 
 _PREFIX = "sha256="
 
@@ -52,8 +52,8 @@ Answer: TypeAlias = Accepted | InvalidJson | InvalidSignature | UnknownNumber | 
 async def confirm(body: bytes, signature: str | None, org: str | None, world: World) -> Answer:
     """Take a POST from the provider; Accepted only after everything of it is committed."""
     try:
-        parts = webhook.parts(body)
-    except webhook.Unreadable as unreadable:
+        parts = envelope.parts(body)
+    except envelope.Unreadable as unreadable:
         return InvalidJson(str(unreadable))
     numbers = [part.owner for part in parts if not part.at_account_level]
     accounts = [part.owner for part in parts if part.at_account_level]

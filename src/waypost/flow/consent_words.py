@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from waypost.model.audit import SYSTEM
@@ -15,14 +13,13 @@ from waypost.model.policy import ConsentWords
 from waypost.rules import consent_words, people, replies
 
 _IN_WORDS = ("text", "button", "interactive")
-_message = msgspec.json.Decoder(dict[str, Any])
 
 
 def with_consent(told: Arrival, words: ConsentWords | None) -> Arrival:
     """The bot does not answer a STOP: its confirmation does."""
     if told.type not in _IN_WORDS:
         return told
-    said = consent_words.heard(people.words(_message.decode(told.body)), words)
+    said = consent_words.heard(people.words(people.read(told.body, told.type)), words)
     if said is None:
         return told
     confirmation = _draft(told, said.confirmation) if said.confirmation else None

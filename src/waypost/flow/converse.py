@@ -7,10 +7,10 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from waypost.flow import extras
-from waypost.flow.world import World
+from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
 from waypost.model.conversation import BOT, CONTACT, Claim, Conversation, ConversationId, Entry, Times
 from waypost.model.ids import OrgId
 from waypost.model.message import Draft
@@ -25,7 +25,6 @@ from waypost.rules.inbound import NOTICES, WITH_FILE
 from waypost.rules.lane import LeaseLost, is_worn_out
 from waypost.rules.redact import redact
 
-PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
 SHOW_TYPING_AFTER: Span = seconds(0.5)
 """Whoever answers at once needs no sign that somebody types."""
 SHOW_TYPING_EVERY: Span = seconds(20)
@@ -122,34 +121,23 @@ async def with_files(entries: Sequence[Entry], talk: Conversation, world: World)
 def burst(entries: Iterable[Entry], files: Mapping[int, str]) -> list[Line]:
     """As the customer sees it now: edited, in the order it was written, without what was taken back."""
     by_wamid = {entry.wamid or str(entry.position): entry for entry in entries}
-    said = people.burst((wamid, _read(entry)) for wamid, entry in by_wamid.items())
+    said = people.burst((wamid, people.read(entry.body, entry.type)) for wamid, entry in by_wamid.items())
     return [line(by_wamid[wamid], message, files) for wamid, message in said]
 
 
 def as_it_stands(earlier: Sequence[Entry], written: Sequence[Entry], files: Mapping[int, str]) -> list[Line]:
     """What was said before, without what was taken back since, and as it was edited."""
+    messages = {entry.position: people.read(entry.body, entry.type) for entry in [*earlier, *written]}
     contacts = [entry for entry in [*earlier, *written] if entry.sender == CONTACT]
-    stands = dict(people.burst((entry.wamid or str(entry.position), _read(entry)) for entry in contacts))
+    stands = dict(people.burst((entry.wamid or str(entry.position), messages[entry.position]) for entry in contacts))
     told = []
     for entry in earlier:
         name = entry.wamid or str(entry.position)
         if entry.sender != CONTACT:
-            told.append(line(entry, _read(entry), files))
+            told.append(line(entry, messages[entry.position], files))
         elif name in stands:
             told.append(line(entry, stands[name], files))
     return told
-
-
-def _read(entry: Entry) -> dict[str, Any]:
-    """A stored message; what was queued in the short form is a text. No message is so odd that it stops the turn."""
-    try:
-        body = msgspec.json.decode(entry.body)
-    except (msgspec.MsgspecError, RecursionError):
-        body = None
-    if not isinstance(body, dict):
-        return {"type": entry.type}
-    text = body.get("text")
-    return {"type": "text", "text": {"body": text}} if isinstance(text, str) and "type" not in body else body
 
 
 def line(entry: Entry, message: dict[str, Any], files: Mapping[int, str]) -> Line:
@@ -222,7 +210,7 @@ def drafts(claim: Claim, payloads: Sequence[dict[str, Any]]) -> tuple[Draft, ...
 def _draft(claim: Claim, payload: dict[str, Any], key: str) -> Draft:
     talk = claim.conversation
     draft = replies.draft(OrgId(talk.org_id), talk.number, talk.address, payload, key, BOT)
-    return msgspec.structs.replace(draft, conversation_id=talk.id)
+    return replace(draft, conversation_id=talk.id)
 
 
 async def commit(claim: Claim, answered: Answered, world: World) -> Committed | LeaseLost:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Sequence
 from waypost.flow import marketing
 from waypost.flow.channels import LINES, Line
 from waypost.flow.policies import keep_quiet
-from waypost.flow.world import World
+from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
 from waypost.model.gate import Closing
 from waypost.model.ids import Fence, MessageId
 from waypost.model.message import Claimed
@@ -26,7 +26,6 @@ from waypost.rules.delivery import Accept, Defer, StandBack, Verdict
 from waypost.rules.pacing import HORIZON
 from waypost.rules.retry import SHORT, judge
 
-PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
 JUST: Span = seconds(1)
 REJECTIONS = 5
 LONGEST_PAUSE: Span = seconds(30)

@@ -9,10 +9,10 @@ import hashlib
 import msgspec
 
 from waypost.flow.numbers import Connected
-from waypost.flow.world import World
+from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
 from waypost.model.ids import OrgId
 from waypost.model.media import MediaFile, MediaId
-from waypost.model.time import Instant, Span, hours, minutes, seconds
+from waypost.model.time import Instant, Span, hours, minutes
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import MEDIA, Ear
 from waypost.ports.media import Link, Outdated, Refused, ShelfError
@@ -26,7 +26,6 @@ LARGE = 5 * MB
 """Of larger ones, and those of unknown size, only as many are in memory at once as `world.downloads` has places."""
 LEASE: Span = minutes(10)
 """Longer than a fetch can take, with its wait for a place."""
-PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
 FORGET_EVERY: Span = hours(1)
 FORGET_AT_ONCE = 200
 _QUICK = MB

@@ -13,8 +13,8 @@ from waypost.model.ids import NumberId, OrgId
 from waypost.model.report import JournalItem
 from waypost.model.update import Deed, JournalState
 from waypost.ports.journal import Journaled
-from waypost.rules import webhook
-from waypost.rules.webhook import Part
+from waypost.rules import envelope, webhook
+from waypost.rules.envelope import Part
 
 MESSAGE, STATUS = "message", "status"
 NOT_CONNECTED = "its number is not connected any more"
@@ -75,7 +75,7 @@ def part_of(entry: Journaled, owner: Connected) -> Part:
     listed = {MESSAGE: "messages", STATUS: "statuses"}[entry.item.kind]
     value = {"metadata": {"phone_number_id": owner.number.id}, listed: [msgspec.Raw(entry.item.body.encode())]}
     changes = [{"field": "messages", "value": value}]
-    (part,) = webhook.parts(msgspec.json.encode({"entry": [{"id": owner.number.waba_id, "changes": changes}]}))
+    (part,) = envelope.parts(msgspec.json.encode({"entry": [{"id": owner.number.waba_id, "changes": changes}]}))
     return part
 
 

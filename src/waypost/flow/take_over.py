@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from waypost.flow.world import World
+from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
 from waypost.model.ids import WorkerId
-from waypost.model.time import Span, minutes, seconds
+from waypost.model.time import Span, minutes
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import GONE, LANES
 
-PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
 LISTEN_FOR: Span = minutes(1)
 
 

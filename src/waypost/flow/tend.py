@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from waypost.flow.world import World
+from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
 from waypost.model.ids import MessageId
 from waypost.model.time import Instant, Span, days, hours, minutes, seconds
 from waypost.ports.failure import LedgerError
@@ -30,7 +30,7 @@ SHOWN_AT_MOST = 20
 async def hold_door(world: World) -> None:
     """Count how long webhooks can reach us, from this process's start on."""
     while not await _opened(world):
-        await world.clock.sleep(seconds(0.2))
+        await world.clock.sleep(PAUSE_AFTER_TROUBLE)
     await world.clock.sleep(world.tuning.door_tick)
     await every(world.tuning.door_tick, keep_door, world)
 
@@ -116,7 +116,7 @@ async def survey(world: World) -> None:
             found = await world.ledger.figures.survey(SHOWN_AT_MOST, started)
             world.meters.surveyed(found, world.clock.now())
         except LedgerError:
-            await world.clock.sleep(seconds(0.2))
+            await world.clock.sleep(PAUSE_AFTER_TROUBLE)
         took = max(0, world.clock.now() - started)
         await world.clock.sleep(Span(max(SURVEY_EVERY, took * 20)))
 
@@ -127,5 +127,5 @@ async def every(span: Span, chore: Callable[[World], Awaitable[object]], world: 
         try:
             await chore(world)
         except LedgerError:
-            await world.clock.sleep(seconds(0.2))
+            await world.clock.sleep(PAUSE_AFTER_TROUBLE)
         await world.clock.sleep(span)

@@ -36,6 +36,8 @@ TEN_MINUTES = minutes(10)
 TWENTY_SECONDS = seconds(20)
 FIVE_SECONDS = seconds(5)
 THIRTY_DAYS = days(30)
+PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
+"""Before a step asks a Ledger again that was away."""
 UPLOADS_AT_ONCE = 2
 """Each is held in memory whole, up to 100 MB; further callers wait before their files are read."""
 

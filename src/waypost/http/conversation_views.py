@@ -140,15 +140,10 @@ def chat_message(said: Said) -> ChatMessage:
         position=entry.position,
         sender_id=f"contact:{said.contact_id}" if entry.sender == CONTACT else entry.sender,
         client_message_id=None,
-        content=_content(entry.type, entry.body),
+        content=people.shown(people.read(entry.body, entry.type)),
         timestamp=to_datetime(entry.at),
         status=_status(said.delivery) if said.delivery else None,
     )
-
-
-def _content(kind: str, body: str) -> dict[str, Any]:
-    message = msgspec.json.decode(body)
-    return people.shown(message) if isinstance(message, dict) else {"type": kind, "unknown": True}
 
 
 def _status(delivery: Delivery) -> ChatStatus | None:

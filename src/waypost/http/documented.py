@@ -1,4 +1,4 @@
-"""What the OpenAPI document says beyond the types: the errors of a route, examples, and the webhook's door."""
+"""What the OpenAPI document says beyond the types: the errors of a route, and examples."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Example
 
 from waypost.http.conversation_examples import ANSWERS as CONVERSATIONS
+from waypost.http.documented_door import BUSY, DOOR
 from waypost.http.operating_examples import GATE, QUOTA, REFUSED, STATS, WINDOW
 from waypost.http.problems import MEDIA_TYPE, ProblemBody
 from waypost.http.views import MessageView
@@ -29,7 +30,7 @@ _WHAT = {
     422: "The content cannot be taken as it is; `code` and `field` say why",
     502: "The provider refused it or did not answer",
     429: "The org makes more requests than its requestRate allows: come back after Retry-After",
-    503: "The database is busy or away: come back after Retry-After",
+    503: BUSY,
 }
 _ALWAYS = (401, 403, 429, 503)
 
@@ -316,9 +317,8 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
     schemas = document["components"]["schemas"]
     one_by_one = schemas["CreateMessages"]["properties"]["messages"] | {"items": {"$ref": _ONE_OF_MANY}}
     schemas["CreateMessages"]["properties"]["messages"] = one_by_one
-
     paths[_MEDIA]["post"]["requestBody"] = _UPLOAD
-    return document | {"paths": paths | {PATH: _DOOR}}
+    return document | {"paths": paths | {PATH: DOOR}}
 
 
 def _honest(operation: dict[str, Any]) -> dict[str, Any]:
@@ -327,90 +327,3 @@ def _honest(operation: dict[str, Any]) -> dict[str, Any]:
     if "application/json" in responses.get("400", {}).get("content", {}):
         responses = {status: response for status, response in responses.items() if status != "400"}
     return operation | {"responses": responses}
-
-
-def _problem(description: str) -> dict[str, Any]:
-    schema = {"$ref": "#/components/schemas/ProblemBody"}
-    return {"description": description, "content": {MEDIA_TYPE: {"schema": schema}}}
-
-
-def _asked(name: str, example: str) -> dict[str, Any]:
-    schema = {"type": "string"}
-    return {"name": f"hub.{name}", "in": "query", "required": True, "schema": schema, "example": example}
-
-
-_STATUS = {
-    "id": "wamid.HBgLMTU1NTAwMDExMTEVAgARGBI",
-    "status": "delivered",
-    "timestamp": "1760000000",
-    "recipient_id": "15550001111",
-}
-_POSTED = {
-    "object": "whatsapp_business_account",
-    "entry": [
-        {
-            "id": "102290129340398",
-            "changes": [
-                {
-                    "field": "messages",
-                    "value": {
-                        "messaging_product": "whatsapp",
-                        "metadata": {"display_phone_number": "15550783881", "phone_number_id": "106540352242922"},
-                        "statuses": [_STATUS],
-                    },
-                }
-            ],
-        }
-    ],
-}
-_SIGNATURE = {
-    "name": "X-Hub-Signature-256",
-    "in": "header",
-    "required": True,
-    "description": "`sha256=` and the HMAC-SHA256 of the body as it was sent, in hex, with the number's app secret",
-    "schema": {"type": "string"},
-}
-_DOOR = {
-    "get": {
-        "tags": ["Webhook"],
-        "operationId": "VerifyWebhook",
-        "summary": "Meta asks whether this webhook is ours",
-        "security": [],
-        "parameters": [
-            _asked("mode", "subscribe"),
-            _asked("verify_token", "chosen by you"),
-            _asked("challenge", "1158201444"),
-        ],
-        "responses": {
-            "200": {
-                "description": "The challenge",
-                "content": {"text/plain": {"schema": {"type": "string"}, "example": "1158201444"}},
-            },
-            "403": _problem("The verify token is not the one of a connected number"),
-            "503": _problem(_WHAT[503]),
-        },
-    },
-    "post": {
-        "tags": ["Webhook"],
-        "operationId": "TakeWebhook",
-        "summary": "Meta tells what became of messages, and what customers wrote",
-        "security": [],
-        "parameters": [_SIGNATURE],
-        "requestBody": {
-            "required": True,
-            "content": {"application/json": {"schema": {"type": "object"}, "example": _POSTED}},
-        },
-        "responses": {
-            "200": {
-                "description": "Everything of it is stored",
-                "content": {"application/json": {"schema": {"type": "object"}}},
-            },
-            "400": _problem("The body is no JSON object"),
-            "401": _problem("The signature is missing or was not made with the number's app secret"),
-            "403": _problem("X-Org-Id is not the owner of the number"),
-            "404": _problem("Nothing in it is for a number that is connected here"),
-            "413": _problem("More than 3 MB"),
-            "503": _problem(_WHAT[503]),
-        },
-    },
-}

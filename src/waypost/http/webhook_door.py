@@ -10,7 +10,7 @@ from waypost.flow import confirm
 from waypost.flow.world import World
 from waypost.http.problems import MEDIA_TYPE, Problem, body, ledger_problem
 from waypost.ports.failure import LedgerError
-from waypost.rules.webhook import LARGEST_POST
+from waypost.rules.envelope import LARGEST_POST
 
 PATH = "/api/v1/webhooks/whatsapp/inbound"
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from waypost.model.conversation import Arrival, MediaNote, Times
 from waypost.model.ids import NumberId, OrgId, Wamid
 from waypost.model.time import Instant
-from waypost.rules import people, recipient
+from waypost.rules import json_parts, people, recipient
+from waypost.rules.json_parts import LONGEST, UNREADABLE, plain
 
-LONGEST = 255
-"""Of whatever becomes part of a key or a name."""
 NOTICES = ("system",)
 """Meta's own words, such as a changed phone number, come among the messages."""
 CORRECTIONS = ("edit", "revoke")
@@ -60,11 +57,9 @@ class _File(msgspec.Struct):
     filename: str | None = None
 
 
-_listed = msgspec.json.Decoder(list[msgspec.Raw])
 _contact = msgspec.json.Decoder(Contact)
 _system = msgspec.json.Decoder(_System)
 _file = msgspec.json.Decoder(_File)
-_UNREADABLE = (msgspec.MsgspecError, RecursionError)
 
 
 class Beside:
@@ -90,65 +85,52 @@ def _digits(phone: str | float) -> str:
 
 def contacts(raw: msgspec.Raw) -> Beside:
     """Of the list beside the messages, what can be read."""
-    try:
-        listed = _listed.decode(raw)
-    except _UNREADABLE:
-        return Beside([])
-    return Beside([contact for each in listed if (contact := _read_contact(each)) is not None])
+    return Beside([contact for each in json_parts.listed(raw) if (contact := _read_contact(each)) is not None])
 
 
 def _read_contact(raw: msgspec.Raw) -> Contact | None:
     try:
         return _contact.decode(raw)
-    except _UNREADABLE:
+    except UNREADABLE:
         return None
 
 
-def arrival(
-    raw: msgspec.Raw,
-    written: Written,
-    beside: Beside,
-    org: OrgId,
-    number: NumberId,
-    times: Times | None,
-    at: Instant | None,
-    now: Instant,
-) -> Arrival:
-    """Raises Nobody when there is no address to file it under. Without a time of its own it was written now.
+class Receiver(msgspec.Struct, frozen=True):
+    """Where messages came to."""
 
-    Without the times of turns there is no bot, and nothing asks for its answer.
-    """
+    org: OrgId
+    number: NumberId
+    times: Times | None
+    """Without the times of turns there is no bot, and nothing asks for its answer."""
+    now: Instant
+
+
+def arrival(raw: msgspec.Raw, written: Written, beside: Beside, at: Instant | None, to: Receiver) -> Arrival:
+    """Raises Nobody when there is no address to file it under. Without a time of its own it was written now."""
     if written.group_id:
         raise Nobody("a message to a group: groups of WhatsApp are not handled")
-    fields = _fields(raw)
+    fields = json_parts.fields(raw)
     who = beside.who(written, written.type in NOTICES)
     phones, ids = _named(written, who, fields)
     if not phones and not ids:
         raise Nobody("a message that does not say who wrote it")
     kind = plain(written.type)[:40]
     return Arrival(
-        org_id=org,
-        number=number,
+        org_id=to.org,
+        number=to.number,
         wamid=Wamid(written.id),
         addresses=_addresses(phones, ids),
         reply_to=phones[0] if phones else ids[0],
         name=_words(who.profile.name),
         username=_words(who.profile.username),
-        at=now if at is None else Instant(min(at, now)),  # nobody writes in the future
+        at=to.now if at is None else Instant(min(at, to.now)),  # nobody writes in the future
         type=kind,
         body=bytes(raw).decode(),
-        asks=times is not None and kind not in ASIDES,
+        asks=to.times is not None and kind not in ASIDES,
         opens_window=at is not None and kind not in (*NOTICES, "edit", "revoke"),
-        times=times or Times(),
+        times=to.times or Times(),
         media=_media(fields.get(kind)) if kind in WITH_FILE else None,
     )
-
-
-def _fields(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
-    try:
-        return msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-    except _UNREADABLE:
-        return {}
 
 
 def _addresses(phones: list[str], ids: list[str]) -> tuple[str, ...]:
@@ -167,7 +149,7 @@ def _named(written: Written, who: Contact, fields: dict[str, msgspec.Raw]) -> tu
 def _changed(raw: msgspec.Raw) -> _System:
     try:
         return _system.decode(raw)
-    except _UNREADABLE:
+    except UNREADABLE:
         return _System()
 
 
@@ -186,7 +168,7 @@ def _words(value: str | None) -> str | None:
 def _media(raw: msgspec.Raw | None) -> MediaNote | None:
     try:
         file = _file.decode(raw) if raw is not None else None
-    except _UNREADABLE:
+    except UNREADABLE:
         return None
     if file is None or not 0 < len(file.id) <= LONGEST:
         return None
@@ -196,27 +178,15 @@ def _media(raw: msgspec.Raw | None) -> MediaNote | None:
     )
 
 
-def plain(text: str) -> str:
-    """PostgreSQL keeps every character but one."""
-    return text.replace("\0", "\ufffd") if "\0" in text else text
-
-
 def salvaged(raw: msgspec.Raw) -> Written:
     """Of a malformed message, what is well formed; its id must be."""
-    fields = _fields(raw)
+    fields = json_parts.fields(raw)
     if "id" not in fields:
         raise ValueError("a message without an id")
     written = Written(id=msgspec.json.decode(fields["id"], type=str))
-    written.timestamp, written.from_ = _scalar(fields.get("timestamp")), _scalar(fields.get("from"))
+    written.timestamp, written.from_ = json_parts.scalar(fields.get("timestamp")), json_parts.text(fields.get("from"))
     for name in ("from_user_id", "group_id", "type"):
-        value = _scalar(fields.get(name))
+        value = json_parts.text(fields.get(name))
         if value is not None:
-            setattr(written, name, str(value))
+            setattr(written, name, value)
     return written
-
-
-def _scalar(raw: msgspec.Raw | None) -> Any:
-    try:
-        return msgspec.json.decode(raw, type=str | int | float) if raw is not None else None
-    except _UNREADABLE:
-        return None

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from waypost.rules import json_parts
+
 Json = dict[str, Any]
 Said = tuple[str, Json]
 """A message's wamid and the Cloud API's object."""
@@ -30,6 +32,15 @@ def alias(phone: str) -> str:
         if form.fullmatch(phone):
             return form.sub(same, phone)
     return phone
+
+
+def read(body: str, kind: str) -> Json:
+    """A stored message; what was queued in the short form is a text. None is so odd that it stops anything."""
+    message = json_parts.whole(body)
+    if not message:
+        return {"type": kind}
+    text = message.get("text")
+    return {"type": "text", "text": {"body": text}} if isinstance(text, str) and "type" not in message else message
 
 
 def words(message: Json) -> str:

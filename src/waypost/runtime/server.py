@@ -55,7 +55,6 @@ class Server:
         if Role.WORKER in self._roles:
             self._keep(self._courier.run)
             if self._converser is not None:
-                await tend.count_stale(world)
                 self._answer(self._converser)
             self._keep(lambda: tend.every(tend.SHOW_LIFE_EVERY, tend.show_life, world))
             self._keep(lambda: tend.every(world.tuning.door_tick, tend.settle_unsure, world))
@@ -76,6 +75,7 @@ class Server:
     def _answer(self, converser: Converser) -> None:
         async def from_the_start() -> None:
             await take_over.at_start(self.world)
+            await tend.count_stale(self.world)  # after it: what a predecessor left is stale, too
             await converser.run()
 
         self._keep(from_the_start)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from waypost.adapters.sql import rows
+from waypost.adapters.sql import gate_rows, rows
 from waypost.adapters.sql.audit import Deed
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, Row, each
@@ -205,4 +205,4 @@ def _switch(number: Number, *, enabled: bool, now: Instant) -> Plan[None]:
         code=NUMBER_DISABLED,
         reason="the number is disabled",
     )
-    yield from each("gate_put", [rows.gate_row(closed(None, closing, now))])
+    yield from each("gate_put", [gate_rows.gate_row(closed(None, closing, now))])

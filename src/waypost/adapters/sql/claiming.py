@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from waypost.adapters.sql import rows
+from waypost.adapters.sql import gate_rows, rows
 from waypost.adapters.sql.plan import Once, Plan, Row, each
 from waypost.adapters.sql.rows import FACTS
 from waypost.model.gate import GateId, Outlet
@@ -38,7 +38,7 @@ def claim_due(demand: Demand, now: Instant) -> Plan[Batch]:
     found = yield from _busy(demand.after, now)
     if not found:
         return Batch([], after=0, more=False, opens_at=None)
-    busy = [rows.outlet(row) for row in found]
+    busy = [gate_rows.outlet(row) for row in found]
     permits = yield from _locked(pacing.open_outlets(busy, now))
     outlets = yield from _with_probes(busy, now)
     passable = pacing.open_outlets(outlets, now)
@@ -89,7 +89,7 @@ def _rank(claimed: Claimed) -> tuple[int, int]:
 
 def _locked(outlets: Sequence[Outlet]) -> Plan[dict[str, Permit]]:
     found = yield from each("permit_lock", [(name,) for name in pacing.needed(outlets)])
-    return {row[0]: rows.permit(row) for row in found}
+    return {row[0]: gate_rows.permit(row) for row in found}
 
 
 def _fill(hand: _Hand, shares: Shares) -> Plan[None]:
@@ -250,7 +250,7 @@ def _by_message(row: Row) -> int:
 def _write(hand: _Hand) -> Plan[None]:
     if not hand.claimed:
         return
-    yield from each("permit_put", [rows.permit_row(hand.permits[name]) for name in sorted(hand.permits)])
+    yield from each("permit_put", [gate_rows.permit_row(hand.permits[name]) for name in sorted(hand.permits)])
     drawn = [(p.sender, p.recipient, p.free_at, p.counted_at) for _, p in sorted(hand.pairs.items())]
     yield from each("pair_draw", drawn)
     yield from each("gate_probe", sorted(hand.probes.items()))

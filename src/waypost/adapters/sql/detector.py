@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from waypost.adapters.sql import rows
+from waypost.adapters.sql import gate_rows
 from waypost.adapters.sql.engine import Engine
 from waypost.model.time import Instant
 from waypost.ports.detector import Finding, Invariant, Late, Look, TalkLook
@@ -94,4 +94,4 @@ class SqlDetector:
         ]
 
     async def quotas(self, most: int) -> Sequence[Permit]:
-        return [rows.permit(row) for row in await self._engine.read("detect_quotas", most)]
+        return [gate_rows.permit(row) for row in await self._engine.read("detect_quotas", most)]

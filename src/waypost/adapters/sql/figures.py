@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from waypost.adapters.sql import rows
+from waypost.adapters.sql import gate_rows
 from waypost.adapters.sql.engine import Engine
 from waypost.model.figures import ClosedGates, OpenTurns, QuotaUse, Survey
 from waypost.model.ids import OrgId
@@ -23,9 +23,9 @@ class SqlFigures:
         """Only reads, and not all of one moment: figures need no more."""
         read = self._engine.read
         found = await read("outlets_depth", OUTLETS_AT_MOST, COUNT_AT_MOST, now)
-        queues = [(rows.outlet(row), row[7], row[17] or now) for row in found]
+        queues = [(gate_rows.outlet(row), row[7], row[17] or now) for row in found]
         names = pacing.needed([outlet for outlet, _, _ in queues])
-        permits = {row[0]: rows.permit(row) for row in (await read("permits_of", names) if names else [])}
+        permits = {row[0]: gate_rows.permit(row) for row in (await read("permits_of", names) if names else [])}
         ((later,),) = await read("later_depth", LATER_AT_MOST)
         quotas = await read("quotas_fullest", now - pacing.WINDOW, most)
         closed = await read("gates_closed", now, most)

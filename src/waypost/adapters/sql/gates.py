@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from waypost.adapters.sql import rows
+from waypost.adapters.sql import gate_rows
 from waypost.adapters.sql.audit import Deed
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.group_commit import GroupCommit
@@ -60,7 +60,7 @@ class SqlGates:
         return int(count)
 
     async def closed(self, org: OrgId, now: Instant) -> Sequence[Gate]:
-        return [rows.gate(row) for row in await self._engine.read("gates_of", org, now)]
+        return [gate_rows.gate(row) for row in await self._engine.read("gates_of", org, now)]
 
     async def standing(self, messages: Sequence[MessageId], now: Instant | None = None) -> Mapping[MessageId, Standing]:
         if not messages:
@@ -76,7 +76,7 @@ class SqlGates:
         outlets = sorted(set(ready.values()))
         now = max(each.now for each in asked)
         found = await self._engine.read("outlets_standing", outlets, now) if outlets else []
-        standing = {row[0]: rows.standing(row) for row in found}
+        standing = {row[0]: gate_rows.standing(row) for row in found}
         at = {message: standing[outlet] for message, outlet in ready.items() if outlet in standing}
         return [{message: at[message] for message in each.messages if message in at} for each in asked]
 
@@ -85,16 +85,16 @@ class SqlGates:
 
 
 def _close(closing: Closing, now: Instant) -> Plan[Gate]:
-    known = [rows.gate(row) for row in (yield from each("gate_lock", [(closing.org_id, closing.name)]))]
+    known = [gate_rows.gate(row) for row in (yield from each("gate_lock", [(closing.org_id, closing.name)]))]
     before = next((gate for gate in known if gate.kind is closing.kind), None)
     after = gates.closed(before, closing, now)
-    (stored,) = yield from each("gate_put", [rows.gate_row(after)])
-    return rows.gate(stored)
+    (stored,) = yield from each("gate_put", [gate_rows.gate_row(after)])
+    return gate_rows.gate(stored)
 
 
 def _open(statement: str, *arguments: object) -> Plan[Gate | None]:
     found = yield Once(statement, arguments)
-    return rows.gate(found[0]) if found else None
+    return gate_rows.gate(found[0]) if found else None
 
 
 def _release(gate: GateId, deed: Deed) -> Plan[Gate | None]:
@@ -115,7 +115,7 @@ class SqlQuotas:
 
     async def get(self, org: OrgId) -> Permit:
         found = await self._engine.read("permit_read", pacing.quota_of(org))
-        return rows.permit(found[0]) if found else _unlimited(org)
+        return gate_rows.permit(found[0]) if found else _unlimited(org)
 
     async def set_limit(self, org: OrgId, most: int | None, actor: str = SYSTEM) -> Permit:
         await self._engine.transact(_set_limit(most, Deed(org, actor, self._engine.now())))
@@ -138,7 +138,7 @@ class SqlWindows:
 
     async def of(self, numbers: Sequence[NumberId], customer: str) -> Sequence[Pair]:
         found = [await self._engine.read("pair_read", number, customer) for number in numbers]
-        return [rows.pair(row) for pairs in found for row in pairs]
+        return [gate_rows.pair(row) for pairs in found for row in pairs]
 
     async def last_outbound(self, numbers: Sequence[NumberId], customer: str) -> Instant | None:
         moments = [await self._engine.read("last_outbound", number, customer) for number in numbers]

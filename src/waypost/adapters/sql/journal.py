@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from waypost.adapters.sql import rows
+from waypost.adapters.sql import gate_rows, rows
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, Row, each
 from waypost.adapters.sql.preferences import prefer
@@ -145,7 +145,7 @@ def _move_hold(org: OrgId, waba_id: str, released: bool, now: Instant) -> Plan[N
     topics = {_cause(waba_id, cause): cause for cause in Cause}
     found = yield Once("words_of", (org, *topics))
     hold = standing([_word(topics[row[0]], row) for row in found], now)
-    known = [rows.gate(row) for row in (yield from each("gate_lock", [(org, name)]))]
+    known = [gate_rows.gate(row) for row in (yield from each("gate_lock", [(org, name)]))]
     before = next((gate for gate in known if gate.kind is GateKind.HOLD), None)
     ours = before is not None and before.code in HELD_BY
     if released or ours:
@@ -153,7 +153,7 @@ def _move_hold(org: OrgId, waba_id: str, released: bool, now: Instant) -> Plan[N
     if hold is None:
         return
     closing = Closing(org_id=org, name=name, kind=GateKind.HOLD, code=hold.code, reason=hold.reason, until=hold.until)
-    yield from each("gate_put", [rows.gate_row(_closed(before, closing, ours or released, now))])
+    yield from each("gate_put", [gate_rows.gate_row(_closed(before, closing, ours or released, now))])
 
 
 def _word(cause: Cause, row: Row) -> Word:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from waypost.adapters.sql import joining, meeting, rows
+from waypost.adapters.sql import gate_rows, joining, meeting, rows
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.intents import Intent, Keys, all_keys
 from waypost.adapters.sql.plan import Plan, Row, each
@@ -212,11 +212,11 @@ def _lock_permits(keys: Keys, work: Work) -> Plan[None]:
 
 def _lock_gates(keys: Keys, work: Work) -> Plan[None]:
     for row in (yield from each("gate_lock", sorted(keys.gates))):
-        gate = rows.gate(row)
+        gate = gate_rows.gate(row)
         work.gates[gate.org_id, gate.name, gate.kind] = gate
 
 
 def _lock_pairs(keys: Keys, work: Work) -> Plan[None]:
     for row in (yield from each("pair_lock", sorted(keys.pairs))):
-        pair = rows.pair(row)
+        pair = gate_rows.pair(row)
         work.pairs[pair.sender, pair.recipient] = pair

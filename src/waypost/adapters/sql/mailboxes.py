@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from waypost.adapters.sql import rows
+from waypost.adapters.sql import gate_rows, rows
 from waypost.adapters.sql.audit import Deed
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, Row, each
@@ -79,7 +79,7 @@ def _switch(mailbox: MailAccount, *, enabled: bool, now: Instant) -> Plan[None]:
         return
     why = "the mailbox is disabled"
     closing = Closing(org_id=mailbox.org_id, name=name, kind=GateKind.HOLD, code=NUMBER_DISABLED, reason=why)
-    yield from each("gate_put", [rows.gate_row(closed(None, closing, now))])
+    yield from each("gate_put", [gate_rows.gate_row(closed(None, closing, now))])
 
 
 def _disconnect(mailbox: MailboxId, deed: Deed) -> Plan[bool]:

@@ -9,17 +9,12 @@ from waypost.model.account import ApiKey, Caller, Number, Org, Role, User
 from waypost.model.audit import Entry, Recorded
 from waypost.model.dossier import Consent, ConsentStatus, Dossier, DossierId, Person
 from waypost.model.email import MailAccount, Security
-from waypost.model.gate import Gate, GateId, GateKind, GateName, Outlet
 from waypost.model.ids import Fence, KeyId, MailboxId, MessageId, NumberId, OrgId, QueueId, UserId
 from waypost.model.message import Attempt, AttemptStatus, Channel, Delivery, Draft, Event, Message, Status
-from waypost.model.pair import Pair
 from waypost.model.report import JournalItem, ReportKind, StatusReport
 from waypost.model.time import Instant
-from waypost.ports.gates import Standing
 from waypost.ports.journal import Journaled
 from waypost.ports.messages import Heard
-from waypost.rules.gates import NUMBER_DISABLED
-from waypost.rules.pacing import Permit
 
 
 class Facts(NamedTuple):
@@ -319,75 +314,6 @@ def mailbox(row: Row) -> MailAccount:
 
 def caller(row: Row) -> Caller:
     return Caller(org_id=row[0], role=Role(row[1]), key_id=row[2], user_id=row[3])
-
-
-DISABLED = "disabled"
-"""A hold of its own row: a number may be disabled and held by the provider, and each has its own end."""
-
-
-def gate(row: Row) -> Gate:
-    return Gate(
-        id=GateId(row[0]),
-        org_id=row[1],
-        name=GateName(row[2]),
-        kind=GateKind.HOLD if row[3] == DISABLED else GateKind(row[3]),
-        code=row[4],
-        reason=row[5],
-        since=row[6],
-        until=row[7],
-        times=row[8],
-    )
-
-
-def gate_row(g: Gate) -> Row:
-    kind = DISABLED if g.code == NUMBER_DISABLED else g.kind.value
-    return (g.org_id, g.name, kind, g.code, g.reason, g.since, g.until, g.times)
-
-
-def outlet(row: Row) -> Outlet:
-    """From id, org_id, sender, template, waba_id, pace, tier, the door's count, then the gate."""
-    return Outlet(
-        id=row[0],
-        org_id=row[1],
-        sender=row[2],
-        template=row[3],
-        waba_id=row[4],
-        pace=row[5],
-        tier=row[6],
-        gate=gate(row[8:]) if row[8] is not None else None,
-    )
-
-
-def permit(row: Row) -> Permit:
-    return Permit(name=row[0], free_at=row[1], used=row[2], since=row[3], most=row[4])
-
-
-def standing(row: Row) -> Standing:
-    """From an outlet with its gate (17 columns), then its permits of quota, pace and tier."""
-    found = [permit(row[at : at + 5]) for at in (17, 22, 27) if row[at] is not None]
-    return Standing(outlet(row), {each.name: each for each in found})
-
-
-def permit_row(p: Permit) -> Row:
-    return (p.name, p.free_at, p.used, p.since)
-
-
-def pair(row: Row) -> Pair:
-    return Pair(
-        sender=row[0],
-        recipient=row[1],
-        opened_at=row[2],
-        last_inbound_at=row[3],
-        expires_at=row[4],
-        free_at=row[5],
-        blocked_until=row[6],
-        blocked_times=row[7],
-        counted_at=row[8],
-    )
-
-
-def pair_row(p: Pair) -> Row:
-    return (p.sender, p.recipient, p.opened_at, p.last_inbound_at, p.expires_at, p.blocked_until, p.blocked_times)
 
 
 def audit_row(e: Entry) -> Row:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from waypost.adapters.sql import meeting, rows
+from waypost.adapters.sql import gate_rows, meeting, rows
 from waypost.adapters.sql.plan import Plan, Row, each, together
 from waypost.adapters.sql.work import Queue, Work
 from waypost.model.message import AttemptStatus, Delivery, Status
@@ -22,8 +22,8 @@ def write(work: Work) -> Plan[None]:
         each("event_insert", work.events),
         each("journal_insert", work.items),
         each("expiring_add", work.expiring),
-        each("gate_put", [rows.gate_row(work.closed[key]) for key in sorted(work.closed)]),
-        each("pair_put", [rows.pair_row(work.pairs[key]) for key in sorted(work.touched)]),
+        each("gate_put", [gate_rows.gate_row(work.closed[key]) for key in sorted(work.closed)]),
+        each("pair_put", [gate_rows.pair_row(work.pairs[key]) for key in sorted(work.touched)]),
         each("consent_put", [(*key, *work.consents[key]) for key in sorted(work.consents)]),
         each("audit_insert", [rows.audit_row(entry) for entry in work.audited]),
     )
