@@ -14,13 +14,12 @@ from waypost.model.message import Draft
 from waypost.model.policy import ConsentWords
 from waypost.rules import consent_words, people, replies
 
-_IN_WORDS = ("text", "button", "interactive")
 _message = msgspec.json.Decoder(dict[str, Any])
 
 
 def with_consent(told: Arrival, words: ConsentWords | None) -> Arrival:
     """The bot does not answer a STOP: its confirmation does."""
-    if told.type not in _IN_WORDS:
+    if told.type not in consent_words.SAID_IN:
         return told
     said = consent_words.heard(people.words(_message.decode(told.body)), words)
     if said is None:

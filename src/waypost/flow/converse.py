@@ -83,7 +83,8 @@ async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
         messages=[
             line
             for line in burst((entry for entry in claim.burst if entry.sender == CONTACT), files)
-            if consent_words.heard(line.text, words) is None  # they have their own answer
+            if line.type not in consent_words.SAID_IN
+            or consent_words.heard(line.text, words) is None  # they have their own answer
         ],
         history=[line(entry, _read(entry), files) for entry in earlier],
         attempt=lane.tries + 1,
