@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from waypost.model.conversation import Arrival, ConsentSaid
-from waypost.model.dossier import ConsentStatus
+from waypost.model.dossier import ConsentStatus, DossierId
 from waypost.model.message import Channel
 from waypost.ports.ledger import Ledger
 from waypost.testing.contracts.arrivals import OTHER_USER, USER, known_as
@@ -103,7 +103,7 @@ class FollowingContract:
             for customer in (CUSTOMER, OTHER_USER):
                 dossier = (await contact_of(ledger, customer)).dossier_id
                 assert dossier is not None
-                await ledger.consents.put(ORG, dossier, Channel.WHATSAPP, status, "user_1", T0)
+                await ledger.consents.put(ORG, DossierId(dossier), Channel.WHATSAPP, status, "user_1", T0)
             assert await said_at(ledger, CUSTOMER, USER, OTHER_USER) == [status] * 3
 
     async def test_one_orgs_stop_is_not_anothers(self, ledger: Ledger) -> None:

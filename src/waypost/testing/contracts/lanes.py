@@ -226,6 +226,9 @@ class CommitContract:
         done = await commit(ledger, claim, "one", "two")
         assert (len(done.replies), done.blocked, done.lane.done) == (1, 1, 1)
         assert words(await entries(ledger, claim.conversation.id)) == ["hello", "two"]
+        turn = await ledger.lanes.ended(ORG, claim.conversation.id, Position(1))
+        assert turn is not None
+        assert turn.error == "another message was stored under a reply's idempotency key"
 
     async def test_a_turn_of_a_conversation_that_is_not_there_is_lost(self, ledger: Ledger) -> None:
         claim = await a_turn(ledger)
