@@ -47,6 +47,17 @@ async def test_the_same_key_with_other_content_is_a_conflict(stage: Stage, chang
     assert [message["id"] for message in await stage.get(MESSAGES)] == [first["id"]]
 
 
+@ON_SQLITE
+@pytest.mark.parametrize("key", ["turn:1-0-1:1", "consent:1001:abc"])
+async def test_a_key_that_a_reply_of_ours_may_have_is_refused(stage: Stage, key: str) -> None:
+    in_body = await stage.call("POST", MESSAGES, HELLO | {"idempotencyKey": key})
+    in_header = await stage.call("POST", MESSAGES, HELLO, headers={"idempotency-key": key})
+    for answer in (in_body, in_header):
+        assert (answer.status, answer.code, answer.json["field"]) == (422, "invalid_payload", "idempotencyKey")
+        assert "must not begin with turn: or consent:" in answer.json["detail"]
+    assert await stage.get(MESSAGES) == []
+
+
 async def test_the_key_may_come_in_the_header_and_the_body_wins(stage: Stage) -> None:
     header = {"idempotency-key": "from-header"}
     first = await stage.call("POST", MESSAGES, HELLO, headers=header)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -35,9 +36,9 @@ class A:
     async def close(self) -> None: ...
 
 
-async def a_turn(stage: Stage, *bodies: str) -> Claim:
+async def a_turn(stage: Stage, *bodies: str, **fields: Any) -> Claim:
     now = stage.clock.now()
-    wrote = [an_arrival(at=now, number=NumberId("1001"), body=body, times=TIMES) for body in bodies]
+    wrote = [an_arrival(at=now, number=NumberId("1001"), body=body, times=TIMES, **fields) for body in bodies]
     await arrive(stage.world.ledger, *wrote, now=now)
     due = Instant(now + TIMES.quiet)
     (claim,) = await stage.world.ledger.lanes.claim(TurnDemand(W1, 9), lambda _: TIMES, due)

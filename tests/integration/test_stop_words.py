@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.integration.harness import MESSAGES, Stage
+import msgspec
+import pytest
+
+from tests.integration.harness import HELLO, MESSAGES, Stage
+from tests.integration.test_odd_turns import A, a_turn
 from tests.integration.webhooks import PHONE, Account, a_text, change, envelope
+from waypost.flow import converse
+from waypost.flow.consent_words import with_consent
+from waypost.model.dossier import ConsentStatus
+from waypost.testing.contracts.examples import an_arrival
 
 OUTBOUND = "/api/v1/outbound"
 
@@ -43,6 +51,57 @@ async def test_stop_says_no_and_start_takes_it_back(stage: Stage) -> None:
     assert "subscribed again" in (await has_answers(stage, 2))[1]
     assert await consents(stage) == {"WHATSAPP": "GRANTED"}
     await stage.becomes((await stage.send())["id"], "DELIVERED")
+
+
+async def codes(stage: Stage, *addresses: str) -> list[str | None]:
+    """What a message to each of them is refused for."""
+    sent = [await stage.call("POST", MESSAGES, HELLO | {"to": to}) for to in addresses]
+    return [answer.code if answer.status == 422 else None for answer in sent]
+
+
+async def test_a_stop_counts_for_every_way_to_reach_the_customer(stage: Stage) -> None:
+    came, alias, user = "5215512345678", "+525512345678", "MX.77"
+    written = a_text("wamid.1", "STOP", **{"from": came, "from_user_id": user})
+    await stage.post(envelope((stage.acme, [change(stage.acme, messages=[written])])))
+    assert await codes(stage, f"+{came}", alias, user) == ["consent_required"] * 3
+    again = a_text("wamid.2", "START", **{"from": alias.lstrip("+")})
+    await stage.post(envelope((stage.acme, [change(stage.acme, messages=[again])])))
+    assert await codes(stage, f"+{came}", alias, user) == [None] * 3
+
+
+async def test_the_window_is_found_by_either_form_of_the_number(stage: Stage) -> None:
+    now = str(stage.clock.now() // 1_000_000)
+    written = a_text("wamid.1", "hello", **{"from": "5215512345678", "timestamp": now})
+    await stage.post(envelope((stage.acme, [change(stage.acme, messages=[written])])))
+    found = [await stage.get(f"{OUTBOUND}/session-windows/{phone}") for phone in ("5215512345678", "525512345678")]
+    assert [window["open"] for window in found] == [True, True]
+
+
+CHOSEN = {
+    "type": "interactive",
+    "interactive": {"type": "button_reply", "button_reply": {"id": "1", "title": "Cancel"}},
+}
+PICTURE = {"type": "image", "image": {"id": "7", "mime_type": "image/png", "caption": "Cancel"}}
+PLACE = {"type": "location", "location": {"latitude": 1.0, "longitude": 2.0, "name": "Alto"}}
+TAPPED = {"type": "button", "button": {"payload": "Stop", "text": "Stop"}}
+
+
+@pytest.mark.parametrize("message", [CHOSEN, PICTURE, PLACE], ids=["a button of ours", "a caption", "a place"])
+async def test_an_answer_to_something_else_changes_no_consent_and_is_answered(
+    stage: Stage, message: dict[str, Any]
+) -> None:
+    body = msgspec.json.encode(message).decode()
+    assert with_consent(an_arrival(type=message["type"], body=body), None).consent is None
+    claim = await a_turn(stage, body, type=message["type"])
+    await converse.converse(claim, A(lambda turn: f"{len(turn.messages)} heard"), stage.world)
+    (said,) = await stage.database.run("SELECT body FROM entry WHERE sender = 'bot'")
+    assert "1 heard" in said[0]
+
+
+def test_a_templates_quick_reply_says_it() -> None:
+    told = with_consent(an_arrival(type="button", body=msgspec.json.encode(TAPPED).decode()), None)
+    assert told.consent is not None
+    assert (told.consent.status, told.asks) == (ConsentStatus.REVOKED, False)
 
 
 async def test_what_is_still_queued_is_stopped(stage: Stage) -> None:

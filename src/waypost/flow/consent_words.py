@@ -12,12 +12,10 @@ from waypost.model.message import Draft
 from waypost.model.policy import ConsentWords
 from waypost.rules import consent_words, people, replies
 
-_IN_WORDS = ("text", "button", "interactive")
-
 
 def with_consent(told: Arrival, words: ConsentWords | None) -> Arrival:
     """The bot does not answer a STOP: its confirmation does."""
-    if told.type not in _IN_WORDS:
+    if told.type not in consent_words.SAID_IN:
         return told
     said = consent_words.heard(people.words(people.read(told.body, told.type)), words)
     if said is None:

@@ -80,7 +80,7 @@ def capped(turn: Turn) -> Turn:
     if len(turn.messages) <= MOST_LINES:
         return turn
     earlier, latest = turn.messages[:-MOST_LINES], turn.messages[-MOST_LINES:]
-    return msgspec.structs.replace(turn, messages=latest, history=[*turn.history, *earlier])
+    return replace(turn, messages=latest, history=[*turn.history, *earlier])
 
 
 async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
@@ -102,7 +102,8 @@ async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
         messages=[
             line
             for line in burst(written, files)
-            if consent_words.heard(line.text, words) is None  # they have their own answer
+            if line.type not in consent_words.SAID_IN
+            or consent_words.heard(line.text, words) is None  # they have their own answer
         ],
         history=as_it_stands(earlier, written, files),
         attempt=lane.tries + 1,

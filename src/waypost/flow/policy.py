@@ -13,7 +13,7 @@ from waypost.model.ids import NumberId, OrgId
 from waypost.model.pair import Pair
 from waypost.model.time import Instant
 from waypost.ports.hints import OUTBOX
-from waypost.rules import pacing, window
+from waypost.rules import pacing, people, window
 from waypost.rules.figures import Figures, figures
 from waypost.rules.gates import NUMBER_DISABLED
 
@@ -90,14 +90,19 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def window_with(org: OrgId, customer: str, world: World) -> Window:
-    """Of the number whose window stays open longest: a message without `from` goes from there."""
+    """Of the number whose window stays open longest: a message without `from` goes from there.
+
+    Whichever form of their phone the customer wrote from.
+    """
     numbers = [NumberId(connected.number.id) for connected in await world.numbers.of_org(org)]
-    pairs = [pair for pair in await world.ledger.windows.of(numbers, customer) if pair.expires_at is not None]
+    windows, forms = world.ledger.windows, people.spellings(customer)
+    pairs = [pair for form in forms for pair in await windows.of(numbers, form) if pair.expires_at is not None]
     latest = max(pairs, key=lambda pair: pair.expires_at or 0, default=None)
+    sent = [at for form in forms if (at := await windows.last_outbound(numbers, form)) is not None]
     return Window(
         pair=latest,
         open=latest is not None and window.is_open(latest.expires_at, world.clock.now()),
-        last_outbound_at=await world.ledger.windows.last_outbound(numbers, customer),
+        last_outbound_at=max(sent, default=None),
     )
 
 

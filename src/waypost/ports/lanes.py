@@ -26,7 +26,7 @@ class Committed(msgspec.Struct, frozen=True, tag=True):
     replies: Sequence[MessageId]
     """In the outbox, in their order."""
     blocked: int
-    """Replies that were not stored: the customer has said no."""
+    """Replies that were not stored: the customer has said no, or another message has their idempotency key."""
 
 
 class Postponed(msgspec.Struct, frozen=True, tag=True):

@@ -23,6 +23,9 @@ START = (
 )
 STOPPED = "You are unsubscribed and will get no more messages from us. Reply START to get them again."
 STARTED = "You are subscribed again. Reply STOP at any time to get no more messages."
+SAID_IN = ("text", "button")
+"""Kinds of messages that can say it: words, and a template's own quick reply. "Cancel" on a button of a bot's question,
+under a picture or as the name of a place is an answer to something else."""
 LONGEST = 40
 """A longer message is not one word, whatever it says."""
 

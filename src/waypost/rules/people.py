@@ -20,6 +20,12 @@ _TWO_FORMS: Final = (
     (re.compile(r"\+55([1-9][0-9])([6-9][0-9]{7})", re.ASCII), r"+55\g<1>9\2"),
 )
 """Mexico's 1 and Argentina's 9 go; Brazil's ninth digit comes, where eight digits can only be a mobile's."""
+_OTHER_FORMS: Final = (
+    (re.compile(r"\+52([0-9]{10})", re.ASCII), r"+521\1"),
+    (re.compile(r"\+54([0-9]{10})", re.ASCII), r"+549\1"),
+    (re.compile(r"\+55([1-9][0-9])9([6-9][0-9]{7})", re.ASCII), r"+55\1\2"),
+)
+"""From the alias to the form that is not the alias."""
 _MEDIA: Final = ("image", "video", "audio", "document", "sticker")
 _BESIDE: Final[tuple[str, ...]] = ("context", "referral", "errors", "identity")
 """What a message carries along with its content."""
@@ -41,6 +47,12 @@ def read(body: str, kind: str) -> Json:
         return {"type": kind}
     text = message.get("text")
     return {"type": "text", "text": {"body": text}} if isinstance(text, str) and "type" not in message else message
+
+
+def spellings(address: str) -> tuple[str, ...]:
+    """Every form in which the same phone may be written or sent to, its alias first; anything else has one."""
+    name = alias(address)
+    return (name, *(form.sub(other, name) for form, other in _OTHER_FORMS if form.fullmatch(name)))
 
 
 def words(message: Json) -> str:

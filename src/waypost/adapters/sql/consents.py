@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.audit import written
+from waypost.adapters.sql.carrying import subjects_at, subjects_of
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.model.audit import Action, Entity, Entry
@@ -14,6 +15,7 @@ from waypost.model.ids import OrgId
 from waypost.model.message import Channel
 from waypost.model.time import Instant
 from waypost.ports.consents import Word
+from waypost.rules.people import alias
 
 
 class SqlConsents:
@@ -48,7 +50,22 @@ def subject_of(dossier: DossierId | None) -> str:
 def addresses(person: Person, channel: Channel) -> list[str]:
     """The subjects under which the channel would look for this person, if it can reach them at all."""
     address = person.email if channel is Channel.EMAIL else person.phone
-    return [] if address is None else [f"address:{address}"]
+    if address is None:
+        return []
+    return [f"address:{address}"] if channel is Channel.EMAIL else subjects_at(address)
+
+
+def _as_customer(org: OrgId, person: Person) -> Plan[list[str]]:
+    """A customer who wrote may have more addresses than their dossier says; as in `meeting`, it goes by one of them."""
+    reference = person.external_ref or ""
+    known_as = (
+        [f"phone:{alias(person.phone)}"] if person.phone else [reference] if reference.startswith("user:") else []
+    )
+    met = yield from each("talk_find", [(org, address, "") for address in known_as])
+    contacts = sorted({row[3] for row in met})
+    yield from each("contact_lock", [(contact, org) for contact in contacts])
+    found = yield from subjects_of(contacts)
+    return [subject for subjects in found.values() for subject in subjects]
 
 
 def _put(org: OrgId, consent: Consent, actor: str) -> Plan[Consent | None]:
@@ -58,9 +75,11 @@ def _put(org: OrgId, consent: Consent, actor: str) -> Plan[Consent | None]:
     dossier = rows.dossier(found[0])
     said = yield Once("consents_of", (org, subject_of(dossier.id)))
     before = next((status for channel, status, _ in said if channel == consent.channel), "not recorded")
-    subjects = [*addresses(dossier.person, consent.channel), subject_of(dossier.id)]
+    subjects = {*addresses(dossier.person, consent.channel), subject_of(dossier.id)}
+    if consent.channel is not Channel.EMAIL:
+        subjects.update((yield from _as_customer(org, dossier.person)))
     told = (consent.channel.value, consent.status.value, consent.at)
-    yield from each("consent_put", [(org, subject, *told) for subject in subjects])
+    yield from each("consent_put", [(org, subject, *told) for subject in sorted(subjects)])
     yield from written(
         Entry(
             org_id=org,

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 from waypost.adapters.sql import meeting, talk_rows
+from waypost.adapters.sql.carrying import carry_consents
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.talks import Talks
@@ -49,6 +50,7 @@ def join(org: OrgId, keep: ContactId, other: ContactId, told: Talks, now: Instan
     yield Once("contact_fill", (keep, other, now))
     yield Once("contact_drop", (other,))
     yield from meeting.write(talks)
+    yield from carry_consents([(org, keep)], now)
     return True
 
 

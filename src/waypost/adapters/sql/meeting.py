@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from waypost.adapters.sql import talk_rows
+from waypost.adapters.sql.carrying import carry_consents, subjects_of
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.plan import Plan, Row, each, together
 from waypost.adapters.sql.talks import Talks
@@ -42,6 +43,8 @@ class _Person:
     talks: dict[str, ConversationId | None] = field(default_factory=dict)
     """Number -> the conversation, if there is one."""
     reply_to: str = ""
+    decides: bool = False
+    """They say STOP or START."""
 
     def call(self, told: Arrival) -> None:
         self.names = (told.name or self.names[0], told.username or self.names[1])
@@ -66,6 +69,7 @@ class Crowd:
     def add(self, told: Arrival) -> None:
         person = self._person(told)
         person.reply_to = told.reply_to
+        person.decides |= told.consent is not None
         person.phone = told.reply_to if told.reply_to.startswith("+") else person.phone
         if person.id is None:
             person.call(told)
@@ -101,6 +105,7 @@ class Crowd:
             person.talks.setdefault(number, there)
         person.names = (person.names[0] or other.names[0], person.names[1] or other.names[1])
         person.phone = person.phone or other.phone
+        person.decides |= other.decides
         self._by_address.update({a: person for a, known in self._by_address.items() if known is other})
 
     def of(self, told: Arrival) -> _Person:
@@ -124,14 +129,16 @@ def meet(arrivals: Sequence[Arrival], crowd: Crowd, talks: Talks, now: Instant) 
     people = crowd.people()
     opened = yield from _store_people([person for person in people if person.id is None], now)
     yield from _hold(people)
-    yield from _store_addresses(people)
+    yield from _store_addresses(people, now)
     yield from _store_conversations(people, now)
+    subjects = yield from subjects_of(p.id for p in people if p.decides and p.id is not None)
     for told in arrivals:
         there = crowd.of(told).talks[told.number]
         if there is None:
             raise Conflict(_MET_ELSEWHERE)
         talks.where[told.number, told.wamid] = there
         talks.dossiers[there] = crowd.of(told).dossier
+        talks.subjects[there] = subjects.get(crowd.of(told).id or 0, [])
     return opened
 
 
@@ -169,18 +176,23 @@ def _opened(org: OrgId, dossier: int, now: Instant) -> Entry:
 
 
 def _hold(people: Iterable[_Person]) -> Plan[None]:
-    """Whoever gets something new must not be joined to somebody else meanwhile: it would be left with nobody."""
+    """Whoever gets something new must not be joined to somebody else meanwhile: it would be left with nobody.
+
+    Nor may who says STOP get an address meanwhile: the one would not know of the other.
+    """
     known = (p for p in people if p.stored_names is not None and p.id is not None)
-    wanted = sorted((p.id, p.org_id) for p in known if p.new_addresses or None in p.talks.values())
+    wanted = sorted((p.id, p.org_id) for p in known if p.new_addresses or p.decides or None in p.talks.values())
     if len((yield from each("contact_lock", wanted))) < len(wanted):
         raise Conflict("two contacts were joined in the meantime")
 
 
-def _store_addresses(people: Iterable[_Person]) -> Plan[None]:
+def _store_addresses(people: Iterable[_Person], now: Instant) -> Plan[None]:
     rows = sorted((p.org_id, address, p.id) for p in people for address in p.new_addresses)
     stored = yield from each("contact_address_insert", rows)
     if len(stored) < len(rows):
         raise Conflict(_MET_ELSEWHERE)
+    gained = [p for p in people if len(p.new_addresses) > (p.stored_names is None)]  # the first has nothing to carry
+    yield from carry_consents([(p.org_id, p.id) for p in gained if p.id is not None], now)
 
 
 def _store_conversations(people: Iterable[_Person], now: Instant) -> Plan[None]:

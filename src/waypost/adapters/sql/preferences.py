@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from waypost.adapters.sql.audit import written
+from waypost.adapters.sql.carrying import subjects_at
 from waypost.adapters.sql.consents import subject_of
 from waypost.adapters.sql.plan import Plan, each
 from waypost.model.audit import PROVIDER, Action, Entity, Entry
@@ -37,7 +38,8 @@ def prefer(deeds: Sequence[Deed]) -> Plan[None]:
 
 def _subjects(org: OrgId, wish: Preference, dossiers: dict[_Subject, DossierId]) -> list[str]:
     known = [dossiers[org, address] for address in wish.addresses if (org, address) in dossiers]
-    return [*(f"address:{address}" for address in wish.addresses), *(subject_of(dossier) for dossier in known)]
+    reached = [subject for address in wish.addresses for subject in subjects_at(address)]
+    return [*reached, *(subject_of(dossier) for dossier in known)]
 
 
 def _entries(

@@ -87,7 +87,7 @@ class Take:
             return
         where = work.talks.where[told.number, told.wamid]
         dossier = work.talks.dossiers[where]
-        subjects = [f"address:{told.reply_to}", *([f"dossier:{dossier}"] if dossier is not None else [])]
+        subjects = [*work.talks.subjects[where], *([f"dossier:{dossier}"] if dossier is not None else [])]
         for subject in subjects:
             work.consents[told.org_id, subject, Channel.WHATSAPP.value] = (said.status.value, self.now)
         work.audited.append(

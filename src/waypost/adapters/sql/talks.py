@@ -38,6 +38,8 @@ class Talks:
     """(number, wamid) of an arrival -> the conversation it belongs to."""
     dossiers: dict[ConversationId, int | None] = field(default_factory=dict)
     """Of who writes there."""
+    subjects: dict[ConversationId, list[str]] = field(default_factory=dict)
+    """Under which those who say STOP or START there are asked for consent."""
     known: set[tuple[str, str]] = field(default_factory=set)
     """Arrivals that were stored before."""
     held: set[ConversationId] = field(default_factory=set)

@@ -45,7 +45,7 @@ class CommitTurn:
             return after
         replies = [sent for draft in self.answered.drafts if (sent := self._say(draft, work)) is not None]
         blocked = len(self.answered.drafts) - len(replies)
-        state, error = ANSWERED if replies else SILENT, "consent was revoked" if blocked else None
+        state, error = ANSWERED if replies else SILENT, self._obstacle(work) if blocked else None
         if self.answered.hand_over is not None:
             after = lane.hand_over(after, ANYBODY)
             state, error = HANDED_OVER, self.answered.hand_over or None
@@ -56,14 +56,24 @@ class CommitTurn:
             work.audited.append(floor_entry(after, BOT, self.now, f"from bot to {after.floor}: {error or 'no reason'}"))
         return Committed(after, replies, blocked)
 
+    def _obstacle(self, work: Work) -> str:
+        taken = any(_is_taken(draft, work) for draft in self.answered.drafts)
+        return "another message was stored under a reply's idempotency key" if taken else "consent was revoked"
+
     def _say(self, draft: Draft, work: Work) -> MessageId | None:
         stored = work.stored.get((draft.org_id, draft.idempotency_key))
-        if stored is None:
+        if stored is None or _is_taken(draft, work):
             return None
         where = self.claim.lane.conversation_id
         work.talks.say(where, BOT, kind_of(draft.payload), draft.payload, self.now, self.now, message_id=stored[0])
         work.talks.unsent.setdefault(where, set()).add(stored[0])  # somebody may take the floor in the same moment
         return stored[0]
+
+
+def _is_taken(draft: Draft, work: Work) -> bool:
+    """Somebody stored something else under its key."""
+    _, digest, fresh = work.stored.get((draft.org_id, draft.idempotency_key), (None, draft.digest, False))
+    return not fresh and digest != draft.digest
 
 
 def ended(claim: Claim, state: str, replies: int, error: str | None, now: Instant) -> EndedTurn:

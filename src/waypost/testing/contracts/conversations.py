@@ -26,6 +26,7 @@ from waypost.testing.contracts.examples import (
     drain,
     later,
 )
+from waypost.testing.contracts.following import FollowingContract
 from waypost.testing.contracts.talking import (
     DUE,
     LOST,
@@ -217,5 +218,5 @@ class JoinContract:
         assert words(await entries(ledger, (await talk_with(ledger, USER)).id)) == ["by phone", "by id"]
 
 
-class ConversationsContract(ArrivalsContract, PeopleContract, ReadContract, JoinContract):
+class ConversationsContract(ArrivalsContract, PeopleContract, ReadContract, JoinContract, FollowingContract):
     pass

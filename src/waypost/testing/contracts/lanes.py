@@ -27,6 +27,7 @@ from waypost.testing.contracts.examples import (
     drain,
     later,
     status,
+    submit,
 )
 from waypost.testing.contracts.floors import FloorContract, TroubleContract
 from waypost.testing.contracts.talking import (
@@ -218,6 +219,16 @@ class CommitContract:
         done = await commit(ledger, claim, "you are out", exempt=True)
         assert (len(done.replies), done.blocked) == (1, 0)
         assert await status(ledger, done.replies[0]) is Status.QUEUED
+
+    async def test_a_reply_whose_key_another_message_has_is_not_taken_for_said(self, ledger: Ledger) -> None:
+        claim = await a_turn(ledger)
+        await submit(ledger, key=f"turn:{claim.turn_id}:1", content="somebody else's")
+        done = await commit(ledger, claim, "one", "two")
+        assert (len(done.replies), done.blocked, done.lane.done) == (1, 1, 1)
+        assert words(await entries(ledger, claim.conversation.id)) == ["hello", "two"]
+        turn = await ledger.lanes.ended(ORG, claim.conversation.id, Position(1))
+        assert turn is not None
+        assert turn.error == "another message was stored under a reply's idempotency key"
 
     async def test_a_turn_of_a_conversation_that_is_not_there_is_lost(self, ledger: Ledger) -> None:
         claim = await a_turn(ledger)
