@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from waypost.model.conversation import BOT, ContactId, Position
 from waypost.model.ids import MessageId
+from waypost.model.media import MediaFile
 from waypost.model.time import Instant
 from waypost.ports.lanes import Answered, FloorTaken
 from waypost.ports.ledger import Ledger
@@ -26,6 +28,7 @@ from waypost.testing.contracts.examples import (
     drain,
     later,
 )
+from waypost.testing.contracts.media import NOTE
 from waypost.testing.contracts.talking import (
     DUE,
     LOST,
@@ -50,6 +53,10 @@ async def answered(ledger: Ledger, text: str, reply: str, now: Instant = T0, **f
     await write(ledger, text, now=now, **fields)
     claim = await claim_turn(ledger, Instant(now + TIMES.quiet))
     return list((await commit(ledger, claim, reply, now=Instant(now + TIMES.quiet))).replies)
+
+
+async def files_of(ledger: Ledger, customer: str) -> Sequence[MediaFile]:
+    return await ledger.files.between(ORG, (await talk_with(ledger, customer)).id, Position(1), Position(99))
 
 
 class ReadContract:
@@ -103,6 +110,70 @@ class JoinContract:
         assert [w for w in words(claim.burst) if w != "reply"] == ["waits by id", "by phone", "it is me"]
         await commit(ledger, claim, "one answer", now=soon(LOST, 3))
         assert await claim_turns(ledger, soon(LOST, 600)) == []
+
+    async def test_what_was_answered_there_is_not_asked_again_with_what_waits_here(self, ledger: Ledger) -> None:
+        await answered(ledger, "p1", "to p1")
+        await answered(ledger, "u1", "to u1", customer=USER)
+        await answered(ledger, "u2", "to u2", customer=USER, now=LOST)
+        await write(ledger, "p2", now=soon(LOST, 60))
+        await arrive(ledger, known_as(CUSTOMER, USER, text="p3"), now=soon(LOST, 60))
+        claim = await claim_turn(ledger, soon(LOST, 63))
+        assert words(claim.burst) == ["p2", "p3"]
+        talk = await talk_with(ledger)
+        assert words(await entries(ledger, talk.id)) == ["p1", "to p1", "u1", "to u1", "u2", "to u2", "p2", "p3"]
+        for lo, hi in ((0, 1), (2, 3), (3, 5)):
+            turn = await ledger.lanes.ended(ORG, talk.id, Position(hi))
+            assert turn is not None
+            assert (turn.lo, turn.state) == (lo, "answered")
+
+    async def test_what_waits_in_both_comes_after_what_was_answered_in_either(self, ledger: Ledger) -> None:
+        await answered(ledger, "p1", "to p1")
+        await answered(ledger, "u1", "to u1", customer=USER)
+        await write(ledger, "p2", "p3", now=LOST)
+        await write(ledger, "u2", "u3", customer=USER, now=LOST)
+        await arrive(ledger, known_as(CUSTOMER, USER, text="p4"), now=LOST)
+        claim = await claim_turn(ledger, soon(LOST, 3))
+        assert words(claim.burst) == ["p2", "p3", "u2", "u3", "p4"]
+        said = await entries(ledger, claim.conversation.id)
+        assert words(said) == ["p1", "to p1", "u1", "to u1", "p2", "p3", "u2", "u3", "p4"]
+
+    async def test_files_and_dedup_follow_every_message_that_moves(self, ledger: Ledger) -> None:
+        wrote = [*await write(ledger, "p1", media=NOTE), *await write(ledger, "u1", customer=USER, media=NOTE)]
+        for claim in await claim_turns(ledger):
+            await commit(ledger, claim, "reply")
+        wrote += await write(ledger, "p2", "p3", "p4", now=LOST, media=NOTE)
+        wrote += await write(ledger, "u2", "u3", customer=USER, now=LOST, media=NOTE)
+        files = {f.id: f.position for f in await files_of(ledger, CUSTOMER)}
+        theirs = {f.id: f.position for f in await files_of(ledger, USER)}
+        await arrive(ledger, known_as(CUSTOMER, USER, text="p5"), now=LOST)
+        talk = await talk_with(ledger)
+        said = await entries(ledger, talk.id)
+        assert words(said) == ["p1", "reply", "u1", "reply", "p2", "p3", "p4", "u2", "u3", "p5"]
+        after = {f.id: f.position for f in await files_of(ledger, CUSTOMER)}
+        assert [after[id_] for id_ in files] == [1, 5, 6, 7]
+        assert [after[id_] for id_ in theirs] == [3, 8, 9]
+        assert (await arrive(ledger, *wrote, now=LOST)).arrived == 0
+        again = await claim_turn(ledger, soon(LOST, 3))
+        assert words(again.burst) == ["p2", "p3", "p4", "u2", "u3", "p5"]
+
+    async def test_a_turn_whose_messages_move_is_lost_and_asked_anew(self, ledger: Ledger) -> None:
+        await write(ledger, "by phone")
+        late = await claim_turn(ledger)
+        await answered(ledger, "by id", "reply", customer=USER, now=DUE)
+        await arrive(ledger, known_as(CUSTOMER, USER, text="it is me"), now=DUE)
+        assert await ledger.lanes.commit(late, Answered(drafts=replies(late, "x")), DUE) == LeaseLost()
+        claim = await claim_turn(ledger, soon(DUE, 3))
+        assert words(claim.burst) == ["by phone", "it is me"]
+        assert (await commit(ledger, claim, "once", now=soon(DUE, 3))).lane.done == claim.lane.hi
+        assert await claim_turns(ledger, soon(DUE, 600)) == []
+
+    async def test_a_join_is_told_once_however_much_was_said(self, ledger: Ledger) -> None:
+        await write(ledger, "by phone")
+        await write(ledger, *"abcdefgh", customer=USER)
+        before = await ledger.feeds.head(f"team:{ORG}")
+        await arrive(ledger, known_as(CUSTOMER, USER, text="it is me"))
+        told = await ledger.feeds.after(f"team:{ORG}", before, 100)
+        assert [item.kind for item in told] == ["joined", "message"]
 
     async def test_a_turn_under_way_in_what_is_gone_is_lost_and_asked_here(self, ledger: Ledger) -> None:
         await answered(ledger, "by phone", "reply")
