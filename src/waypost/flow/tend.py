@@ -85,16 +85,21 @@ async def forget_windows(world: World) -> int:
     return gone + await world.ledger.gates.tidy(Instant(now - days(1)))
 
 
-async def forget_arrivals(world: World) -> None:
+async def forget_arrivals(world: World) -> int:
     """What only finds doubles: Meta repeats a webhook for a week, and edits or quotes a month back."""
-    await world.ledger.conversations.forget_arrivals(Instant(world.clock.now() - ARRIVALS_KEPT))
+    return await _in_bites(world, world.ledger.conversations.forget_arrivals, ARRIVALS_KEPT)
 
 
 async def forget_journal(world: World) -> int:
-    """What webhooks brought long ago; in small bites, so that nobody waits for it."""
-    before = Instant(world.clock.now() - world.tuning.journal_kept)
+    """What webhooks brought long ago."""
+    return await _in_bites(world, world.ledger.journal.forget, world.tuning.journal_kept)
+
+
+async def _in_bites(world: World, forget: Callable[[Instant, int], Awaitable[int]], kept: Span) -> int:
+    """Small ones, so that nobody waits for it."""
+    before = Instant(world.clock.now() - kept)
     gone = 0
-    while bite := await world.ledger.journal.forget(before, FORGET_AT_ONCE):
+    while bite := await forget(before, FORGET_AT_ONCE):
         gone += bite
         await world.clock.sleep(Span(0))
     return gone

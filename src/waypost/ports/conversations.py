@@ -35,8 +35,8 @@ class Conversations(Protocol):
         False when either is gone already.
         """
 
-    async def forget_arrivals(self, before: Instant) -> None:
-        """Let go of what only finds doubles; the entries stay."""
+    async def forget_arrivals(self, before: Instant, limit: int) -> int:
+        """Let go of what only finds doubles, the oldest first; the entries stay. Returns how many."""
 
 
 class Feeds(Protocol):

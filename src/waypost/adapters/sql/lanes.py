@@ -41,7 +41,7 @@ class SqlLanes:
         self._engine = engine
 
     async def claim(self, demand: TurnDemand, times_of: TimesOf, now: Instant) -> Sequence[Claim]:
-        return await self._engine.transact(_claim(demand, times_of, now))
+        return await self._engine.transact(_claim(demand, times_of, now), "turns")
 
     async def commit(self, claim: Claim, answered: Answered, now: Instant) -> Committed | LeaseLost:
         answer: Committed | LeaseLost = await self._engine.writer.decide(CommitTurn(claim, answered, now))
@@ -56,14 +56,14 @@ class SqlLanes:
         return answer
 
     async def renew(self, held: Sequence[tuple[ConversationId, Fence, Span]], now: Instant) -> set[ConversationId]:
-        return await self._engine.transact(_renew(held, now)) if held else set()
+        return await self._engine.transact(_renew(held, now), "turns") if held else set()
 
     async def let_go(self, claims: Sequence[Claim], now: Instant) -> None:
         if claims:
             await self._engine.writer.decide(LetGo(tuple(claims), now))
 
     async def abandon(self, owner: WorkerId, now: Instant) -> int:
-        return await self._engine.transact(_abandon(owner, now))
+        return await self._engine.transact(_abandon(owner, now), "turns")
 
     async def take_floor(
         self, org: OrgId, conversation: ConversationId, holder: str, now: Instant, actor: str
