@@ -16,6 +16,7 @@ SWEEP_AT_MOST = 500
 KEEP_UNMATCHED: Span = days(8)
 TIDY_EVERY: Span = minutes(1)
 ARRIVALS_KEPT: Span = days(40)
+TURNS_KEPT: Span = days(90)
 WINDOWS_KEPT: Span = hours(2)
 """After they closed: a clock that is ahead must not take an open one away, and the loss detector looks back at them."""
 EXPIRE_EVERY: Span = seconds(5)
@@ -93,6 +94,16 @@ async def forget_arrivals(world: World) -> int:
 async def forget_journal(world: World) -> int:
     """What webhooks brought long ago."""
     return await _in_bites(world, world.ledger.journal.forget, world.tuning.journal_kept)
+
+
+async def forget_turns(world: World) -> int:
+    """How bursts were answered; what was given up stays."""
+    return await _in_bites(world, world.ledger.lanes.forget, TURNS_KEPT)
+
+
+async def forget_feeds(world: World) -> int:
+    """What screens were told; who was away for longer reads anew."""
+    return await _in_bites(world, world.ledger.feeds.forget, world.tuning.feed_kept)
 
 
 async def _in_bites(world: World, forget: Callable[[Instant, int], Awaitable[int]], kept: Span) -> int:

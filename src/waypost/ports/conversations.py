@@ -43,4 +43,7 @@ class Feeds(Protocol):
     async def head(self, feed: str) -> int: ...
 
     async def after(self, feed: str, seq: int, limit: int) -> Sequence[FeedItem]:
-        """The items after a number, in order, without a gap."""
+        """The items after a number, in order, without a gap; who asks for what is forgotten gets a later one first."""
+
+    async def forget(self, before: Instant, limit: int) -> int:
+        """Let go of items from before then, the oldest first; the last of a feed stays. Returns how many."""

@@ -15,7 +15,9 @@ from msgspec.structs import replace
 from waypost.adapters.sql import meeting, talk_rows
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.plan import Once, Plan, each
+from waypost.adapters.sql.rows import audit_row
 from waypost.adapters.sql.talks import Talks
+from waypost.model.audit import SYSTEM, Action, Entity, Entry
 from waypost.model.conversation import ContactId, Conversation, ConversationId, Lane, Position
 from waypost.model.ids import OrgId
 from waypost.model.time import Instant
@@ -74,10 +76,23 @@ def _append(gone: Conversation, here: ConversationId, talks: Talks, now: Instant
     talks.move(replace(stays, position=seam.end, last_id_at=Instant(base + seam.end)))
     talks.turn(rule.joined(talks.lanes[here], talks.lanes[gone.id], seam, now))
     talks.tell(here, "joined", now, seam.end, msgspec.json.encode({"gone": gone.id}).decode())
+    yield from each("audit_insert", [audit_row(_recorded(gone, here, now))])
     yield Once("messages_move", (gone.id, here))
     yield Once("turns_move", (gone.id, here, seam.here))
     yield Once("lane_drop", (gone.id,))
     yield Once("conversation_drop", (gone.id,))
+
+
+def _recorded(gone: Conversation, here: ConversationId, now: Instant) -> Entry:
+    return Entry(
+        org_id=gone.org_id,
+        at=now,
+        entity_type=Entity.CONVERSATION,
+        entity_id=str(here),
+        action=Action.JOINED,
+        actor=SYSTEM,
+        details=f"with conversation {gone.id}: both are the same person's",
+    )
 
 
 def _answered(talk: Conversation, lane: Lane) -> Plan[Position]:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from waypost.adapters.sql import talk_rows
+from waypost.adapters.sql.conversations import forgotten
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.turns import CommitTurn, FailTurn, GiveFloor, LetGo, ReplayTurn
@@ -115,6 +116,9 @@ class SqlLanes:
             return NoConversation()
         answer: Lane | NoConversation | LeaseLost = await self._engine.writer.decide(ReplayTurn(org, turn, now, actor))
         return answer
+
+    async def forget(self, before: Instant, limit: int) -> int:
+        return await self._engine.transact(forgotten("turns_forget", before, limit))
 
     async def history(self, conversation: ConversationId, before: Position, limit: int) -> Sequence[Entry]:
         found = await self._engine.read("entries_before", conversation, before, limit)

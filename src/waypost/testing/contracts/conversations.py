@@ -9,7 +9,7 @@ from typing import Any
 from waypost.model.conversation import BOT, ContactId, Position
 from waypost.model.ids import MessageId
 from waypost.model.media import MediaFile
-from waypost.model.time import Instant
+from waypost.model.time import Instant, days
 from waypost.ports.lanes import Answered, FloorTaken
 from waypost.ports.ledger import Ledger
 from waypost.rules.lane import LeaseLost
@@ -46,6 +46,7 @@ from waypost.testing.contracts.talking import (
     words,
     write,
 )
+from waypost.testing.contracts.turn_detector import looked
 
 
 async def answered(ledger: Ledger, text: str, reply: str, now: Instant = T0, **fields: Any) -> list[MessageId]:
@@ -57,6 +58,28 @@ async def answered(ledger: Ledger, text: str, reply: str, now: Instant = T0, **f
 
 async def files_of(ledger: Ledger, customer: str) -> Sequence[MediaFile]:
     return await ledger.files.between(ORG, (await talk_with(ledger, customer)).id, Position(1), Position(99))
+
+
+class ForgetContract:
+    async def test_ended_turns_are_forgotten_in_bites_and_dead_letters_stay(self, ledger: Ledger) -> None:
+        for n in range(3):
+            await answered(ledger, f"{n}", "reply", now=later(days(n)))
+        await write(ledger, "poison", now=later(days(3)))
+        dead = await claim_turn(ledger, later(days(4)))
+        await ledger.lanes.fail(dead, "no", TIMES, later(days(4)), hopeless=True)
+        assert [await ledger.lanes.forget(later(days(2)), 1) for _ in range(3)] == [1, 1, 0]
+        assert [await ledger.lanes.forget(later(days(9)), 9) for _ in range(2)] == [1, 0]
+        assert len(await ledger.lanes.failed(ORG, 9)) == 1
+        assert await looked(ledger) == []
+
+    async def test_feeds_go_on_with_their_numbers_after_what_was_forgotten(self, ledger: Ledger) -> None:
+        await write(ledger, *"abc")
+        assert [await ledger.feeds.forget(later(days(1)), 1) for _ in range(3)] == [1, 1, 0]
+        assert [item.seq for item in await ledger.feeds.after(f"team:{ORG}", 0, 9)] == [3]
+        assert await looked(ledger) == []
+        await write(ledger, "d", now=later(days(1)))
+        assert [item.seq for item in await ledger.feeds.after(f"team:{ORG}", 0, 9)] == [3, 4]
+        assert await ledger.feeds.forget(later(days(1)), 9) == 1
 
 
 class ReadContract:
@@ -175,6 +198,14 @@ class JoinContract:
         told = await ledger.feeds.after(f"team:{ORG}", before, 100)
         assert [item.kind for item in told] == ["joined", "message"]
 
+    async def test_a_join_leaves_nothing_that_the_detector_finds_odd(self, ledger: Ledger) -> None:
+        await answered(ledger, "p1", "to p1")
+        await answered(ledger, "u1", "to u1", customer=USER)
+        await write(ledger, "p2", now=LOST)
+        await arrive(ledger, known_as(CUSTOMER, USER, text="p3"), now=LOST)
+        await commit(ledger, await claim_turn(ledger, soon(LOST, 3)), "to both", now=soon(LOST, 3))
+        assert await looked(ledger) == []
+
     async def test_a_turn_under_way_in_what_is_gone_is_lost_and_asked_here(self, ledger: Ledger) -> None:
         await answered(ledger, "by phone", "reply")
         await write(ledger, "by id", customer=USER)
@@ -288,5 +319,5 @@ class JoinContract:
         assert words(await entries(ledger, (await talk_with(ledger, USER)).id)) == ["by phone", "by id"]
 
 
-class ConversationsContract(ArrivalsContract, PeopleContract, ReadContract, JoinContract):
+class ConversationsContract(ArrivalsContract, PeopleContract, ReadContract, ForgetContract, JoinContract):
     pass

@@ -175,3 +175,16 @@ WHERE number = $6 AND conversation_id = $1 AND position > $4 AND position <= $5 
 DELETE FROM arrival WHERE ctid = ANY(ARRAY(
     SELECT a.ctid FROM arrival a WHERE a.received_at < $1 ORDER BY a.received_at LIMIT $2 FOR UPDATE SKIP LOCKED
 )) RETURNING wamid
+
+-- name: turns_forget
+DELETE FROM turn WHERE ctid = ANY(ARRAY(
+    SELECT t.ctid FROM turn t WHERE t.state <> 'failed' AND t.ended_at < $1 ORDER BY t.ended_at LIMIT $2
+    FOR UPDATE SKIP LOCKED
+)) RETURNING hi
+
+-- name: feed_items_forget
+DELETE FROM feed_item WHERE ctid = ANY(ARRAY(
+    SELECT i.ctid FROM feed_item i
+    WHERE i.at < $1 AND i.seq < (SELECT f.head FROM feed f WHERE f.name = i.feed) ORDER BY i.at LIMIT $2
+    FOR UPDATE OF i SKIP LOCKED
+)) RETURNING seq

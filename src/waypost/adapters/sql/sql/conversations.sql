@@ -147,6 +147,19 @@ ORDER BY t.ended_at DESC LIMIT $2
 -- name: turn_get
 SELECT {turn} FROM turn t WHERE t.conversation_id = $1 AND t.hi = $2
 
+-- name: turns_forget
+-- A dead letter stays until somebody decides on it.
+DELETE FROM turn WHERE (conversation_id, hi) IN (
+    SELECT t.conversation_id, t.hi FROM turn t WHERE t.state <> 'failed' AND t.ended_at < $1 ORDER BY t.ended_at LIMIT $2
+) RETURNING hi
+
+-- name: feed_items_forget
+-- The last item of a feed stays.
+DELETE FROM feed_item WHERE (feed, seq) IN (
+    SELECT i.feed, i.seq FROM feed_item i
+    WHERE i.at < $1 AND i.seq < (SELECT f.head FROM feed f WHERE f.name = i.feed) ORDER BY i.at LIMIT $2
+) RETURNING seq
+
 -- name: turn_forget
 DELETE FROM turn WHERE conversation_id = $1 AND hi = $2 AND state = 'failed'
 
