@@ -30,6 +30,7 @@ from waypost.testing.contracts.examples import (
     PassTime,
     a_customer,
     a_number,
+    an_arrival,
     an_org,
     claim,
     give_up,
@@ -52,6 +53,7 @@ from waypost.testing.contracts.operating import DeadLetterContract, OperatingCon
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.policies import PoliciesContract
+from waypost.testing.contracts.talking import DUE, TIMES, a_turn, arrive
 from waypost.testing.contracts.templates import TemplatesContract
 from waypost.testing.contracts.turn_detector import TurnDetectorContract
 from waypost.testing.contracts.updates import (
@@ -286,6 +288,35 @@ class TestPostgresLockOrder:
             cancels = [second.outbox.cancel(ORG, message.id, soon) for message in waiting]
             await asyncio.gather(claim(first, slots=2, now=soon), *settles, *cancels, claim(second, slots=2, now=soon))
         assert await _deadlocks(connection) == before
+
+    async def test_a_new_name_beside_a_new_address_never_deadlocks(
+        self, ledgers: Ledgers, connection: asyncpg.Connection[asyncpg.Record]
+    ) -> None:
+        first, second = ledgers
+        before = await _deadlocks(connection)
+        people = [(a_customer(), f"DE.77{n}") for n in range(8)]
+        await arrive(first, *(an_arrival(phone, name="Ann") for phone, _ in people))
+        for n in range(30):
+            renamed = [an_arrival(phone, name=f"Ann {n}") for phone, _ in people]
+            addresses = [(phone, (f"phone:{phone}", f"user:{user}.{n}")) for phone, user in people]
+            known_by_more = [an_arrival(phone, name="Ann", addresses=both) for phone, both in addresses]
+            await asyncio.gather(arrive(first, *renamed), arrive(second, *reversed(known_by_more)))
+        assert await _deadlocks(connection) == before
+
+    async def test_a_turn_is_kept_while_housekeeping_waits(
+        self, ledger: SqlLedger, connection: asyncpg.Connection[asyncpg.Record]
+    ) -> None:
+        turn = await a_turn(ledger)
+        held = [(turn.conversation.id, turn.lane.fence, TIMES.lease)]
+        await arrive(ledger, an_arrival())
+        async with connection.transaction():
+            await connection.execute("LOCK TABLE arrival IN ACCESS EXCLUSIVE MODE")
+            forgetting = asyncio.create_task(ledger.conversations.forget_arrivals(later(Span(0)), 1))
+            while not await connection.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+                pass
+            assert await ledger.lanes.renew(held, DUE) == {turn.conversation.id}
+            assert not forgetting.done()
+        await forgetting
 
 
 async def _deadlocks(connection: asyncpg.Connection[asyncpg.Record]) -> int:

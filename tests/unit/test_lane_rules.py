@@ -14,7 +14,7 @@ from waypost.model.conversation import BOT, ConversationId, Lane, Position, Time
 from waypost.model.ids import Fence, OrgId, WorkerId
 from waypost.model.time import Instant, minutes, seconds
 from waypost.rules import lane as rules
-from waypost.rules.lane import Again, Dead, LeaseLost
+from waypost.rules.lane import Again, Dead, LeaseLost, Seam
 
 T0 = Instant(1_760_000_000_000_000)
 TIMES = Times()
@@ -186,24 +186,42 @@ def test_reopen(lane: Lane, hi: int, expected: dict[str, Any] | None) -> None:
         assert {name: getattr(after, name) for name in expected} == expected
 
 
+SOME_WAIT = a_lane(tail=5, done=3, due_at=at(2))
+
+
+def a_seam(here: Lane, gone: Lane) -> Seam:
+    """Ten were said here, five there."""
+    ends = [(lane.done if lane.tail > lane.done else end, end) for lane, end in ((here, 10), (gone, 5))]
+    (here_cut, here_end), (gone_cut, gone_end) = ends
+    return Seam(
+        here=Position(here_cut), here_end=Position(here_end), gone=Position(gone_cut), gone_end=Position(gone_end)
+    )
+
+
 @pytest.mark.parametrize(
     ("here", "gone", "expected"),
     [
         (IDLE, IDLE, {"tail": 15, "done": 15, "due_at": None}),
         (ANSWERED, ANSWERED, {"tail": 15, "done": 15, "due_at": None}),
-        (ANSWERED, a_lane(tail=5, done=3, due_at=at(2)), {"tail": 15, "done": 13, "due_at": at(2)}),
-        (WAITING, ANSWERED, {"tail": 2, "done": 0, "due_at": at(3)}),
-        (WAITING, a_lane(tail=5, done=3, due_at=at(2)), {"tail": 15, "done": 0, "due_at": at(2)}),
+        (ANSWERED, SOME_WAIT, {"tail": 15, "done": 13, "due_at": at(2)}),
+        (WAITING, ANSWERED, {"tail": 7, "done": 5, "first_at": T0, "due_at": at(3)}),
+        (WAITING, SOME_WAIT, {"tail": 15, "done": 3, "due_at": at(2)}),
+        (replace(WAITING, done=1), SOME_WAIT, {"tail": 15, "done": 4, "due_at": at(2)}),
+        (WAITING, WAITING, {"tail": 12, "done": 0, "due_at": at(3)}),
         (ANSWERED, replace(HELD, done=1), {"tail": 12, "done": 11, "due_at": T0, "hi": None}),
         (HELD, WAITING, {"tail": 12, "hi": 2, "owner": W1, "fence": 1, "due_at": at(3)}),
+        (HELD, ANSWERED, {"tail": 7, "done": 5, "hi": None, "owner": None, "fence": 2, "due_at": T0}),
+        (BUFFERED, SOME_WAIT, {"tail": 15, "done": 3, "hi": None, "owner": None, "fence": 2, "due_at": T0}),
+        (POSTPONED, ANSWERED, {"tail": 7, "done": 5, "hi": None, "tries": 0, "fence": 2, "due_at": T0}),
         (POSTPONED, WAITING, {"tail": 12, "hi": 2, "owner": None, "due_at": at(10)}),
         (HUMAN, WAITING, {"tail": 12, "done": 1, "floor": "ann", "due_at": None}),
-        (HELD, HUMAN, {"tail": 12, "owner": None, "hi": None, "fence": 2, "floor": "ann", "due_at": None}),
+        (HUMAN, ANSWERED, {"tail": 7, "done": 6, "floor": "ann", "due_at": None}),
+        (HELD, HUMAN, {"tail": 12, "done": 1, "owner": None, "hi": None, "fence": 2, "floor": "ann", "due_at": None}),
     ],
 )
 def test_joined(here: Lane, gone: Lane, expected: dict[str, Any]) -> None:
-    """What stood at p of what is gone stands at p + 10 now."""
-    after = rules.joined(here, gone, 10, Position(15), T0)
+    """Answered here, answered there, waiting here, waiting there."""
+    after = rules.joined(here, gone, a_seam(here, gone), T0)
     assert {name: getattr(after, name) for name in expected} == expected
 
 

@@ -16,6 +16,7 @@ SWEEP_AT_MOST = 500
 KEEP_UNMATCHED: Span = days(8)
 TIDY_EVERY: Span = minutes(1)
 ARRIVALS_KEPT: Span = days(40)
+TURNS_KEPT: Span = days(90)
 WINDOWS_KEPT: Span = hours(2)
 """After they closed: a clock that is ahead must not take an open one away, and the loss detector looks back at them."""
 EXPIRE_EVERY: Span = seconds(5)
@@ -85,16 +86,31 @@ async def forget_windows(world: World) -> int:
     return gone + await world.ledger.gates.tidy(Instant(now - days(1)))
 
 
-async def forget_arrivals(world: World) -> None:
+async def forget_arrivals(world: World) -> int:
     """What only finds doubles: Meta repeats a webhook for a week, and edits or quotes a month back."""
-    await world.ledger.conversations.forget_arrivals(Instant(world.clock.now() - ARRIVALS_KEPT))
+    return await _in_bites(world, world.ledger.conversations.forget_arrivals, ARRIVALS_KEPT)
 
 
 async def forget_journal(world: World) -> int:
-    """What webhooks brought long ago; in small bites, so that nobody waits for it."""
-    before = Instant(world.clock.now() - world.tuning.journal_kept)
+    """What webhooks brought long ago."""
+    return await _in_bites(world, world.ledger.journal.forget, world.tuning.journal_kept)
+
+
+async def forget_turns(world: World) -> int:
+    """How bursts were answered; what was given up stays."""
+    return await _in_bites(world, world.ledger.lanes.forget, TURNS_KEPT)
+
+
+async def forget_feeds(world: World) -> int:
+    """What screens were told; who was away for longer reads anew."""
+    return await _in_bites(world, world.ledger.feeds.forget, world.tuning.feed_kept)
+
+
+async def _in_bites(world: World, forget: Callable[[Instant, int], Awaitable[int]], kept: Span) -> int:
+    """Small ones, so that nobody waits for it."""
+    before = Instant(world.clock.now() - kept)
     gone = 0
-    while bite := await world.ledger.journal.forget(before, FORGET_AT_ONCE):
+    while bite := await forget(before, FORGET_AT_ONCE):
         gone += bite
         await world.clock.sleep(Span(0))
     return gone

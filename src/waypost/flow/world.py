@@ -66,6 +66,8 @@ class Tuning:
     """Messages that one customer may get at once, before one in six seconds."""
     journal_kept: Span = THIRTY_DAYS
     """How long what webhooks brought stays in the journal."""
+    feed_kept: Span = THIRTY_DAYS
+    """How long what screens were told can be read again."""
     figures: bool = True
     """Whether this server looks at queues and gates for an operator's board."""
     pace: int = 80

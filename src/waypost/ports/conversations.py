@@ -35,12 +35,15 @@ class Conversations(Protocol):
         False when either is gone already.
         """
 
-    async def forget_arrivals(self, before: Instant) -> None:
-        """Let go of what only finds doubles; the entries stay."""
+    async def forget_arrivals(self, before: Instant, limit: int) -> int:
+        """Let go of what only finds doubles, the oldest first; the entries stay. Returns how many."""
 
 
 class Feeds(Protocol):
     async def head(self, feed: str) -> int: ...
 
     async def after(self, feed: str, seq: int, limit: int) -> Sequence[FeedItem]:
-        """The items after a number, in order, without a gap."""
+        """The items after a number, in order, without a gap; who asks for what is forgotten gets a later one first."""
+
+    async def forget(self, before: Instant, limit: int) -> int:
+        """Let go of items from before then, the oldest first; the last of a feed stays. Returns how many."""

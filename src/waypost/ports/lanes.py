@@ -122,5 +122,8 @@ class Lanes(Protocol):
     ) -> Lane | NoConversation | LeaseLost:
         """Let the bot answer a given-up burst after all; LeaseLost when something was answered since."""
 
+    async def forget(self, before: Instant, limit: int) -> int:
+        """Let go of turns that ended before then, the oldest first; dead letters stay. Returns how many."""
+
     async def history(self, conversation: ConversationId, before: Position, limit: int) -> Sequence[Entry]:
         """The latest entries before a position, oldest first."""

@@ -162,22 +162,54 @@ def reopen(lane: Lane, lo: Position, hi: Position, now: Instant) -> Lane | Lease
     return replace(back, tail=max(lane.tail, hi), first_at=now, due_at=now)
 
 
-def joined(here: Lane, gone: Lane, shift: int, end: Position, now: Instant) -> Lane:
-    """Two lanes turn out to be one person's: what stood at p of `gone` stands at p + shift now, the last at `end`.
+class Seam(msgspec.Struct, frozen=True, kw_only=True):
+    """Where two conversations are cut to become one: answered here, answered there, waiting here, waiting there."""
 
-    What waits in either waits here; what was answered there is not asked again; a person who had either floor has it.
+    here: Position
+    """The last of what stays before which nothing waits; and so for what is gone."""
+    here_end: Position
+    gone: Position
+    gone_end: Position
+
+    @property
+    def end(self) -> Position:
+        return Position(self.here_end + self.gone_end)
+
+    @property
+    def moves_waiting(self) -> bool:
+        """Something that was answered there comes before what waits here."""
+        return self.gone > 0 and self.here < self.here_end
+
+
+def joined(here: Lane, gone: Lane, seam: Seam, now: Instant) -> Lane:
+    """Two lanes turn out to be one person's, and their conversations are one now, cut and put together at `seam`.
+
+    What waits in either waits here; what was answered in either is not asked again; a person who had either floor has
+    it. A turn whose messages have moved is lost, and asked anew at once.
     """
     if gone.floor != BOT and here.floor == BOT:
         here = hand_over(here, gone.floor)
-    asks, asked_here = gone.tail > gone.done, here.tail > here.done
-    if not asked_here:
-        here = replace(here, done=Position(gone.done + shift) if asks else end)
-    if asks or not asked_here:
-        here = replace(here, tail=Position(gone.tail + shift) if asks else end)
-    if not asks or here.floor != BOT:
+    asks, is_lost = gone.tail > gone.done, seam.moves_waiting and here.hi is not None
+    if is_lost:
+        here = replace(_idle(here), fence=Fence(here.fence + 1), first_at=now, due_at=now)
+    here = replace(here, done=_joined_done(here, gone, seam), tail=_joined_tail(here, gone, seam))
+    if not asks or here.floor != BOT or is_lost:
         return here
     first_at = min(at for at in (here.first_at, gone.first_at, now) if at is not None)
     if here.hi is not None and here.owner is None:  # a try of it failed: the next one is due when it was
         return replace(here, first_at=first_at)
     due_at = min((at for at in (here.due_at, gone.due_at) if at is not None), default=now)
     return replace(here, first_at=first_at, due_at=due_at)
+
+
+def _joined_done(here: Lane, gone: Lane, seam: Seam) -> Position:
+    """No further than it must be: what was given up last can be asked again while nothing came after it."""
+    if here.tail > here.done:
+        return Position(seam.here + seam.gone) if seam.moves_waiting else here.done
+    return Position(seam.here_end + gone.done) if gone.tail > gone.done else seam.end
+
+
+def _joined_tail(here: Lane, gone: Lane, seam: Seam) -> Position:
+    if gone.tail > gone.done:
+        return Position(seam.here_end + gone.tail)
+    return Position(here.tail + seam.gone) if here.tail > here.done else seam.end

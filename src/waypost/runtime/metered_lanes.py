@@ -35,6 +35,7 @@ class MeteredLanes:
         self.failed = lanes.failed
         self.ended = lanes.ended
         self.replay = lanes.replay
+        self.forget = lanes.forget
         self.history = lanes.history
 
     async def claim(self, demand: TurnDemand, times_of: TimesOf, now: Instant) -> Sequence[Claim]:

@@ -64,6 +64,8 @@ class Server:
             self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_windows, world))
             self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_arrivals, world))
             self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_journal, world))
+            self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_turns, world))
+            self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_feeds, world))
             self._keep(lambda: tend.every(FAIL_OVER_EVERY, FailOver().round, world))
             self._keep(MediaFetcher(world).run)
             self._keep(lambda: tend.every(FORGET_MEDIA_EVERY, forget_media, world))

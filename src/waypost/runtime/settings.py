@@ -149,6 +149,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int,
         _about("How long what webhooks brought stays in the journal (Meta repeats for 7)", ge=8, le=3650),
     ] = 30
+    feed_days: Annotated[int, _about("How long what screens were told can be read again", ge=1, le=3650)] = 30
     log_format: Annotated[str, _about("`json` or `text`", pattern="^(json|text)$")] = "json"
     log_level: Annotated[
         str, _about("`debug`, `info`, `warning` or `error`", pattern="^(debug|info|warning|error)$")
@@ -191,6 +192,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             pace=self.outbound_pace,
             pair_burst=self.outbound_pair_burst,
             journal_kept=days(self.journal_days),
+            feed_kept=days(self.feed_days),
             default_region=_region(self.default_region),
             request_rate=_request_rate(self.api_requests_per_second),
             turns=self._turns(),

@@ -1,4 +1,4 @@
-"""The engine on PostgreSQL: one connection that commits batches, one that claims, a few that read."""
+"""The engine on PostgreSQL: connections that commit batches, one that claims, one that keeps turns, a few that read."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import asyncio
 import re
 import time
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import asyncpg
 
 from waypost.adapters.postgres.schema import PACKAGE, check_version
 from waypost.adapters.postgres.short_ways import SHORT_WAYS
+from waypost.adapters.sql.engine import LineName
 from waypost.adapters.sql.group_commit import Conflict, alone
 from waypost.adapters.sql.plan import Each, Plan, Row, Step, Together
 from waypost.adapters.sql.statements import Statement, dialect
@@ -210,7 +211,7 @@ class PostgresEngine:
     def __init__(self, url: str, readers: asyncpg.Pool[asyncpg.Record], statements: Mapping[str, Statement]) -> None:
         self._statements = statements
         self._lines = {lane: Line(url, self._statements) for lane in Lane}
-        self._claims = Line(url, self._statements)
+        self._apart: dict[LineName, Line] = {name: Line(url, self._statements) for name in get_args(LineName)}
         self._readers = readers
         self.writer = Writer(self._carry_out, SHORT_WAYS)
 
@@ -245,9 +246,9 @@ class PostgresEngine:
         """Only a fall-back for statements that take a clock; PostgreSQL's own decides (`door_tick`)."""
         return Instant(time.time_ns() // 1000)
 
-    async def transact(self, plan: Plan[T]) -> T:
+    async def transact(self, plan: Plan[T], line: LineName = "claims") -> T:
         try:
-            return await self._claims.transact(plan)
+            return await self._apart[line].transact(plan)
         except (Conflict, *_OF_THE_DATABASE) as error:
             raise alone(error) from error
 
@@ -267,6 +268,6 @@ class PostgresEngine:
 
     async def close(self) -> None:
         await self.writer.close()
-        for line in (*self._lines.values(), self._claims):
+        for line in (*self._lines.values(), *self._apart.values()):
             await line.close()
         await self._readers.close()

@@ -47,8 +47,8 @@ class SqlConversations:
     async def join(self, org: OrgId, keep: ContactId, other: ContactId, now: Instant) -> bool:
         return await self._engine.transact(_join(org, keep, other, now))
 
-    async def forget_arrivals(self, before: Instant) -> None:
-        await self._engine.transact(_forget(before))
+    async def forget_arrivals(self, before: Instant, limit: int) -> int:
+        return await self._engine.transact(forgotten("arrivals_forget", before, limit))
 
 
 def _join(org: OrgId, keep: ContactId, other: ContactId, now: Instant) -> Plan[bool]:
@@ -58,8 +58,8 @@ def _join(org: OrgId, keep: ContactId, other: ContactId, now: Instant) -> Plan[b
     return done
 
 
-def _forget(before: Instant) -> Plan[None]:
-    yield Once("arrivals_forget", (before,))
+def forgotten(statement: str, before: Instant, limit: int) -> Plan[int]:
+    return len((yield Once(statement, (before, limit))))
 
 
 class SqlFeeds:
@@ -72,3 +72,6 @@ class SqlFeeds:
 
     async def after(self, feed: str, seq: int, limit: int) -> Sequence[FeedItem]:
         return [talk_rows.feed_item(row) for row in await self._engine.read("feed_after", feed, seq, limit)]
+
+    async def forget(self, before: Instant, limit: int) -> int:
+        return await self._engine.transact(forgotten("feed_items_forget", before, limit))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from waypost.adapters.sql.plan import Plan, Row
 from waypost.adapters.sql.writer import Writer
 from waypost.model.time import Instant
 
 T = TypeVar("T")
+LineName: TypeAlias = Literal["claims", "turns"]
 
 
 class Engine(Protocol):
@@ -19,8 +20,11 @@ class Engine(Protocol):
     def writer(self) -> Writer:
         """What is decided in one transaction with others."""
 
-    async def transact(self, plan: Plan[T]) -> T:
-        """Run one plan in a transaction of its own; safe to lose, never to double."""
+    async def transact(self, plan: Plan[T], line: LineName = "claims") -> T:
+        """Run one plan in a transaction of its own; safe to lose, never to double.
+
+        Lines need not wait for each other: a heartbeat of a turn must not stand behind anybody's housekeeping.
+        """
 
     async def read(self, statement: str, *arguments: object) -> list[Row]:
         """Run one reading statement on what is committed; an argument may be a list of numbers."""

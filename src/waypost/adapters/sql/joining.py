@@ -1,7 +1,8 @@
 """Two contacts that turn out to be one person become one, and nothing of either is lost.
 
 Rare: a customer who hid their phone number writes from it one day, or changes it. What the other contact said and was
-told is appended to the conversation that stays, with its own times; what still waits for an answer there is asked here.
+told is appended to the conversation that stays, with its own times; what still waits for an answer in either comes
+last, and is asked here. However much was said, it is moved by a handful of statements.
 """
 
 from __future__ import annotations
@@ -9,22 +10,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
+from msgspec.structs import replace
 
 from waypost.adapters.sql import meeting, talk_rows
 from waypost.adapters.sql.carrying import carry_consents
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.plan import Once, Plan, each
+from waypost.adapters.sql.rows import audit_row
 from waypost.adapters.sql.talks import Talks
-from waypost.model.conversation import ContactId, Conversation, ConversationId, Position
+from waypost.model.audit import SYSTEM, Action, Entity, Entry
+from waypost.model.conversation import ContactId, Conversation, ConversationId, Lane, Position
 from waypost.model.ids import OrgId
 from waypost.model.time import Instant
 from waypost.rules import lane as rule
+from waypost.rules.lane import Seam
 
 
 def join_all(pairs: Iterable[tuple[OrgId, int, int]], told: Talks, now: Instant) -> Plan[None]:
     """As much as these pairs say; who was joined by another pair is found anew."""
-    done = False
-    for org, keep, other in sorted(pairs):
+    done, pairs = False, sorted(pairs)
+    yield from each("contact_lock", sorted({(contact, org) for org, *both in pairs for contact in both}))
+    for org, keep, other in pairs:
         done |= yield from join(org, ContactId(keep), ContactId(other), told, now)
     if not done:
         raise Conflict("two contacts were joined in the meantime")
@@ -55,19 +61,67 @@ def join(org: OrgId, keep: ContactId, other: ContactId, told: Talks, now: Instan
 
 
 def _append(gone: Conversation, here: ConversationId, talks: Talks, now: Instant) -> Plan[None]:
-    shift = talks.conversations[here].position
-    for entry in [talk_rows.entry(row) for row in (yield Once("entries_all", (gone.id,)))]:
-        position = talks.say(
-            here, entry.sender, entry.type, entry.body, entry.at, now, wamid=entry.wamid, message_id=entry.message_id
-        )
-        if entry.wamid is not None:
-            yield Once("arrival_move", (gone.number, entry.wamid, here, position))
-            yield Once("media_move", (gone.id, entry.position, here, position))
-    end = Position(talks.conversations[here].position)
-    talks.turn(rule.joined(talks.lanes[here], talks.lanes[gone.id], shift, end, now))
-    talks.tell(here, "joined", now, end, msgspec.json.encode({"gone": gone.id}).decode())
+    """What was answered in either comes before what waits in either, so that one interval still says what to ask."""
+    stays = talks.conversations[here]
+    seam = Seam(
+        here=(yield from _answered(stays, talks.lanes[here])),
+        here_end=stays.position,
+        gone=(yield from _answered(gone, talks.lanes[gone.id])),
+        gone_end=gone.position,
+    )
+    base = Instant(max(now, stays.last_id_at))
+    if seam.moves_waiting:
+        yield from _step_aside(stays, seam)
+    yield from _move(gone, here, seam, base)
+    if seam.moves_waiting:
+        yield from _step_back(stays, seam, base)
+    talks.move(replace(stays, position=seam.end, last_id_at=Instant(base + seam.end)))
+    talks.turn(rule.joined(talks.lanes[here], talks.lanes[gone.id], seam, now))
+    talks.tell(here, "joined", now, seam.end, msgspec.json.encode({"gone": gone.id}).decode())
+    yield from each("audit_insert", [audit_row(_recorded(gone, here, now))])
     yield Once("messages_move", (gone.id, here))
-    yield Once("turns_move", (gone.id, here, shift))
-    yield Once("entries_drop", (gone.id,))
+    yield Once("turns_move", (gone.id, here, seam.here))
     yield Once("lane_drop", (gone.id,))
     yield Once("conversation_drop", (gone.id,))
+
+
+def _recorded(gone: Conversation, here: ConversationId, now: Instant) -> Entry:
+    return Entry(
+        org_id=gone.org_id,
+        at=now,
+        entity_type=Entity.CONVERSATION,
+        entity_id=str(here),
+        action=Action.JOINED,
+        actor=SYSTEM,
+        details=f"with conversation {gone.id}: both are the same person's",
+    )
+
+
+def _answered(talk: Conversation, lane: Lane) -> Plan[Position]:
+    """Up to where nothing waits: what the bot said last comes after the last message that it answered."""
+    if lane.tail <= lane.done:
+        return talk.position
+    ((first,),) = yield Once("entry_first_waiting", (talk.id, lane.done))
+    return lane.done if first is None else Position(first - 1)
+
+
+def _move(gone: Conversation, here: ConversationId, seam: Seam, base: Instant) -> Plan[None]:
+    """An entry's id is as late as its place, and later than all that it comes after."""
+    parts = [(0, seam.gone, seam.here), (seam.gone, seam.gone_end, seam.here_end)]
+    for after, last, shift in parts:
+        if after < last:
+            yield Once("arrivals_move", (gone.id, here, shift, after, last, gone.number))
+            yield Once("media_move", (gone.id, here, shift, after, last))
+            yield Once("entries_move", (gone.id, here, shift, after, last, base + shift))
+
+
+def _step_aside(stays: Conversation, seam: Seam) -> Plan[None]:
+    """Below nothing: a row that moves up within its own conversation would meet the next one."""
+    yield Once("arrivals_move", (stays.id, stays.id, seam.gone, seam.here, seam.here_end, stays.number))
+    yield Once("media_aside", (stays.id, seam.here))
+    yield Once("entries_aside", (stays.id, seam.here))
+
+
+def _step_back(stays: Conversation, seam: Seam, base: Instant) -> Plan[None]:
+    yield Once("media_back", (stays.id, seam.gone))
+    yield Once("entries_back", (stays.id, seam.gone, base + seam.gone))

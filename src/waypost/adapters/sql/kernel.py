@@ -1,8 +1,8 @@
 """How a batch of intents becomes one transaction: resolve, lock in one order, decide, write set-wise.
 
-The order is the same for every transaction, table by table and key by key: conversation with its lane, outlet, queue,
-message key, wamid, delivery, permit, gate, pair, feed. Nothing else is locked while keys are resolved, and nothing is
-read from the database while decisions are made.
+The order is the same for every transaction, table by table and key by key: dossier that is new, contact, conversation
+with its lane, outlet, queue, message key, wamid, delivery, permit, gate, pair, feed. Nothing else is locked while keys
+are resolved, and nothing is read from the database while decisions are made.
 """
 
 from __future__ import annotations

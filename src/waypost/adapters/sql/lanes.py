@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from waypost.adapters.sql import talk_rows
+from waypost.adapters.sql.conversations import forgotten
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.turns import CommitTurn, FailTurn, GiveFloor, LetGo, ReplayTurn
@@ -41,7 +42,7 @@ class SqlLanes:
         self._engine = engine
 
     async def claim(self, demand: TurnDemand, times_of: TimesOf, now: Instant) -> Sequence[Claim]:
-        return await self._engine.transact(_claim(demand, times_of, now))
+        return await self._engine.transact(_claim(demand, times_of, now), "turns")
 
     async def commit(self, claim: Claim, answered: Answered, now: Instant) -> Committed | LeaseLost:
         answer: Committed | LeaseLost = await self._engine.writer.decide(CommitTurn(claim, answered, now))
@@ -56,14 +57,14 @@ class SqlLanes:
         return answer
 
     async def renew(self, held: Sequence[tuple[ConversationId, Fence, Span]], now: Instant) -> set[ConversationId]:
-        return await self._engine.transact(_renew(held, now)) if held else set()
+        return await self._engine.transact(_renew(held, now), "turns") if held else set()
 
     async def let_go(self, claims: Sequence[Claim], now: Instant) -> None:
         if claims:
             await self._engine.writer.decide(LetGo(tuple(claims), now))
 
     async def abandon(self, owner: WorkerId, now: Instant) -> int:
-        return await self._engine.transact(_abandon(owner, now))
+        return await self._engine.transact(_abandon(owner, now), "turns")
 
     async def take_floor(
         self, org: OrgId, conversation: ConversationId, holder: str, now: Instant, actor: str
@@ -115,6 +116,9 @@ class SqlLanes:
             return NoConversation()
         answer: Lane | NoConversation | LeaseLost = await self._engine.writer.decide(ReplayTurn(org, turn, now, actor))
         return answer
+
+    async def forget(self, before: Instant, limit: int) -> int:
+        return await self._engine.transact(forgotten("turns_forget", before, limit))
 
     async def history(self, conversation: ConversationId, before: Position, limit: int) -> Sequence[Entry]:
         found = await self._engine.read("entries_before", conversation, before, limit)

@@ -111,6 +111,16 @@ class Crowd:
     def of(self, told: Arrival) -> _Person:
         return self._by_address[told.org_id, told.addresses[0]]
 
+    def called_anew(self, arrivals: Iterable[Arrival]) -> set[int | None]:
+        """Contacts that `rename` may touch: who calls themselves otherwise in any of these, if it is new."""
+        anew = {p.id for p in self.people() if p.stored_names not in (None, p.names)}
+        for told in arrivals:
+            person = self.of(told)
+            name, username = person.stored_names or (told.name, told.username)
+            if told.name not in (None, "", name) or told.username not in (None, "", username):
+                anew.add(person.id)
+        return anew
+
     def people(self) -> list[_Person]:
         return list({id(person): person for person in self._by_address.values()}.values())
 
@@ -128,7 +138,7 @@ def meet(arrivals: Sequence[Arrival], crowd: Crowd, talks: Talks, now: Instant) 
     """Fill `talks.where` for every arrival; returns what the audit must know. Nothing is locked but what is new."""
     people = crowd.people()
     opened = yield from _store_people([person for person in people if person.id is None], now)
-    yield from _hold(people)
+    yield from _hold(people, crowd.called_anew(arrivals))
     yield from _store_addresses(people, now)
     yield from _store_conversations(people, now)
     subjects = yield from subjects_of(p.id for p in people if p.decides and p.id is not None)
@@ -175,13 +185,15 @@ def _opened(org: OrgId, dossier: int, now: Instant) -> Entry:
     )
 
 
-def _hold(people: Iterable[_Person]) -> Plan[None]:
+def _hold(people: Iterable[_Person], called_anew: set[int | None]) -> Plan[None]:
     """Whoever gets something new must not be joined to somebody else meanwhile: it would be left with nobody.
 
-    Nor may who says STOP get an address meanwhile: the one would not know of the other.
+    Nor may who says STOP get an address meanwhile: the one would not know of the other. Who may be renamed is locked
+    here too: contacts come before conversations, in every transaction.
     """
     known = (p for p in people if p.stored_names is not None and p.id is not None)
-    wanted = sorted((p.id, p.org_id) for p in known if p.new_addresses or p.decides or None in p.talks.values())
+    changed = (p for p in known if p.new_addresses or p.decides or None in p.talks.values() or p.id in called_anew)
+    wanted = sorted((p.id, p.org_id) for p in changed)
     if len((yield from each("contact_lock", wanted))) < len(wanted):
         raise Conflict("two contacts were joined in the meantime")
 

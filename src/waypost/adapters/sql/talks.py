@@ -69,7 +69,7 @@ class Talks:
         if told.media is not None:
             self.media.append((told.org_id, told.number, where, position, *astuple(told.media), now))
         if told.reply_to != self.conversations[where].address:
-            self._move(replace(self.conversations[where], address=told.reply_to))
+            self.move(replace(self.conversations[where], address=told.reply_to))
         if told.asks:
             self.turn(rule.arrive(self.lanes[where], position, now, told.times))
         elif told.type in CORRECTIONS:
@@ -92,7 +92,7 @@ class Talks:
         talk = self.conversations[where]
         position = Position(talk.position + 1)
         id_at = Instant(max(now, talk.last_id_at + 1))
-        self._move(replace(talk, position=position, last_id_at=id_at))
+        self.move(replace(talk, position=position, last_id_at=id_at))
         self.entries.append(
             Entry(
                 conversation_id=where,
@@ -116,7 +116,7 @@ class Talks:
         feed = team_of(self.conversations[where].org_id)
         self.items.setdefault(feed, []).append((now, kind, where, position, body))
 
-    def _move(self, after: Conversation) -> None:
+    def move(self, after: Conversation) -> None:
         self.conversations[after.id] = after
         self.moved.add(after.id)
 

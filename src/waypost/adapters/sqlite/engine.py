@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+from waypost.adapters.sql.engine import LineName
 from waypost.adapters.sql.group_commit import alone
 from waypost.adapters.sql.plan import Plan, Row
 from waypost.adapters.sql.writer import Lane, Writer
@@ -34,7 +35,7 @@ class ThreadedEngine:
         """One file has one writer, whatever the lane."""
         return await self._in_writer(lambda: self._writer.transact(plan))
 
-    async def transact(self, plan: Plan[T]) -> T:
+    async def transact(self, plan: Plan[T], line: LineName = "claims") -> T:  # noqa: ARG002  # one file, one writer
         try:
             return await self._in_writer(lambda: self._writer.transact(plan))
         except FAILURES as error:
@@ -87,7 +88,7 @@ class InlineEngine:
         await self._pause("after commit")
         return answer
 
-    async def transact(self, plan: Plan[T]) -> T:
+    async def transact(self, plan: Plan[T], line: LineName = "claims") -> T:  # noqa: ARG002  # one file, one writer
         try:
             return await self._committed(plan)
         except FAILURES as error:

@@ -163,11 +163,18 @@ class ArrivalsContract:
         await arrive(ledger, told)
         assert (await arrive(ledger, replace(told, number=OTHER_NUMBER))).arrived == 1
 
+    async def test_arrivals_are_forgotten_in_bites_the_oldest_first(self, ledger: Ledger) -> None:
+        wrote = [an_arrival(), an_arrival(), an_arrival()]
+        for n, told in enumerate(wrote):
+            await arrive(ledger, told, now=later(days(n)))
+        bites = [await ledger.conversations.forget_arrivals(later(days(9)), 2) for _ in range(3)]
+        assert bites == [2, 1, 0]
+
     async def test_a_forgotten_arrival_loses_its_dedup_but_not_its_entry(self, ledger: Ledger) -> None:
         old, young = an_arrival(text="old"), an_arrival(text="young")
         await arrive(ledger, old)
         await arrive(ledger, young, now=later(days(8)))
-        await ledger.conversations.forget_arrivals(later(days(1)))
+        assert await ledger.conversations.forget_arrivals(later(days(1)), 9) == 1
         assert (await arrive(ledger, young, now=later(days(8)))).arrived == 0
         assert words(await entries(ledger, (await talk_with(ledger)).id)) == ["old", "young"]
         assert (await arrive(ledger, old, now=later(days(8)))).arrived == 1

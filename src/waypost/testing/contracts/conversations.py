@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from waypost.model.conversation import BOT, ContactId, Position
 from waypost.model.ids import MessageId
-from waypost.model.time import Instant
+from waypost.model.media import MediaFile
+from waypost.model.time import Instant, days
 from waypost.ports.lanes import Answered, FloorTaken
 from waypost.ports.ledger import Ledger
 from waypost.rules.lane import LeaseLost
@@ -27,6 +29,7 @@ from waypost.testing.contracts.examples import (
     later,
 )
 from waypost.testing.contracts.following import FollowingContract
+from waypost.testing.contracts.media import NOTE
 from waypost.testing.contracts.talking import (
     DUE,
     LOST,
@@ -44,6 +47,7 @@ from waypost.testing.contracts.talking import (
     words,
     write,
 )
+from waypost.testing.contracts.turn_detector import looked
 
 
 async def answered(ledger: Ledger, text: str, reply: str, now: Instant = T0, **fields: Any) -> list[MessageId]:
@@ -51,6 +55,32 @@ async def answered(ledger: Ledger, text: str, reply: str, now: Instant = T0, **f
     await write(ledger, text, now=now, **fields)
     claim = await claim_turn(ledger, Instant(now + TIMES.quiet))
     return list((await commit(ledger, claim, reply, now=Instant(now + TIMES.quiet))).replies)
+
+
+async def files_of(ledger: Ledger, customer: str) -> Sequence[MediaFile]:
+    return await ledger.files.between(ORG, (await talk_with(ledger, customer)).id, Position(1), Position(99))
+
+
+class ForgetContract:
+    async def test_ended_turns_are_forgotten_in_bites_and_dead_letters_stay(self, ledger: Ledger) -> None:
+        for n in range(3):
+            await answered(ledger, f"{n}", "reply", now=later(days(n)))
+        await write(ledger, "poison", now=later(days(3)))
+        dead = await claim_turn(ledger, later(days(4)))
+        await ledger.lanes.fail(dead, "no", TIMES, later(days(4)), hopeless=True)
+        assert [await ledger.lanes.forget(later(days(2)), 1) for _ in range(3)] == [1, 1, 0]
+        assert [await ledger.lanes.forget(later(days(9)), 9) for _ in range(2)] == [1, 0]
+        assert len(await ledger.lanes.failed(ORG, 9)) == 1
+        assert await looked(ledger) == []
+
+    async def test_feeds_go_on_with_their_numbers_after_what_was_forgotten(self, ledger: Ledger) -> None:
+        await write(ledger, *"abc")
+        assert [await ledger.feeds.forget(later(days(1)), 1) for _ in range(3)] == [1, 1, 0]
+        assert [item.seq for item in await ledger.feeds.after(f"team:{ORG}", 0, 9)] == [3]
+        assert await looked(ledger) == []
+        await write(ledger, "d", now=later(days(1)))
+        assert [item.seq for item in await ledger.feeds.after(f"team:{ORG}", 0, 9)] == [3, 4]
+        assert await ledger.feeds.forget(later(days(1)), 9) == 1
 
 
 class ReadContract:
@@ -104,6 +134,78 @@ class JoinContract:
         assert [w for w in words(claim.burst) if w != "reply"] == ["waits by id", "by phone", "it is me"]
         await commit(ledger, claim, "one answer", now=soon(LOST, 3))
         assert await claim_turns(ledger, soon(LOST, 600)) == []
+
+    async def test_what_was_answered_there_is_not_asked_again_with_what_waits_here(self, ledger: Ledger) -> None:
+        await answered(ledger, "p1", "to p1")
+        await answered(ledger, "u1", "to u1", customer=USER)
+        await answered(ledger, "u2", "to u2", customer=USER, now=LOST)
+        await write(ledger, "p2", now=soon(LOST, 60))
+        await arrive(ledger, known_as(CUSTOMER, USER, text="p3"), now=soon(LOST, 60))
+        claim = await claim_turn(ledger, soon(LOST, 63))
+        assert words(claim.burst) == ["p2", "p3"]
+        talk = await talk_with(ledger)
+        assert words(await entries(ledger, talk.id)) == ["p1", "to p1", "u1", "to u1", "u2", "to u2", "p2", "p3"]
+        for lo, hi in ((0, 1), (2, 3), (3, 5)):
+            turn = await ledger.lanes.ended(ORG, talk.id, Position(hi))
+            assert turn is not None
+            assert (turn.lo, turn.state) == (lo, "answered")
+
+    async def test_what_waits_in_both_comes_after_what_was_answered_in_either(self, ledger: Ledger) -> None:
+        await answered(ledger, "p1", "to p1")
+        await answered(ledger, "u1", "to u1", customer=USER)
+        await write(ledger, "p2", "p3", now=LOST)
+        await write(ledger, "u2", "u3", customer=USER, now=LOST)
+        await arrive(ledger, known_as(CUSTOMER, USER, text="p4"), now=LOST)
+        claim = await claim_turn(ledger, soon(LOST, 3))
+        assert words(claim.burst) == ["p2", "p3", "u2", "u3", "p4"]
+        said = await entries(ledger, claim.conversation.id)
+        assert words(said) == ["p1", "to p1", "u1", "to u1", "p2", "p3", "u2", "u3", "p4"]
+
+    async def test_files_and_dedup_follow_every_message_that_moves(self, ledger: Ledger) -> None:
+        wrote = [*await write(ledger, "p1", media=NOTE), *await write(ledger, "u1", customer=USER, media=NOTE)]
+        for claim in await claim_turns(ledger):
+            await commit(ledger, claim, "reply")
+        wrote += await write(ledger, "p2", "p3", "p4", now=LOST, media=NOTE)
+        wrote += await write(ledger, "u2", "u3", customer=USER, now=LOST, media=NOTE)
+        files = {f.id: f.position for f in await files_of(ledger, CUSTOMER)}
+        theirs = {f.id: f.position for f in await files_of(ledger, USER)}
+        await arrive(ledger, known_as(CUSTOMER, USER, text="p5"), now=LOST)
+        talk = await talk_with(ledger)
+        said = await entries(ledger, talk.id)
+        assert words(said) == ["p1", "reply", "u1", "reply", "p2", "p3", "p4", "u2", "u3", "p5"]
+        after = {f.id: f.position for f in await files_of(ledger, CUSTOMER)}
+        assert [after[id_] for id_ in files] == [1, 5, 6, 7]
+        assert [after[id_] for id_ in theirs] == [3, 8, 9]
+        assert (await arrive(ledger, *wrote, now=LOST)).arrived == 0
+        again = await claim_turn(ledger, soon(LOST, 3))
+        assert words(again.burst) == ["p2", "p3", "p4", "u2", "u3", "p5"]
+
+    async def test_a_turn_whose_messages_move_is_lost_and_asked_anew(self, ledger: Ledger) -> None:
+        await write(ledger, "by phone")
+        late = await claim_turn(ledger)
+        await answered(ledger, "by id", "reply", customer=USER, now=DUE)
+        await arrive(ledger, known_as(CUSTOMER, USER, text="it is me"), now=DUE)
+        assert await ledger.lanes.commit(late, Answered(drafts=replies(late, "x")), DUE) == LeaseLost()
+        claim = await claim_turn(ledger, soon(DUE, 3))
+        assert words(claim.burst) == ["by phone", "it is me"]
+        assert (await commit(ledger, claim, "once", now=soon(DUE, 3))).lane.done == claim.lane.hi
+        assert await claim_turns(ledger, soon(DUE, 600)) == []
+
+    async def test_a_join_is_told_once_however_much_was_said(self, ledger: Ledger) -> None:
+        await write(ledger, "by phone")
+        await write(ledger, *"abcdefgh", customer=USER)
+        before = await ledger.feeds.head(f"team:{ORG}")
+        await arrive(ledger, known_as(CUSTOMER, USER, text="it is me"))
+        told = await ledger.feeds.after(f"team:{ORG}", before, 100)
+        assert [item.kind for item in told] == ["joined", "message"]
+
+    async def test_a_join_leaves_nothing_that_the_detector_finds_odd(self, ledger: Ledger) -> None:
+        await answered(ledger, "p1", "to p1")
+        await answered(ledger, "u1", "to u1", customer=USER)
+        await write(ledger, "p2", now=LOST)
+        await arrive(ledger, known_as(CUSTOMER, USER, text="p3"), now=LOST)
+        await commit(ledger, await claim_turn(ledger, soon(LOST, 3)), "to both", now=soon(LOST, 3))
+        assert await looked(ledger) == []
 
     async def test_a_turn_under_way_in_what_is_gone_is_lost_and_asked_here(self, ledger: Ledger) -> None:
         await answered(ledger, "by phone", "reply")
@@ -218,5 +320,7 @@ class JoinContract:
         assert words(await entries(ledger, (await talk_with(ledger, USER)).id)) == ["by phone", "by id"]
 
 
-class ConversationsContract(ArrivalsContract, PeopleContract, ReadContract, JoinContract, FollowingContract):
+class ConversationsContract(
+    ArrivalsContract, PeopleContract, ReadContract, ForgetContract, JoinContract, FollowingContract
+):
     pass

@@ -110,7 +110,6 @@ class TurnDetectorContract:
             (Invariant.TURNS_OVERLAP, "UPDATE turn SET lo = lo - 1 WHERE lo > 0"),
             (Invariant.TURNS_OVERLAP, "UPDATE lane SET done = done - 1"),
             (Invariant.TURNS_GAP, "UPDATE turn SET lo = lo + 1 WHERE lo > 0"),
-            (Invariant.TURNS_GAP, "UPDATE turn SET lo = 1 WHERE lo = 0"),
             (Invariant.ANSWERED_TWICE, "UPDATE turn SET replies = 0 WHERE lo = 0"),
             (Invariant.TURN_NOWHERE, "UPDATE lane SET due_at = NULL"),
             (Invariant.ENTRY_GAP, "DELETE FROM entry WHERE position = 5"),

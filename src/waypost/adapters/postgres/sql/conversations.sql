@@ -162,3 +162,29 @@ WHERE c.id = u.id
 -- name: turn_forget (set-wise)
 DELETE FROM turn t USING unnest($1::bigint[], $2::bigint[]) AS u (id, hi)
 WHERE t.conversation_id = u.id AND t.hi = u.hi AND t.state = 'failed'
+
+-- name: arrivals_move
+-- Keys in an array: whatever the tables held when the plan was made, it goes by the index.
+UPDATE arrival SET conversation_id = $2, position = position + $3
+WHERE number = $6 AND conversation_id = $1 AND position > $4 AND position <= $5 AND wamid = ANY(ARRAY(
+    SELECT e.wamid FROM entry e WHERE e.conversation_id = $1 AND e.position > $4 AND e.position <= $5
+))
+
+-- name: arrivals_forget
+-- Skips what anybody holds: another process may be forgetting it this moment.
+DELETE FROM arrival WHERE ctid = ANY(ARRAY(
+    SELECT a.ctid FROM arrival a WHERE a.received_at < $1 ORDER BY a.received_at LIMIT $2 FOR UPDATE SKIP LOCKED
+)) RETURNING wamid
+
+-- name: turns_forget
+DELETE FROM turn WHERE ctid = ANY(ARRAY(
+    SELECT t.ctid FROM turn t WHERE t.state <> 'failed' AND t.ended_at < $1 ORDER BY t.ended_at LIMIT $2
+    FOR UPDATE SKIP LOCKED
+)) RETURNING hi
+
+-- name: feed_items_forget
+DELETE FROM feed_item WHERE ctid = ANY(ARRAY(
+    SELECT i.ctid FROM feed_item i
+    WHERE i.at < $1 AND i.seq < (SELECT f.head FROM feed f WHERE f.name = i.feed) ORDER BY i.at LIMIT $2
+    FOR UPDATE OF i SKIP LOCKED
+)) RETURNING seq

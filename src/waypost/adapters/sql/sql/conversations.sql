@@ -147,6 +147,19 @@ ORDER BY t.ended_at DESC LIMIT $2
 -- name: turn_get
 SELECT {turn} FROM turn t WHERE t.conversation_id = $1 AND t.hi = $2
 
+-- name: turns_forget
+-- A dead letter stays until somebody decides on it.
+DELETE FROM turn WHERE (conversation_id, hi) IN (
+    SELECT t.conversation_id, t.hi FROM turn t WHERE t.state <> 'failed' AND t.ended_at < $1 ORDER BY t.ended_at LIMIT $2
+) RETURNING hi
+
+-- name: feed_items_forget
+-- The last item of a feed stays.
+DELETE FROM feed_item WHERE (feed, seq) IN (
+    SELECT i.feed, i.seq FROM feed_item i
+    WHERE i.at < $1 AND i.seq < (SELECT f.head FROM feed f WHERE f.name = i.feed) ORDER BY i.at LIMIT $2
+) RETURNING seq
+
 -- name: turn_forget
 DELETE FROM turn WHERE conversation_id = $1 AND hi = $2 AND state = 'failed'
 
@@ -166,7 +179,9 @@ SELECT k.id, k.org_id, k.name, k.username, k.dossier_id, a.address
 FROM contact k JOIN contact_address a ON a.contact_id = k.id WHERE k.id = $1 ORDER BY a.address
 
 -- name: arrivals_forget
-DELETE FROM arrival WHERE received_at < $1
+DELETE FROM arrival WHERE (number, wamid) IN (
+    SELECT a.number, a.wamid FROM arrival a WHERE a.received_at < $1 ORDER BY a.received_at LIMIT $2
+) RETURNING wamid
 
 -- name: conversations_of_both
 SELECT {conversation} FROM conversation c WHERE c.contact_id IN ($1, $2) AND c.org_id = $3
@@ -174,20 +189,31 @@ SELECT {conversation} FROM conversation c WHERE c.contact_id IN ($1, $2) AND c.o
 -- name: contact_lock
 SELECT id FROM contact WHERE id = $1 AND org_id = $2
 
--- name: entries_all
-SELECT {entry} FROM entry e WHERE e.conversation_id = $1 ORDER BY e.position
+-- name: entry_first_waiting
+SELECT min(e.position) FROM entry e WHERE e.conversation_id = $1 AND e.position > $2 AND e.sender = 'contact'
 
--- name: arrival_move
-UPDATE arrival SET conversation_id = $3, position = $4 WHERE number = $1 AND wamid = $2
+-- name: arrivals_move
+-- Before their entries are moved, by which they are found.
+UPDATE arrival SET conversation_id = $2, position = position + $3
+WHERE number = $6 AND conversation_id = $1 AND position > $4 AND position <= $5 AND wamid IN (
+    SELECT e.wamid FROM entry e WHERE e.conversation_id = $1 AND e.position > $4 AND e.position <= $5
+)
+
+-- name: entries_move
+UPDATE entry SET conversation_id = $2, position = position + $3, id_at = position + $6
+WHERE conversation_id = $1 AND position > $4 AND position <= $5
+
+-- name: entries_aside
+UPDATE entry SET position = -position WHERE conversation_id = $1 AND position > $2
+
+-- name: entries_back
+UPDATE entry SET position = $2 - position, id_at = $3 - position WHERE conversation_id = $1 AND position < 0
 
 -- name: messages_move
 UPDATE message SET conversation_id = $2 WHERE conversation_id = $1
 
 -- name: turns_move
 UPDATE turn SET conversation_id = $2, lo = lo + $3, hi = hi + $3 WHERE conversation_id = $1
-
--- name: entries_drop
-DELETE FROM entry WHERE conversation_id = $1
 
 -- name: lane_drop
 DELETE FROM lane WHERE conversation_id = $1

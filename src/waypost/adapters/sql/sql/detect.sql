@@ -134,7 +134,8 @@ LIMIT $3
 
 -- name: detect_turns_gap
 -- A person who had the floor may have answered, or decided that nothing needs an answer; so may who got it by a handover.
--- The first turn may begin late: what was said before there was a bot needs no answer.
+-- What came before the first turn that is kept is not known, or was before there was a bot; between what two contacts
+-- said lies what neither asked.
 SELECT t.conversation_id FROM turn t
 WHERE t.conversation_id > $1 AND t.conversation_id <= $2
     AND coalesce((
@@ -143,7 +144,7 @@ WHERE t.conversation_id > $1 AND t.conversation_id <= $2
     ), t.lo) < t.lo
     AND (
         SELECT 1 FROM audit a WHERE a.org_id = t.org_id AND a.entity_type = 'CONVERSATION'
-            AND a.entity_id = CAST(t.conversation_id AS text) AND a.action IN ('FLOOR_CHANGED', 'REPLAYED') LIMIT 1
+            AND a.entity_id = CAST(t.conversation_id AS text) AND a.action IN ('FLOOR_CHANGED', 'REPLAYED', 'JOINED') LIMIT 1
     ) IS NULL
 LIMIT $3
 
@@ -189,10 +190,11 @@ WHERE c.id > $1 AND c.id <= $2
 LIMIT $3
 
 -- name: detect_feeds
--- As many items as numbers were drawn, among the newest.
+-- As many items as numbers were drawn, among the newest that are kept; the last one always is.
 SELECT f.name,
     (SELECT count(*) FROM feed_item i WHERE i.feed = f.name AND i.seq > f.head - $3),
-    CASE WHEN f.head < $3 THEN f.head ELSE $3 END
+    f.head + 1
+        - coalesce((SELECT min(i.seq) FROM feed_item i WHERE i.feed = f.name AND i.seq > f.head - $3), f.head)
 FROM feed f WHERE f.name > $1 ORDER BY f.name LIMIT $2
 
 -- name: detect_arrival_without_entry

@@ -7,7 +7,14 @@ ON CONFLICT (conversation_id, position) DO NOTHING
 
 -- name: media_move
 -- When two contacts become one, what was said in one conversation is appended to the other.
-UPDATE media SET conversation_id = $3, position = $4 WHERE conversation_id = $1 AND position = $2
+UPDATE media SET conversation_id = $2, position = position + $3
+WHERE conversation_id = $1 AND position > $4 AND position <= $5
+
+-- name: media_aside
+UPDATE media SET position = -position WHERE conversation_id = $1 AND position > $2
+
+-- name: media_back
+UPDATE media SET position = $2 - position WHERE conversation_id = $1 AND position < 0
 
 -- name: media_claim
 -- A claim is only put off by its lease, so that whoever died with it has nothing to give back.
