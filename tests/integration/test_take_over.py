@@ -7,6 +7,7 @@ import asyncio
 from tests.integration.conftest import OpenStage
 from tests.integration.harness import Stage
 from tests.integration.webhooks import PHONE
+from waypost.adapters.bots.echo import EchoBot
 from waypost.flow import take_over
 from waypost.model.conversation import BOT, Claim, Times
 from waypost.model.ids import OrgId, WorkerId
@@ -25,7 +26,7 @@ async def claimed(stage: Stage, worker: WorkerId) -> list[Claim]:
 
 async def held_by_the_first(set_up: OpenStage) -> tuple[Stage, Claim]:
     """A burst that waits for an answer in a server where nobody but the test answers."""
-    stage = await set_up(bot="echo")
+    stage = await set_up(bot=EchoBot())
     await stage._control("POST", f"phones/{PHONE.removeprefix('+')}/say", {"text": "hello"})
     stage.manual.advance(seconds(3))
     (claim,) = await claimed(stage, FIRST)

@@ -51,6 +51,11 @@ def moves(lane: Lane, times: Times) -> Iterator[tuple[str, Lane | LeaseLost]]:
         yield "reopen", rules.reopen(lane, Position(lane.done - 1), lane.done, T0)
 
 
+def alike_of(lane: Lane) -> Lane:
+    """What only ever grows makes no other lane."""
+    return replace(lane, fence=Fence(0), tries=min(lane.tries, 4))
+
+
 def made(times: Times) -> set[tuple[LaneState, str, LaneState]]:
     """Every move from every lane that can come to be."""
     found: set[tuple[LaneState, str, LaneState]] = set()
@@ -61,7 +66,7 @@ def made(times: Times) -> set[tuple[LaneState, str, LaneState]]:
             if isinstance(after, LeaseLost) or after == lane:
                 continue
             found.add((state_of(lane), name, state_of(after)))
-            alike = replace(after, fence=Fence(0), tries=min(after.tries, 4))  # they only ever grow
+            alike = alike_of(after)
             if alike not in seen:
                 seen.add(alike)
                 todo.append(alike)
@@ -100,6 +105,6 @@ def test_a_lane_asks_for_an_answer_exactly_when_somebody_will_find_it() -> None:
             asks = lane.tail > lane.done and state_of(lane) is not LaneState.HUMAN
             assert asks == (state_of(lane) in (LaneState.WAITING, LaneState.THINKING, LaneState.AGAIN)), lane
             for _, after in moves(lane, times):
-                if isinstance(after, Lane) and (alike := replace(after, fence=Fence(0))) not in seen:
+                if isinstance(after, Lane) and (alike := alike_of(after)) not in seen:
                     seen.add(alike)
                     todo.append(alike)
