@@ -57,6 +57,7 @@ async def test_a_policy_is_read_replaced_and_merged(stage: Stage) -> None:
     assert told["policy"] == {}
     assert told["defaults"]["backoffMinutes"] == [1, 5, 15, 60, 360]
     assert told["defaults"]["unsure"] == "requeue"
+    assert told["defaults"]["turns"]["quietSec"] == 3
     await put(stage, unsure="park", defaultRegion="DE")
     answer = await stage.call("PATCH", POLICY, {"unsure": None, "backoffMinutes": [2, 4.5]})
     assert answer.json["policy"] == {"defaultRegion": "DE", "backoffMinutes": [2, 4.5]}

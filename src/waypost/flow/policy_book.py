@@ -14,7 +14,7 @@ from waypost.flow.time_zones import ready_for
 from waypost.model.conversation import Times
 from waypost.model.ids import OrgId
 from waypost.model.policy import Budget, ConsentWords, Policy, QuietHours, RequestRate, Turns
-from waypost.model.time import Instant, Span, minutes, seconds
+from waypost.model.time import Instant, Span, as_seconds, minutes, seconds
 from waypost.ports.clock import Clock
 from waypost.ports.policies import Policies
 from waypost.rules.delivery import Unsettled
@@ -86,6 +86,20 @@ def _quiet(set_to: QuietHours) -> Quiet:
     from waypost.rules import zones  # noqa: PLC0415  # 200 ms that nobody without quiet hours should pay
 
     return Quiet(set_to, hours(set_to), zones.zone(set_to.timezone) or UTC)
+
+
+def turns_of(times: Times) -> Turns:
+    """The same in an org's own words."""
+    return Turns(
+        quiet_sec=as_seconds(times.quiet),
+        max_wait_sec=as_seconds(times.max_wait),
+        lease_sec=as_seconds(times.lease),
+        limit_sec=as_seconds(times.limit),
+        retry_sec=tuple(map(as_seconds, times.retries)),
+        supersede=times.supersede,
+        after_failure=times.after_failure,
+        on_hand_back=times.on_hand_back,
+    )
 
 
 class PolicyBook:

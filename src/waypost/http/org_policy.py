@@ -13,10 +13,11 @@ from litestar.params import Body
 from waypost.flow import policies
 from waypost.flow.audit import actor_of
 from waypost.flow.policies import Changed
+from waypost.flow.policy_book import turns_of
 from waypost.http.context import Asking, Here, admin
 from waypost.http.documented import problems
 from waypost.http.problems import Problem
-from waypost.model.policy import Policy, RequestRate
+from waypost.model.policy import Policy, RequestRate, Turns
 from waypost.rules.policy import Invalid
 
 _QUIET = {"from": "21:00", "to": "08:00", "timezone": "Europe/Berlin", "exemptPriority": 9}
@@ -41,6 +42,7 @@ class PolicyInForce(msgspec.Struct, rename="camel", kw_only=True):
     unsure: str
     request_rate: RequestRate | None
     default_region: str | None
+    turns: Turns
 
 
 class PolicyView(msgspec.Struct, rename="camel", kw_only=True):
@@ -56,6 +58,7 @@ def _view(policy: Policy, world: Here) -> PolicyView:
         unsure=defaults.unsure.value,
         request_rate=defaults.request_rate,
         default_region=defaults.default_region,
+        turns=turns_of(defaults.turns),
     )
     return PolicyView(policy=policy, defaults=told)
 
