@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from tests.simulation.naive_mechanisms import Overlay
 from waypost.adapters.sqlite.store import Store
 from waypost.flow import converse
+from waypost.flow.policy_book import InForce
 from waypost.model.conversation import Arrival, Claim, Conversation, ConversationId, Entry, Lane, Position, Times
 from waypost.model.report import Post
 from waypost.model.time import Instant, as_seconds, minutes
@@ -144,9 +145,18 @@ class LockAndTimer:
         return [log[wamid] for wamid in wamids]  # type: ignore[index]  # they are all in the log
 
 
+class _Defaults:
+    """No org of these stories has set anything."""
+
+    @staticmethod
+    def known(_org: str) -> InForce:
+        return InForce()
+
+
 class _World:
     def __init__(self, ledger: Any) -> None:
         self.ledger = ledger
+        self.policies = _Defaults()
 
 
 def _as_claim(talk: Conversation, burst: list[Entry]) -> Claim:
