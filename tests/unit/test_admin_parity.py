@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 
 from litestar.routes import HTTPRoute
 from typer.main import get_command
@@ -109,3 +111,11 @@ def test_no_reason_is_left_over() -> None:
     assert not SAME.keys() & ONLY_COMMANDS.keys()
     paths = {route.partition(" ")[2] for route in routes()}
     assert all(any(path.startswith(only) for path in paths) for only in ONLY_ROUTES)
+
+
+def test_a_command_does_not_load_the_web_framework() -> None:
+    """A quarter of a second, every time somebody types one."""
+    modules = "admin, admin_operating, admin_mailboxes, admin_journal"
+    found = f"from waypost.runtime import {modules}; import sys; print('litestar' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", found], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

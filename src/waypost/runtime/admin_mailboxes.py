@@ -11,7 +11,6 @@ import typer
 from waypost.flow import admit, failover
 from waypost.flow import mailboxes as boxes
 from waypost.flow.world import World
-from waypost.http.mailboxes import ChangeMailbox, ConnectMailbox
 from waypost.model.audit import OPERATOR
 from waypost.model.email import MailAccount
 from waypost.model.ids import MailboxId, NumberId, OrgId
@@ -63,6 +62,8 @@ def connect_mailbox(  # noqa: PLR0913, PLR0917  # each is an option of its own
 ) -> None:
     """Connect a mailbox, to send emails from."""
     login = _given(port=port, username=username, password=password, domain=domain)
+    from waypost.http.mailboxes import ConnectMailbox  # noqa: PLC0415  # the web framework: a quarter of a second that no other command should pay
+
     data = checked(ConnectMailbox, address=address, host=host, security=security, name=name, pace=pace, **login)
     new = boxes.NewMailbox(**msgspec.structs.asdict(data))
 
@@ -96,6 +97,8 @@ def change_mailbox(
 ) -> None:
     """Change a mailbox; a new password releases the letters that wait for it."""
     given = _given(host=host, port=port, security=security, username=username, password=password, enabled=enable)
+    from waypost.http.mailboxes import ChangeMailbox  # noqa: PLC0415  # the web framework: a quarter of a second that no other command should pay
+
     data = checked(ChangeMailbox, **given)
     wanted = {field: getattr(data, field) for field in given if field != "password"}
 
