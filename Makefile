@@ -14,7 +14,7 @@ run: $(ENVIRONMENT) ## start the demo server: make run ARGS="--port 9000"
 
 test: $(ENVIRONMENT) ## run every test suite: make test ARGS="tests/unit -k retry"
 	$(BIN)/python tools/services.py
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/python tools/suites.py $(ARGS)
 
 check: $(ENVIRONMENT) ## format, lint, import layers and types, without changing a file
 	$(BIN)/ruff format --check

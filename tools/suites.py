@@ -1,0 +1,34 @@
+"""`make test`: what waits for real processes runs beside what computes, so that the whole takes as long as the longer.
+
+With arguments it is plain pytest. Without, the acceptance tests run here and show how they get on; everything else runs
+at the same time, and what it printed follows.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+
+PYTEST = [sys.executable, "-m", "pytest"]
+HERE = ["tests/acceptance"]
+BESIDE = ["-p", "no:cacheprovider", "tests/unit", "tests/conformance", "tests/integration", "tests/simulation"]
+
+
+def main(arguments: list[str]) -> int:
+    if arguments:
+        return subprocess.call([*PYTEST, *arguments])
+    with tempfile.TemporaryFile("w+") as told:
+        beside = subprocess.Popen([*PYTEST, *BESIDE], stdout=told, stderr=subprocess.STDOUT)
+        try:
+            here = subprocess.call([*PYTEST, *HERE])
+            others = beside.wait()
+        finally:
+            beside.terminate()
+        told.seek(0)
+        sys.stdout.writelines(told)
+    return here or others
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
