@@ -57,7 +57,7 @@ async def test_huge_arrays_are_answered_soon_and_cost_no_more_than_one_item(
         content = json.dumps(body).replace('"HERE"', many)
     started = time.process_time()
     answer = await stage.post(content.encode())
-    assert time.process_time() - started < 3
+    assert time.process_time() - started < 15, "a second or three on a busy machine; anything quadratic takes minutes"
     assert answer.status in (200, 400)
     if answer.status == 200:
         assert await stage.database.run("SELECT wamid FROM report") == [("wamid.good",)]
