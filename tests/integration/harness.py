@@ -368,23 +368,12 @@ async def build_stage(
     network, dice, hints = Network(), SetDice(), AudibleHints()
     numbers = [a_number("1001"), a_number("2001")]
     sandbox = Sandbox(SharedTime(time_), dice, SystemIds(), network, numbers, SANDBOX, timing=timing)
-    chosen = {
-        "outbound_jitter": 0.0,  # no sending policy either: a test about it chooses its own
-        "outbound_window": "ignore",
-        "outbound_quota": 0,
-        "outbound_pace": 1000,
-        "outbound_stale_minutes": 2.0,
-        "outbound_worker_poll_interval_ms": 1000,
-        "graph_timeout_sec": 5.0,
-        "bot": "echo" if bot else "none",
-        **settings,
-    }
     stage = Stage(
         database=database,
         clock=time_,
         network=network,
         sandbox=sandbox,
-        settings=Settings(database_url=database.url, secret_key="for tests", graph_url=f"{SANDBOX}/v25.0", **chosen),
+        settings=_settings(database, {"bot": "echo" if bot else "none", **settings}),
         hints=hints,
         dice=dice,
         acme=Account("acme", "", numbers[0]),
@@ -401,6 +390,21 @@ async def build_stage(
     if "outbound_pace" not in settings:
         await stage.without_pace()
     return stage
+
+
+def _settings(database: Database, chosen: Mapping[str, Any]) -> Settings:
+    """Swift, and without a sending policy: a test about one chooses its own."""
+    usual: dict[str, Any] = {
+        "outbound_jitter": 0.0,
+        "outbound_window": "ignore",
+        "outbound_quota": 0,
+        "outbound_pace": 1000,
+        "outbound_stale_minutes": 2.0,
+        "outbound_worker_poll_interval_ms": 1000,
+        "graph_timeout_sec": 5.0,
+    }
+    place = {"database_url": database.url, "secret_key": "for tests", "graph_url": f"{SANDBOX}/v25.0"}
+    return Settings(**{**usual, **place, **chosen})
 
 
 async def settle_in(stage: Stage, account: Account) -> None:

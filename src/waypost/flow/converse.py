@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -14,13 +14,13 @@ from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
 from waypost.model.conversation import BOT, CONTACT, Claim, Conversation, ConversationId, Entry, Times
 from waypost.model.ids import OrgId
 from waypost.model.message import Draft
-from waypost.model.time import Span, as_seconds, seconds, to_datetime
-from waypost.model.turn import Answer, Line, Turn
+from waypost.model.time import Span, as_seconds, seconds
+from waypost.model.turn import Answer, Turn
 from waypost.ports.bot import Bot, BotFailed
 from waypost.ports.failure import LedgerError, Rejected
 from waypost.ports.hints import LANES, OUTBOX, Ear
 from waypost.ports.lanes import Answered, Committed, TurnDemand
-from waypost.rules import answers, consent_words, customers, people, replies, reply_keys
+from waypost.rules import answers, consent_words, customers, replies, reply_keys, telling
 from waypost.rules.inbound import NOTICES, WITH_FILE
 from waypost.rules.lane import LeaseLost, is_worn_out
 from waypost.rules.redact import redact
@@ -29,8 +29,6 @@ SHOW_TYPING_AFTER: Span = seconds(0.5)
 """Whoever answers at once needs no sign that somebody types."""
 SHOW_TYPING_EVERY: Span = seconds(20)
 """The sign vanishes after 25 s."""
-MOST_LINES = 50
-"""Of one burst that a bot is asked to answer."""
 SHORTEST_REST: Span = seconds(0.005)
 
 
@@ -47,9 +45,7 @@ async def converse(claim: Claim, bot: Bot, world: World) -> None:
         await fail(claim, failed, times, world)
     except LedgerError:
         raise
-    except (
-        Exception
-    ) as bug:  # ours, or of what a bot returned: the customer is not left to the next lease, and the next
+    except Exception as bug:  # ours: the customer is not left to one lease after the other
         await fail(claim, BotFailed(f"{type(bug).__name__}: {bug}"), times, world)
         raise
 
@@ -70,17 +66,9 @@ async def read_turn(claim: Claim, bot: Bot, world: World) -> Turn:
     """Until the Ledger tells it: who loses the turn meanwhile is cancelled."""
     while True:
         try:
-            return capped(await the_turn(claim, bot, world))
+            return telling.capped(await the_turn(claim, bot, world))
         except LedgerError:
             await world.clock.sleep(PAUSE_AFTER_TROUBLE)
-
-
-def capped(turn: Turn) -> Turn:
-    """After weeks without a bot a burst may be a novel: its last lines are answered, the rest is what came before."""
-    if len(turn.messages) <= MOST_LINES:
-        return turn
-    earlier, latest = turn.messages[:-MOST_LINES], turn.messages[-MOST_LINES:]
-    return replace(turn, messages=latest, history=[*turn.history, *earlier])
 
 
 async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
@@ -101,11 +89,11 @@ async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
         contact=customers.customer(talk, claim.contact),
         messages=[
             line
-            for line in burst(written, files)
+            for line in telling.burst(written, files)
             if line.type not in consent_words.SAID_IN
             or consent_words.heard(line.text, words) is None  # they have their own answer
         ],
-        history=as_it_stands(earlier, written, files),
+        history=telling.history(earlier, written, files),
         attempt=lane.tries + 1,
     )
 
@@ -117,39 +105,6 @@ async def with_files(entries: Sequence[Entry], talk: Conversation, world: World)
         return {}
     found = await world.ledger.files.between(talk.org_id, talk.id, min(places), max(places))
     return {file.position: str(file.id) for file in found}
-
-
-def burst(entries: Iterable[Entry], files: Mapping[int, str]) -> list[Line]:
-    """As the customer sees it now: edited, in the order it was written, without what was taken back."""
-    by_wamid = {entry.wamid or str(entry.position): entry for entry in entries}
-    said = people.burst((wamid, people.read(entry.body, entry.type)) for wamid, entry in by_wamid.items())
-    return [line(by_wamid[wamid], message, files) for wamid, message in said]
-
-
-def as_it_stands(earlier: Sequence[Entry], written: Sequence[Entry], files: Mapping[int, str]) -> list[Line]:
-    """What was said before, without what was taken back since, and as it was edited."""
-    messages = {entry.position: people.read(entry.body, entry.type) for entry in [*earlier, *written]}
-    contacts = [entry for entry in [*earlier, *written] if entry.sender == CONTACT]
-    stands = dict(people.burst((entry.wamid or str(entry.position), messages[entry.position]) for entry in contacts))
-    told = []
-    for entry in earlier:
-        name = entry.wamid or str(entry.position)
-        if entry.sender != CONTACT:
-            told.append(line(entry, messages[entry.position], files))
-        elif name in stands:
-            told.append(line(entry, stands[name], files))
-    return told
-
-
-def line(entry: Entry, message: dict[str, Any], files: Mapping[int, str]) -> Line:
-    return Line(
-        sender=entry.sender,
-        type=entry.type,
-        text=people.words(message),
-        content=message,
-        timestamp=to_datetime(entry.at),
-        media_id=files.get(entry.position),
-    )
 
 
 async def think(turn: Turn, claim: Claim, bot: Bot, times: Times, world: World) -> Answer:
@@ -353,7 +308,7 @@ class Converser:
 
     def _beat(self) -> Span:
         """Three times within the shortest lease that any org has set: its next turn may begin at once."""
-        return Span(min(self._world.tuning.turns.lease, *self._world.policies.leases()) // 3)
+        return Span(min([self._world.tuning.turns.lease, *self._world.policies.leases()]) // 3)
 
     async def stop(self, patience: Span) -> None:
         """Take nothing new, let what is under way end, give the rest back for others to answer."""

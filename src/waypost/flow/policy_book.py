@@ -26,9 +26,6 @@ STALE_AFTER: Span = seconds(2)
 """How long another process's change to a policy may go unnoticed here."""
 
 
-HOUR: Span = minutes(60)
-
-
 @dataclass(frozen=True, slots=True)
 class Quiet:
     """Quiet hours, read once."""
@@ -127,8 +124,8 @@ class PolicyBook:
         return self._by_org.get(org, self._defaults)
 
     def leases(self) -> list[Span]:
-        """That orgs have set for their turns, and an hour for those who have none."""
-        return [HOUR, *(policy.turns.lease for policy in self._by_org.values())]
+        """Of the turns of orgs that have set anything."""
+        return [policy.turns.lease for policy in self._by_org.values()]
 
     async def all(self) -> Mapping[OrgId, InForce]:
         """Of the orgs that have set anything."""
