@@ -135,6 +135,8 @@ class _Metered:
         self.lanes = MeteredLanes(ledger.lanes, telemetry)
         self.conversations = ledger.conversations
         self.feeds = ledger.feeds
+        self.chats = ledger.chats
+        self.follows = ledger.follows
         self.door = ledger.door
         self.lookup = ledger.lookup
         self.detector = ledger.detector
