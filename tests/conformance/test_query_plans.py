@@ -102,11 +102,11 @@ SORTED_IN_MEMORY = {
     "conversations_at",
     "chats_of",
     "devices_of",
-    "members_listed",
+    "feeds_told",
     "talks_of_people",
 } | OF_A_FEW
-"""Of one message, customer or person, or of the gates in front of one outlet: a handful of rows; of a spend: as many as it has
-headings."""
+"""Of one message, customer or person, or of the gates in front of one outlet: a handful of rows; of a spend: as many as
+it has headings."""
 IN_ORDER = [name for name in HOT if "ORDER BY" in SQLITE[name].text and name not in SORTED_IN_MEMORY]
 
 

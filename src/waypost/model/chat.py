@@ -7,7 +7,7 @@ from typing import Literal, NewType, TypeAlias
 
 import msgspec
 
-from waypost.model.conversation import ContactId, ConversationId, Entry, FeedItem, Position
+from waypost.model.conversation import ContactId, Conversation, ConversationId, Entry, FeedItem, Position
 from waypost.model.ids import OrgId, UserId
 from waypost.model.message import Draft, Status
 from waypost.model.time import Instant
@@ -112,6 +112,30 @@ class Told(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     status: Status | None
     """Of the message that went out with the entry."""
     was_read: bool = False
+
+
+class ShownTalk(msgspec.Struct, frozen=True, kw_only=True):
+    """A customer's conversation as a list shows it to somebody."""
+
+    conversation: Conversation
+    floor: str
+    read: Position
+    unread: int
+    """What the customer said since; counted up to a limit."""
+    last: Entry | None
+    status: Status | None
+    was_read: bool
+
+
+class ShownChat(msgspec.Struct, frozen=True, kw_only=True):
+    """A chat as a list shows it to somebody who takes part."""
+
+    chat: Chat
+    read: Position
+    unread: int
+    """What others said since; counted up to a limit."""
+    sees_after: Position
+    last: Entry | None
 
 
 class Following(msgspec.Struct, frozen=True, gc=False):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
@@ -17,6 +17,8 @@ from waypost.model.chat import (
     MemberChange,
     NewChat,
     NewPost,
+    ShownChat,
+    ShownTalk,
     Told,
     WorkChange,
 )
@@ -68,6 +70,13 @@ class ReadUp(msgspec.Struct, frozen=True, tag=True):
     moved: bool
 
 
+class Acked(NamedTuple):
+    user_id: UserId
+    device_id: DeviceId
+    feed: FeedName
+    seq: int
+
+
 class Before(msgspec.Struct, frozen=True):
     """Where a list by latest activity goes on: after this one."""
 
@@ -110,20 +119,24 @@ class Chats(Protocol):
 
     async def get(self, org: OrgId, chat: ConversationId) -> Chat | None: ...
 
-    async def members(self, chat: ConversationId) -> Sequence[Member]: ...
+    async def members(self, chats: Sequence[ConversationId]) -> Sequence[Member]:
+        """Of all of these, each chat's in the order in which they joined."""
 
     async def member(self, chat: ConversationId, user: UserId) -> Member | None: ...
 
     async def reads(self, chat: ConversationId) -> Mapping[UserId, Position]:
         """Up to where each has read it."""
 
-    async def read(self, user: UserId, conversation: ConversationId) -> Position: ...
+    async def shown_talks(
+        self, org: OrgId, user: UserId | None, talks: Sequence[ConversationId], most_unread: int
+    ) -> Sequence[ShownTalk]:
+        """Those of them that are this org's, in any order, as this person has read them."""
 
-    async def unread(self, conversation: ConversationId, after: Position, most: int, user: UserId | None) -> int:
-        """How many came after that position, counted up to `most`: what others than `user` said; None: the customer."""
+    async def shown_chats(self, user: UserId, chats: Sequence[ConversationId], most_unread: int) -> Sequence[ShownChat]:
+        """Those of them that this person takes part in, in any order."""
 
-    async def of_user(self, user: UserId, before: Before, limit: int) -> Sequence[Chat]:
-        """What somebody takes part in, the latest first."""
+    async def of_user(self, user: UserId, kind: str | None, before: Before, limit: int) -> Sequence[Chat]:
+        """What somebody takes part in, of one kind or of all, the latest first."""
 
     async def latest(self, org: OrgId, before: Before, limit: int) -> Sequence[Conversation]:
         """Customers' conversations, the latest first."""
@@ -151,16 +164,17 @@ class Follows(Protocol):
     async def oldest(self, feed: FeedName) -> int | None:
         """The first item that is still kept."""
 
-    async def told(self, feed: FeedName, after: int, limit: int) -> Sequence[Told]:
-        """The items after a number, in order, each with what it is about as that stands now."""
+    async def told(self, cursors: Mapping[FeedName, int], limit: int) -> Sequence[Told]:
+        """The items of these feeds after a number each, feed by feed, in order and without a gap, with what they are
+        about as that stands now; no more than `limit` in all, so the last feeds may be cut or missing."""
 
     async def open(self, device: Device, now: Instant) -> Device:
         """As it is stored: a new one as given, with the cursors it begins at; a known one was seen."""
 
     async def devices(self, user: UserId) -> Sequence[Device]: ...
 
-    async def acked(self, user: UserId, device: DeviceId, cursors: Mapping[FeedName, int]) -> None:
-        """The device has everything up to there; cursors only move forwards."""
+    async def acked(self, moves: Sequence[Acked]) -> None:
+        """The devices have everything up to there; cursors only move forwards."""
 
     async def remove(self, user: UserId, device: DeviceId) -> bool: ...
 

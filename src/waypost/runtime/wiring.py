@@ -269,6 +269,9 @@ class LateVault:
     def open(self, sealed: bytes, purpose: str) -> str:
         return open_vault(self._settings).open(sealed, purpose)
 
+    def key_for(self, purpose: str) -> bytes:
+        return open_vault(self._settings).key_for(purpose)
+
 
 async def system_ports(settings: Settings, vault: Vault | None = None, *, answering: bool = False) -> Ports:
     """The real ones. Call inside the loop that will use them."""

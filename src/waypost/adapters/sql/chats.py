@@ -34,6 +34,10 @@ class ChatKeys:
         return bool(self.openings or self.chats or self.posts or self.reads or self.entries)
 
 
+CHAT = 10
+"""Columns of a chat."""
+
+
 def chat(row: Row) -> Chat:
     return Chat(
         id=row[0],

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from waypost.adapters.sql import chats, talk_rows
+from waypost.adapters.sql import chats as rows
+from waypost.adapters.sql import talk_rows
 from waypost.adapters.sql.conversations import forgotten
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, Row, each
@@ -22,6 +23,8 @@ from waypost.model.chat import (
     MemberChange,
     NewChat,
     NewPost,
+    ShownChat,
+    ShownTalk,
     Told,
     WorkChange,
 )
@@ -29,7 +32,7 @@ from waypost.model.conversation import Conversation, ConversationId, Position
 from waypost.model.ids import OrgId, UserId
 from waypost.model.message import Status
 from waypost.model.time import Instant
-from waypost.ports.chats import Before, NoChat, NoMessage, NotYours, PostAnswer, ReadUp, TooMany
+from waypost.ports.chats import Acked, Before, NoChat, NoMessage, NotYours, PostAnswer, ReadUp, TooMany
 
 _ITEM = 7
 _TOLD = _ITEM + 3
@@ -89,32 +92,35 @@ class SqlChats:
 
     async def get(self, org: OrgId, chat: ConversationId) -> Chat | None:
         found = await self._engine.read("chat_get", chat, org)
-        return chats.chat(found[0]) if found else None
+        return rows.chat(found[0]) if found else None
 
-    async def members(self, chat: ConversationId) -> Sequence[Member]:
-        return [chats.member(row) for row in await self._engine.read("members_listed", chat)]
+    async def members(self, chats: Sequence[ConversationId]) -> Sequence[Member]:
+        found = await self._engine.read("members_some", sorted(set(chats))) if chats else []
+        return sorted(map(rows.member, found), key=lambda m: (m.conversation_id, m.joined_at, m.user_id))
 
     async def member(self, chat: ConversationId, user: UserId) -> Member | None:
-        found = await self._engine.read("member_get", chat, user)
-        return chats.member(found[0]) if found else None
+        found = await self._engine.read("member_find_one", chat, user)
+        return rows.member(found[0]) if found else None
 
     async def reads(self, chat: ConversationId) -> Mapping[UserId, Position]:
         return {row[0]: row[2] for row in await self._engine.read("reads_of", chat)}
 
-    async def read(self, user: UserId, conversation: ConversationId) -> Position:
-        found = await self._engine.read("read_get", user, conversation)
-        return Position(found[0][0] if found else 0)
+    async def shown_talks(
+        self, org: OrgId, user: UserId | None, talks: Sequence[ConversationId], most_unread: int
+    ) -> Sequence[ShownTalk]:
+        wanted = sorted(set(talks))
+        found = await self._engine.read("talks_shown", org, user or "", wanted, most_unread) if wanted else []
+        return [_shown_talk(row) for row in found]
 
-    async def unread(self, conversation: ConversationId, after: Position, most: int, user: UserId | None) -> int:
-        if user is None:
-            ((count,),) = await self._engine.read("unread_from_customer", conversation, after, most)
-        else:
-            ((count,),) = await self._engine.read("unread_from_others", conversation, after, most, user)
-        return int(count)
+    async def shown_chats(self, user: UserId, chats: Sequence[ConversationId], most_unread: int) -> Sequence[ShownChat]:
+        wanted = sorted(set(chats))
+        found = await self._engine.read("chats_shown", user, wanted, most_unread) if wanted else []
+        return [_shown_chat(row) for row in found]
 
-    async def of_user(self, user: UserId, before: Before, limit: int) -> Sequence[Chat]:
-        found = await self._engine.read("chats_of", user, before.active_at, before.conversation_id, limit)
-        return [chats.chat(row) for row in found]
+    async def of_user(self, user: UserId, kind: str | None, before: Before, limit: int) -> Sequence[Chat]:
+        place = before.active_at, before.conversation_id
+        found = await self._engine.read("chats_of", user, *place, limit, kind or "")
+        return [rows.chat(row) for row in found]
 
     async def latest(self, org: OrgId, before: Before, limit: int) -> Sequence[Conversation]:
         return await self._listed("talks_latest", org, before, limit)
@@ -155,8 +161,10 @@ class SqlFollows:
         found = await self._engine.read("feed_oldest", feed)
         return int(found[0][0]) if found else None
 
-    async def told(self, feed: FeedName, after: int, limit: int) -> Sequence[Told]:
-        return [_told(row) for row in await self._engine.read("feed_told", feed, after, limit)]
+    async def told(self, cursors: Mapping[FeedName, int], limit: int) -> Sequence[Told]:
+        feeds = sorted(cursors)
+        after = [cursors[feed] for feed in feeds]
+        return [_told(row) for row in await self._engine.read("feeds_told", feeds, after, limit)] if feeds else []
 
     async def open(self, device: Device, now: Instant) -> Device:
         return await self._engine.transact(_open(device, now), "turns")
@@ -168,15 +176,41 @@ class SqlFollows:
         found = await self._engine.read("devices_of", user)
         return [_device(row, cursors.get(row[1], {})) for row in found]
 
-    async def acked(self, user: UserId, device: DeviceId, cursors: Mapping[FeedName, int]) -> None:
-        rows = [(user, device, feed, seq) for feed, seq in sorted(cursors.items())]
-        await self._engine.transact(_each("cursor_put", rows), "turns")
+    async def acked(self, moves: Sequence[Acked]) -> None:
+        furthest: dict[tuple[UserId, DeviceId, FeedName], int] = {}
+        for user, device, feed, seq in moves:
+            furthest[user, device, feed] = max(seq, furthest.get((user, device, feed), 0))
+        await self._engine.transact(_each("cursor_put", [(*key, furthest[key]) for key in sorted(furthest)]), "turns")
 
     async def remove(self, user: UserId, device: DeviceId) -> bool:
         return await self._engine.transact(_remove(user, device), "turns")
 
     async def subscribe(self, user: UserId, device: DeviceId, push: str | None) -> bool:
         return bool(await self._engine.transact(_once("device_push", (user, device, push)), "turns"))
+
+
+def _shown_talk(row: Row) -> ShownTalk:
+    floor, read, unread, status, read_at, *last = row[talk_rows.CONVERSATION :]
+    return ShownTalk(
+        conversation=talk_rows.conversation(row),
+        floor=floor,
+        read=read,
+        unread=unread,
+        last=None if last[0] is None else talk_rows.entry(last),
+        status=None if status is None else Status(status),
+        was_read=read_at is not None,
+    )
+
+
+def _shown_chat(row: Row) -> ShownChat:
+    read, unread, sees_after, *last = row[rows.CHAT :]
+    return ShownChat(
+        chat=rows.chat(row),
+        read=read,
+        unread=unread,
+        sees_after=sees_after,
+        last=None if last[0] is None or last[1] <= sees_after else talk_rows.entry(last),
+    )
 
 
 def _told(row: Row) -> Told:

@@ -7,8 +7,9 @@ import asyncio
 import msgspec
 from msgspec.structs import replace
 
-from waypost.model.chat import LARGEST_IN_FEEDS, MOST_MEMBERS, ChatKind, MemberChange, WorkChange
-from waypost.model.conversation import ANYBODY, ConversationId, Position
+from waypost.model.chat import LARGEST_IN_FEEDS, MOST_MEMBERS, Chat, ChatKind, MemberChange, WorkChange
+from waypost.model.conversation import ANYBODY, BOT, ConversationId, Position
+from waypost.model.ids import UserId
 from waypost.model.message import Status
 from waypost.model.time import Instant, days
 from waypost.ports.chats import (
@@ -53,6 +54,12 @@ from waypost.testing.contracts.examples import (
 from waypost.testing.contracts.talking import claim_turns, entries, lane_of, revoke, soon, talk_with, words, write
 
 END = Before(Instant(2**62), ConversationId(2**62))
+
+
+async def unread(ledger: Ledger, user: UserId, chat: Chat) -> tuple[int, int]:
+    """How many, and up to where it was read."""
+    (shown,) = await ledger.chats.shown_chats(user, [chat.id], 99)
+    return shown.unread, shown.read
 
 
 class PostContract:
@@ -157,7 +164,7 @@ class MembersContract:
         both = [ledger.chats.open(a_chat(ANN, BOB, kind=ChatKind.DIRECT), T0) for ledger in ledgers for _ in range(3)]
         opened = await asyncio.gather(*both)
         assert len({chat.id for chat in opened}) == 1
-        assert {m.user_id for m in await ledgers[0].chats.members(opened[0].id)} == {ANN, BOB}
+        assert {m.user_id for m in await ledgers[0].chats.members([opened[0].id])} == {ANN, BOB}
         assert await kinds(ledgers[0], f"user:{BOB}") == ["joined"]
         elsewhere = await open_chat(ledgers[0], ANN, BOB, kind=ChatKind.DIRECT, org=OTHER_ORG)
         assert elsewhere.id != opened[0].id
@@ -259,16 +266,14 @@ class ReadMarkerContract:
         for n in range(3):
             await say(ledger, chat, ANN, f"{n}")
         read = ledger.chats.read_up_to
-        assert await ledger.chats.unread(chat.id, Position(0), 99, BOB) == 3
+        assert await unread(ledger, BOB, chat) == (3, 0)
         assert await read(ORG, BOB, chat.id, Position(2), T0) == ReadUp(Position(2), moved=True)
         assert await read(ORG, BOB, chat.id, Position(1), T0) == ReadUp(Position(2), moved=False)
         assert await read(ORG, BOB, chat.id, Position(99), T0) == ReadUp(Position(3), moved=True)
         assert (await kinds(ledger, f"user:{ANN}")).count("read") == 2
         assert await ledger.chats.reads(chat.id) == {BOB: 3}
-        assert await ledger.chats.read(BOB, chat.id) == 3
-        assert await ledger.chats.unread(chat.id, Position(3), 99, BOB) == 0
-        assert await ledger.chats.unread(chat.id, Position(0), 99, ANN) == 0, "their own are not unread"
-        assert await ledger.chats.unread(chat.id, Position(0), 2, BOB) == 2, "counted no further than asked"
+        assert await unread(ledger, BOB, chat) == (0, 3)
+        assert await unread(ledger, ANN, chat) == (0, 0), "their own are not unread"
 
     async def test_of_a_customer_it_is_ones_own_business(self, ledger: Ledger) -> None:
         await write(ledger, "hello", "anybody?")
@@ -276,7 +281,12 @@ class ReadMarkerContract:
         assert await ledger.chats.read_up_to(ORG, ANN, talk.id, Position(1), T0) == ReadUp(Position(1), moved=True)
         assert await kinds(ledger, f"user:{ANN}") == ["read"]
         assert "read" not in await kinds(ledger, f"team:{ORG}")
-        assert await ledger.chats.unread(talk.id, Position(1), 99, None) == 1
+        for user, count in ((ANN, 1), (BOB, 2), (None, 2)):
+            (shown,) = await ledger.chats.shown_talks(ORG, user, [talk.id], 99)
+            assert (shown.unread, shown.floor, shown.last and shown.last.position) == (count, BOT, 2)
+        (capped,) = await ledger.chats.shown_talks(ORG, BOB, [talk.id], 1)
+        assert capped.unread == 1, "counted no further than asked"
+        assert await ledger.chats.shown_talks(OTHER_ORG, None, [talk.id], 9) == []
 
     async def test_nobody_reads_where_they_are_not(self, ledger: Ledger) -> None:
         chat = await open_chat(ledger, ANN, BOB)
@@ -284,6 +294,7 @@ class ReadMarkerContract:
         assert await ledger.chats.read_up_to(ORG, CLEO, chat.id, Position(1), T0) == NoChat()
         assert await ledger.chats.read_up_to(OTHER_ORG, ANN, chat.id, Position(1), T0) == NoChat()
         assert await ledger.chats.reads(chat.id) == {}
+        assert await ledger.chats.shown_chats(CLEO, [chat.id], 99) == []
 
 
 class TeamWorkContract:
@@ -334,8 +345,9 @@ class TeamWorkContract:
         first = await open_chat(ledger, ANN, BOB)
         second = await open_chat(ledger, ANN, CLEO, now=soon(T0, 1))
         await say(ledger, first, BOB, now=soon(T0, 2))
-        assert [chat.id for chat in await ledger.chats.of_user(ANN, END, 9)] == [first.id, second.id]
-        assert [chat.id for chat in await ledger.chats.of_user(CLEO, END, 9)] == [second.id]
+        assert [chat.id for chat in await ledger.chats.of_user(ANN, None, END, 9)] == [first.id, second.id]
+        assert [chat.id for chat in await ledger.chats.of_user(CLEO, ChatKind.GROUP, END, 9)] == [second.id]
+        assert await ledger.chats.of_user(ANN, ChatKind.DIRECT, END, 9) == []
 
 
 class ChatsContract(

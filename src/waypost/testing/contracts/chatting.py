@@ -68,7 +68,7 @@ async def say(
 
 async def feed(ledger: Ledger, name: str) -> Sequence[Told]:
     """All of it; numbered without a gap."""
-    found = await ledger.follows.told(FeedName(name), 0, 10_000)
+    found = await ledger.follows.told({FeedName(name): 0}, 10_000)
     assert [told.item.seq for told in found] == list(range(1, len(found) + 1)), "the feed has a gap"
     return found
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from waypost.model.chat import Device, DeviceId, FeedName
 from waypost.model.ids import UserId
 from waypost.model.time import Instant
+from waypost.ports.chats import Acked
 from waypost.ports.ledger import Ledger
 from waypost.testing.contracts.chatting import ANN, BOB, a_post, feed, open_chat, say, text_of
 from waypost.testing.contracts.examples import ORG, T0, Ledgers
@@ -53,10 +54,14 @@ class FollowsContract:
         chat = await open_chat(ledger, ANN, BOB)
         for n in range(5):
             await say(ledger, chat, BOB, f"{n}")
-        page = await ledger.follows.told(MINE, 2, 2)
+        page = await ledger.follows.told({MINE: 2}, 2)
         assert [told.item.seq for told in page] == [3, 4]
+        await write(ledger, *"ab")
+        several = await ledger.follows.told({MINE: 4, TEAM: 1, FeedName("user:nobody"): 0}, 9)
+        assert [(told.item.feed, told.item.seq) for told in several] == [(TEAM, 2), (MINE, 5), (MINE, 6)]
+        assert await ledger.follows.told({}, 9) == []
         assert await ledger.follows.oldest(MINE) == 1
-        assert await ledger.follows.oldest(TEAM) is None
+        assert await ledger.follows.oldest(FeedName("user:nobody")) is None
 
     async def test_every_feed_is_without_a_gap_whoever_writes_to_it_at_once(self, ledgers: Ledgers) -> None:
         chats = [await open_chat(ledgers[0], ANN, UserId(f"friend{n}")) for n in range(4)]
@@ -85,8 +90,9 @@ class DevicesContract:
     async def test_cursors_move_forwards_only_and_each_device_has_its_own(self, ledger: Ledger) -> None:
         for device in (PHONE, LAPTOP):
             await ledger.follows.open(a_device(device, cursors={MINE: 1}), T0)
-        await ledger.follows.acked(ANN, PHONE, {MINE: 5, TEAM: 2})
-        await ledger.follows.acked(ANN, PHONE, {MINE: 3})
+        moves = [(MINE, 4), (MINE, 5), (TEAM, 2)]
+        await ledger.follows.acked([Acked(ANN, PHONE, feed, seq) for feed, seq in moves])
+        await ledger.follows.acked([Acked(ANN, PHONE, MINE, 3)])
         phone, laptop = sorted(await ledger.follows.devices(ANN), key=lambda d: d.device_id == LAPTOP)
         assert (phone.cursors, laptop.cursors) == ({MINE: 5, TEAM: 2}, {MINE: 1})
         assert await ledger.follows.devices(BOB) == []

@@ -99,3 +99,48 @@ SELECT f.name, f.head FROM unnest($1::text[]) AS u (name) JOIN feed f ON f.name 
 
 -- name: feed_heads
 SELECT f.name, f.head FROM unnest($1::text[]) AS u (name) JOIN feed f ON f.name = u.name
+
+-- name: talks_shown
+-- Customers' conversations as a list shows them: who answers, what was said last, and what somebody has not read.
+SELECT {conversation}, l.floor, coalesce(r.position, 0), (
+        SELECT count(*) FROM (
+            SELECT 1 FROM entry x WHERE x.conversation_id = c.id AND x.position > coalesce(r.position, 0)
+                AND x.sender = 'contact' LIMIT $4
+        ) AS unread
+    ), d.status, d.read_at, {entry}
+FROM unnest($3::bigint[]) AS u (id) JOIN conversation c ON c.id = u.id AND c.org_id = $1 AND c.kind = 'customer'
+JOIN lane l ON l.conversation_id = c.id
+LEFT JOIN entry e ON e.conversation_id = c.id AND e.position = c.position
+LEFT JOIN delivery d ON d.message_id = e.message_id
+LEFT JOIN read_marker r ON r.user_id = $2 AND r.conversation_id = c.id
+
+-- name: chats_shown
+-- Chats as a list shows them to somebody who takes part.
+SELECT {chat}, coalesce(r.position, 0), (
+        SELECT count(*) FROM (
+            SELECT 1 FROM entry x WHERE x.conversation_id = c.id AND x.position > m.sees_after
+                AND x.position > coalesce(r.position, 0) AND x.sender <> $1 LIMIT $3
+        ) AS unread
+    ), m.sees_after, {entry}
+FROM unnest($2::bigint[]) AS u (id) JOIN conversation c ON c.id = u.id AND c.pair IS NOT NULL
+JOIN member m ON m.conversation_id = c.id AND m.user_id = $1
+LEFT JOIN entry e ON e.conversation_id = c.id AND e.position = c.position
+LEFT JOIN read_marker r ON r.user_id = $1 AND r.conversation_id = c.id
+
+-- name: feeds_told
+-- The items of several feeds after a number each, with what they are about as that stands now.
+SELECT i.feed, i.seq, i.at, i.kind, i.conversation_id, i.position, i.body, c.contact_id, d.status, d.read_at, {entry}
+FROM unnest($1::text[], $2::bigint[]) AS u (feed, after) CROSS JOIN LATERAL (
+    SELECT * FROM feed_item x WHERE x.feed = u.feed AND x.seq > u.after ORDER BY x.seq LIMIT $3
+) i
+LEFT JOIN LATERAL (SELECT x.contact_id FROM conversation x WHERE x.id = i.conversation_id LIMIT 1) c ON TRUE
+LEFT JOIN LATERAL (
+    SELECT * FROM entry x
+    WHERE i.kind = 'message' AND x.conversation_id = i.conversation_id AND x.position = i.position LIMIT 1
+) e ON TRUE
+LEFT JOIN LATERAL (SELECT x.status, x.read_at FROM delivery x WHERE x.message_id = e.message_id LIMIT 1) d ON TRUE
+ORDER BY i.feed, i.seq LIMIT $3
+
+-- name: members_some
+SELECT m.conversation_id, m.user_id, m.sees_after, m.feed_from, m.joined_at
+FROM unnest($1::bigint[]) AS u (id) JOIN member m ON m.conversation_id = u.id

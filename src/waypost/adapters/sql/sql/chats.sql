@@ -71,7 +71,8 @@ SELECT {chat} FROM conversation c WHERE c.id = $1 AND c.org_id = $2 AND c.pair I
 -- name: chats_of
 -- Everything that somebody takes part in, the latest first.
 SELECT {chat} FROM member m JOIN conversation c ON c.id = m.conversation_id
-WHERE m.user_id = $1 AND (c.last_id_at, c.id) < ($2, $3) ORDER BY c.last_id_at DESC, c.id DESC LIMIT $4
+WHERE m.user_id = $1 AND (c.last_id_at, c.id) < ($2, $3) AND ($5 = '' OR c.kind = $5)
+ORDER BY c.last_id_at DESC, c.id DESC LIMIT $4
 
 -- name: talks_latest
 SELECT {conversation} FROM conversation c
@@ -89,34 +90,15 @@ WHERE c.org_id = $1 AND c.state = 'closed' AND (c.last_id_at, c.id) < ($2, $3)
 ORDER BY c.last_id_at DESC, c.id DESC LIMIT $4
 
 -- name: talks_of_people
--- Where a person has the floor, or any person may take it.
+-- Where a person has the floor: one of them, or whoever comes.
 SELECT {conversation} FROM lane l JOIN conversation c ON c.id = l.conversation_id
 WHERE l.org_id = $1 AND l.floor <> 'bot' AND l.floor = $5 AND (c.last_id_at, c.id) < ($2, $3)
 ORDER BY c.last_id_at DESC, c.id DESC LIMIT $4
-
--- name: unread_from_customer
-SELECT count(*) FROM (
-    SELECT 1 FROM entry e WHERE e.conversation_id = $1 AND e.position > $2 AND e.sender = 'contact'
-    LIMIT $3
-) AS unread
-
--- name: unread_from_others
-SELECT count(*) FROM (
-    SELECT 1 FROM entry e WHERE e.conversation_id = $1 AND e.position > $2 AND e.sender <> $4 LIMIT $3
-) AS unread
 
 -- name: groups_followed
 -- The groups of somebody's that have feeds of their own.
 SELECT c.id, m.feed_from FROM member m JOIN conversation c ON c.id = m.conversation_id
 WHERE m.user_id = $1 AND c.own_feed
-
--- name: feed_told
--- The items after a number, each with what it is about as that stands now.
-SELECT i.feed, i.seq, i.at, i.kind, i.conversation_id, i.position, i.body, c.contact_id, d.status, d.read_at, {entry}
-FROM feed_item i LEFT JOIN conversation c ON c.id = i.conversation_id
-LEFT JOIN entry e ON e.conversation_id = i.conversation_id AND e.position = i.position AND i.kind = 'message'
-LEFT JOIN delivery d ON d.message_id = e.message_id
-WHERE i.feed = $1 AND i.seq > $2 ORDER BY i.seq LIMIT $3
 
 -- name: feed_oldest
 SELECT i.seq FROM feed_item i WHERE i.feed = $1 ORDER BY i.seq LIMIT 1
@@ -150,16 +132,9 @@ UPDATE device SET push = $3 WHERE user_id = $1 AND device_id = $2 RETURNING devi
 -- name: feed_find
 SELECT name, head FROM feed WHERE name = $1
 
--- name: members_listed
-SELECT conversation_id, user_id, sees_after, feed_from, joined_at FROM member
-WHERE conversation_id = $1 ORDER BY joined_at, user_id
-
--- name: member_get
+-- name: member_find_one
 SELECT conversation_id, user_id, sees_after, feed_from, joined_at FROM member
 WHERE conversation_id = $1 AND user_id = $2
-
--- name: read_get
-SELECT position FROM read_marker WHERE user_id = $1 AND conversation_id = $2
 
 -- name: cursors_of
 SELECT feed, seq FROM device_cursor WHERE user_id = $1 AND device_id = $2
