@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import struct
 import time
 from collections.abc import Callable
@@ -12,6 +13,8 @@ from typing import cast
 PATH = "/api/v1/ws"
 MARKER = b'"type":"item"'
 _SIZE = 200
+_BIND_ADDRESS_NO_PORT = 24
+"""Linux: the port is chosen when it is known for which connection, so that one address can have many more."""
 _HANDSHAKE = (
     f"GET {PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
@@ -56,13 +59,20 @@ class Crowd:
 
     async def join(self, count: int, at_once: int = 200, source: str = "127.0.0.1") -> None:
         """Return once all are live."""
-        loop, goal = asyncio.get_running_loop(), len(self.clients) + count
+        goal = len(self.clients) + count
         for first in range(0, count, at_once):
-            lines = range(min(at_once, count - first))
-            await asyncio.gather(
-                *(loop.create_connection(self._client, *self._address, local_addr=(source, 0)) for _ in lines)
-            )
+            await asyncio.gather(*(self._connect(source) for _ in range(min(at_once, count - first))))
         await self.until(lambda: self.ready >= goal)
+
+    async def _connect(self, source: str) -> None:
+        """By hand: the loop's own way looks up names in a thread, even where there are none."""
+        loop = asyncio.get_running_loop()
+        sock = socket.socket()
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_IP, _BIND_ADDRESS_NO_PORT, 1)
+        sock.bind((source, 0))
+        await loop.sock_connect(sock, self._address)
+        await loop.create_connection(self._client, sock=sock)
 
     def _client(self) -> Client:
         client = Client(self, len(self.clients))
