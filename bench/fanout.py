@@ -1,4 +1,4 @@
-"""Posts of 200 bytes to 1,000 sockets: Waypost's door beside a bare uvicorn, one post in flight and 64."""
+"""Posts of 200 bytes to 1,000 sockets: Waypost's door beside a bare uvicorn, 1, 4 and 64 posts in flight."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Side(NamedTuple):
     talk: Talk | None = None
 
 
-OURS = Side(fanout_door.NAME, "bench.fanout_door", {1: 300, 64: 3_200})
-BARE = Side(bare_fanout.NAME, "bench.peers.bare_fanout", {1: 100, 64: 192})
+OURS = Side(fanout_door.NAME, "bench.fanout_door", {1: 300, 4: 800, 64: 3_200})
+BARE = Side(bare_fanout.NAME, "bench.peers.bare_fanout", {1: 100, 4: 100, 64: 128})
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Run:
         times = (
             f"to the last socket p50 {self.fanned.percentile(0.5):.1f} ms, p99 {self.fanned.percentile(0.99):.1f} ms"
         )
-        return f"{self.side}, {self.in_flight} in flight: {rates}, {times}"
+        return f"{self.side}, {self.in_flight} in flight: {rates}, {times}, {self.fanned.together:.1f} in one read"
 
 
 async def _runs(side: Side, pid: int, port: int) -> list[Run]:

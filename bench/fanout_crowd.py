@@ -8,6 +8,7 @@ import struct
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import cast
 
 PATH = "/api/v1/ws"
@@ -36,7 +37,7 @@ def an_item(number: int) -> bytes:
 
 @dataclass(frozen=True)
 class Talk:
-    """How to speak with a server; as it stands, with one that hands out what it gets. The first client posts."""
+    """How to speak with a server; as it stands, with one that hands out what it gets. The first clients post, too."""
 
     hello: Callable[[int], bytes | None] = field(default=lambda _: None)
     """What client number n says first."""
@@ -53,7 +54,7 @@ class Crowd:
     def __init__(self, port: int, talk: Talk | None = None, host: str = "127.0.0.1") -> None:
         self.talk = talk or Talk()
         self.clients: list[Client] = []
-        self.got = self.ready = self.lost = 0
+        self.got = self.reads = self.ready = self.lost = 0
         self._address = (host, port)
         self._until: tuple[Callable[[], bool], asyncio.Future[None]] | None = None
 
@@ -84,6 +85,9 @@ class Crowd:
             self._until = (lambda: bool(self.lost) or reached(), asyncio.get_running_loop().create_future())
             await asyncio.wait_for(self._until[1], 60)
         assert not self.lost, f"{self.lost} connections were lost"
+
+    def has(self, items: int) -> bool:
+        return self.got >= items
 
     def look(self) -> None:
         if self._until is not None and not self._until[1].done() and self._until[0]():
@@ -125,6 +129,7 @@ class Client(asyncio.Protocol):
         self._tail = data[-keep:]
         if found:
             crowd.got += found
+            crowd.reads += 1
             crowd.look()
 
     def _get_ready(self, data: bytes) -> None:
@@ -151,12 +156,13 @@ class Client(asyncio.Protocol):
 
 @dataclass(frozen=True)
 class Fanned:
-    """Posts to a crowd: `seconds` in all, and the time of each from the post to the last of the crowd."""
+    """Posts to a crowd: `seconds` in all, the time of each from the post to the last of the crowd, items per read."""
 
     posts: int
     crowd: int
     seconds: float
     times: list[float]
+    together: float
 
     @property
     def per_second(self) -> float:
@@ -167,18 +173,17 @@ class Fanned:
 
 
 async def fan_out(crowd: Crowd, posts: int, in_flight: int) -> Fanned:
-    """The next post leaves when everybody has got the one `in_flight` before it."""
-    size, base, poster = len(crowd.clients), crowd.got, crowd.clients[0].transport
+    """As many clients as are in flight take turns to post: the next leaves when everybody has got an earlier one."""
+    size, base, reads = len(crowd.clients), crowd.got, crowd.reads
     sent: list[float] = []
     times: list[float] = []
     started = time.perf_counter()
     while len(times) < posts:
-        now = time.perf_counter()
-        done = (crowd.got - base) // size
+        now, done = time.perf_counter(), (crowd.got - base) // size
         times += [now - at for at in sent[len(times) : done]]
-        room = range(len(sent), min(posts, done + in_flight))
-        poster.write(b"".join(frame(crowd.talk.post(number)) for number in room))
-        sent += [now] * len(room)
-        goal = min(posts, done + 1) * size + base
-        await crowd.until(lambda goal=goal: crowd.got >= goal)  # type: ignore[misc]  # bound now, not later
-    return Fanned(posts, size, time.perf_counter() - started, times)
+        for number in range(len(sent), min(posts, done + in_flight)):
+            crowd.clients[number % in_flight].transport.write(frame(crowd.talk.post(number)))
+            sent.append(now)
+        await crowd.until(partial(crowd.has, base + min(posts, done + 1) * size))
+    seconds = time.perf_counter() - started
+    return Fanned(posts, size, seconds, times, posts * size / (crowd.reads - reads))

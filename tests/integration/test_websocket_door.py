@@ -328,6 +328,14 @@ async def test_a_handshake_with_endless_headers_is_refused() -> None:
         assert (await line.reader.readline()).startswith(b"HTTP/1.1 431 ")
 
 
+async def test_a_handshake_may_have_a_long_cookie() -> None:
+    cookie = "x" * 7_000
+    async with house(Limits(farewell=0)) as ours, visit(ours, additional_headers={"Cookie": cookie}) as client:
+        assert (await ours.guest()).link.caller.cookie == cookie
+        await client.send("well?")
+        assert await asyncio.wait_for(client.recv(), SOON) == "well?"
+
+
 @pytest.mark.parametrize("origin", ["http://chat.example.org", "https://CHAT.example.org", "https://other.example.org"])
 async def test_pages_of_the_same_host_or_of_a_named_origin_come_in(origin: str) -> None:
     async with house(also=("https://other.example.org/",)) as ours, raw(ours, handshake(Origin=origin)) as line:
@@ -489,6 +497,30 @@ async def test_a_paused_link_hears_nothing_until_it_is_resumed_and_then_all_in_o
             assert await asyncio.wait_for(guest.texts.get(), SOON) == b"%d" % number
             assert guest.texts.empty()
             guest.link.resume()
+
+
+async def test_a_client_that_floods_with_tiny_frames_does_not_hold_up_the_others() -> None:
+    async with house(echo=False) as ours, raw(ours) as flooding, raw(ours) as other:
+        one, two = await ours.guest(), await ours.guest()
+        flooding.writer.write(masked(Opcode.TEXT, b"") * 20_000)
+        await asyncio.wait_for(one.texts.get(), SOON)
+        other.writer.write(masked(Opcode.TEXT, b"me too"))
+        assert await asyncio.wait_for(two.texts.get(), SOON) == b"me too"
+        assert one.texts.qsize() < 15_000
+        for _ in range(19_999):
+            await asyncio.wait_for(one.texts.get(), SOON)
+
+
+async def test_a_link_may_be_paused_and_resumed_in_the_middle_of_a_flood() -> None:
+    async with house(echo=False) as ours, raw(ours) as line:
+        guest = await ours.guest()
+        line.writer.write(b"".join(masked(Opcode.TEXT, b"%d" % number) for number in range(5_000)))
+        for number in range(5_000):
+            guest.link.pause()
+            guest.link.resume()
+            assert await asyncio.wait_for(guest.texts.get(), SOON) == b"%d" % number
+        line.writer.write(masked(Opcode.TEXT, b"and on"))
+        assert await asyncio.wait_for(guest.texts.get(), SOON) == b"and on"
 
 
 async def test_a_visitor_that_fails_loses_its_link_and_the_others_stay() -> None:
