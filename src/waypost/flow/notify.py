@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -17,11 +18,13 @@ from waypost.ports.push import NOTICES, Devices, Pusher
 from waypost.rules import push
 from waypost.rules.push import Habits, Push, Skip, Wait
 
-TALKS_AT_ONCE = 50
+TALKS_AT_ONCE = 20
+DEVICES_AT_ONCE = 40
+"""Of one conversation that are told in one look; in a large group the others follow in the next."""
 REQUESTS_AT_ONCE = 32
 """To push services, per process."""
 LEASE: Span = minutes(5)
-"""Longer than a thousand devices take whose push service does not answer."""
+"""Longer than all devices of a look take, 32 at once and 10 s each, when no push service answers."""
 LOOK_EVERY: Span = seconds(5)
 """When no hint comes."""
 
@@ -47,14 +50,16 @@ async def notify(step: Notifying) -> int:
     A crash after a notice and before its settle has it sent again, where it replaces the first on the device.
     """
     talks = await step.devices.to_notify(step.worker, TALKS_AT_ONCE, LEASE, step.clock.now())
-    await asyncio.gather(*(tell(talk, step) for talk in talks))
+    await asyncio.gather(*(_tell_or_leave(talk, step) for talk in talks))
     return len(talks)
 
 
 async def tell(talk: Talk, step: Notifying) -> bool:
     """One conversation from its claim to its settle; False when somebody else has it by now."""
     waits, due = _decided(talk, step)
-    verdicts = await _pushed(talk, due, step)
+    verdicts = await _pushed(talk, due[:DEVICES_AT_ONCE], step)
+    if len(due) > DEVICES_AT_ONCE:
+        waits.append(Wait(step.clock.now(), "more to tell"))
     return await step.devices.settle(talk, verdicts, push.look_again(waits, verdicts.values()))
 
 
@@ -82,6 +87,21 @@ async def _push(talk: Talk, listener: Listener, notice: Notice, step: Notifying)
     async with step.requests:
         result = await step.pusher.deliver(listener.subscription, notice, keep=step.habits.keep)
     return push.after(result, talk, listener, step.habits, step.clock.now(), step.dice.unit())
+
+
+async def _tell_or_leave(talk: Talk, step: Notifying) -> None:
+    """What goes wrong with one conversation leaves the others alone."""
+    try:
+        await tell(talk, step)
+    except LedgerError:
+        pass  # due again when its lease is over
+    except asyncio.CancelledError:
+        with contextlib.suppress(LedgerError):  # whoever comes after us need not wait for our lease
+            await step.devices.settle(talk, {}, step.clock.now())
+        raise
+    except Exception as bug:  # noqa: BLE001  # whatever it is, the other conversations go on
+        context = {"message": f"nobody was told of conversation {talk.conversation_id}", "exception": bug}
+        asyncio.get_running_loop().call_exception_handler(context)
 
 
 class Notifier:

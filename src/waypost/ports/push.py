@@ -31,13 +31,17 @@ class Pusher(Protocol):
 
 
 class Devices(Protocol):
-    """In the Ledger. A post makes its conversation due in its own transaction; who is told is found out here."""
+    """In the Ledger. Who is told is found out here, not where a message is posted.
+
+    A post makes its conversation due, in its own transaction, as `rules.push.first_look` says; one column does.
+    """
 
     async def to_notify(self, owner: WorkerId, limit: int, lease: Span, now: Instant) -> Sequence[Talk]:
         """Take up to `limit` conversations that are due, longest waiting first, for as long as the lease.
 
-        Two who ask at once never get the same one; what is not settled in time is due again. A talk's listeners are
-        the devices with a subscription of everybody who takes part now: not of who has left, nor of another org.
+        Two who ask at once never get the same one; what is not settled in time is due again, whatever is posted
+        meanwhile. A talk's listeners are the devices with a subscription of everybody who takes part now: not of who
+        has left, nor of another org.
         """
 
     async def settle(self, talk: Talk, verdicts: Mapping[DeviceId, Verdict], look_again: Instant | None) -> bool:

@@ -41,7 +41,7 @@ class Habits(msgspec.Struct, frozen=True, kw_only=True):
     """What an operator may set."""
 
     grace: Span = seconds(10)
-    """So long after a message, or after its reader left, nobody is told: most are back, or see it elsewhere."""
+    """So long after the first message, or after its reader left, nobody is told: most are back, or see it elsewhere."""
     settled: Span = seconds(60)
     """Who is still connected so long after a message was really there: a dead connection is found out sooner."""
     again: Span = minutes(10)
@@ -74,6 +74,12 @@ class Wait(msgspec.Struct, frozen=True, tag=True):
 Decision: TypeAlias = Push | Skip | Wait
 
 
+def first_look(due_at: Instant | None, habits: Habits, now: Instant) -> Instant:
+    """When a conversation is due in which somebody writes now; who goes on writing puts nothing off."""
+    soon = Instant(now + habits.grace)
+    return soon if due_at is None else min(due_at, soon)
+
+
 def decide(talk: Talk, listener: Listener, habits: Habits, now: Instant) -> Decision:
     """Whether this device is told of the conversation's latest message."""
     unneeded = _unneeded(talk, listener)
@@ -84,7 +90,7 @@ def decide(talk: Talk, listener: Listener, habits: Habits, now: Instant) -> Deci
         return Skip("connected") if now >= settled else Wait(settled, "connected")
     if now - talk.at >= habits.keep:
         return Skip("too old")
-    until, reason = max(_reasons_to_wait(talk, listener, habits), default=(now, ""))
+    until, reason = max(_reasons_to_wait(listener, habits), default=(now, ""))
     return Wait(until, reason) if until > now else Push(notice(talk, listener, habits))
 
 
@@ -109,8 +115,7 @@ def concerns(talk: Talk, user: UserId) -> bool:
     return talk.assignee is None or talk.assignee == user
 
 
-def _reasons_to_wait(talk: Talk, listener: Listener, habits: Habits) -> Iterable[tuple[Instant, str]]:
-    yield Instant(talk.at + habits.grace), "just written"
+def _reasons_to_wait(listener: Listener, habits: Habits) -> Iterable[tuple[Instant, str]]:
     seen_at, told_at = listener.seen_at, listener.told_at
     if seen_at is not None:
         yield Instant(seen_at + habits.grace), "just left"
