@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from waypost.flow.world import PAUSE_AFTER_TROUBLE
 from waypost.model.ids import WorkerId
-from waypost.model.push import DeviceId, Listener, Notice, Talk, Verdict
+from waypost.model.push import Listener, Notice, Talk, Verdict
 from waypost.model.time import Instant, Span, minutes, seconds
 from waypost.ports.clock import Clock, Dice
 from waypost.ports.failure import LedgerError
@@ -60,7 +60,7 @@ async def tell(talk: Talk, step: Notifying) -> bool:
     verdicts = await _pushed(talk, due[:DEVICES_AT_ONCE], step)
     if len(due) > DEVICES_AT_ONCE:
         waits.append(Wait(step.clock.now(), "more to tell"))
-    return await step.devices.settle(talk, verdicts, push.look_again(waits, verdicts.values()))
+    return await step.devices.settle(talk, verdicts, push.look_again(waits, (verdict for _, verdict in verdicts)))
 
 
 def _decided(talk: Talk, step: Notifying) -> tuple[list[Wait], list[tuple[Listener, Notice]]]:
@@ -78,9 +78,11 @@ def _decided(talk: Talk, step: Notifying) -> tuple[list[Wait], list[tuple[Listen
     return waits, due
 
 
-async def _pushed(talk: Talk, due: Sequence[tuple[Listener, Notice]], step: Notifying) -> Mapping[DeviceId, Verdict]:
+async def _pushed(
+    talk: Talk, due: Sequence[tuple[Listener, Notice]], step: Notifying
+) -> Sequence[tuple[Listener, Verdict]]:
     verdicts = await asyncio.gather(*(_push(talk, listener, notice, step) for listener, notice in due))
-    return {listener.device_id: verdict for (listener, _), verdict in zip(due, verdicts, strict=True)}
+    return [(listener, verdict) for (listener, _), verdict in zip(due, verdicts, strict=True)]
 
 
 async def _push(talk: Talk, listener: Listener, notice: Notice, step: Notifying) -> Verdict:
@@ -97,7 +99,7 @@ async def _tell_or_leave(talk: Talk, step: Notifying) -> None:
         pass  # due again when its lease is over
     except asyncio.CancelledError:
         with contextlib.suppress(LedgerError):  # whoever comes after us need not wait for our lease
-            await step.devices.settle(talk, {}, step.clock.now())
+            await step.devices.settle(talk, (), step.clock.now())
         raise
     except Exception as bug:  # noqa: BLE001  # whatever it is, the other conversations go on
         context = {"message": f"nobody was told of conversation {talk.conversation_id}", "exception": bug}

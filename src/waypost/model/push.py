@@ -12,7 +12,7 @@ from waypost.model.ids import Fence, OrgId, UserId
 from waypost.model.time import Instant, Span
 
 DeviceId = NewType("DeviceId", str)
-"""Chosen by the device itself; one user's devices have different ones."""
+"""Chosen by the device itself: one user's devices have different ones, two users' may have the same."""
 
 
 class Subscription(msgspec.Struct, frozen=True):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from waypost.model.ids import WorkerId
-from waypost.model.push import DeviceId, Notice, Result, Subscription, Talk, Urgency, Verdict
+from waypost.model.push import Listener, Notice, Result, Subscription, Talk, Urgency, Verdict
 from waypost.model.time import Instant, Span
 
 NOTICES = "notices"
@@ -44,7 +44,9 @@ class Devices(Protocol):
         has left, nor of another org.
         """
 
-    async def settle(self, talk: Talk, verdicts: Mapping[DeviceId, Verdict], look_again: Instant | None) -> bool:
+    async def settle(
+        self, talk: Talk, verdicts: Sequence[tuple[Listener, Verdict]], look_again: Instant | None
+    ) -> bool:
         """Write what became of the listeners that have a verdict, and when the conversation is due again (None: not).
 
         False, and nothing changes, when it is no longer this claim's; but a Dead subscription is removed all the same.

@@ -92,6 +92,8 @@ class Browser:
 
     def opened(self, body: bytes) -> bytes:
         """What a body says, without its padding; NotTaken for what a browser could not read."""
+        if len(body) < 21:
+            raise NotTaken(400, "it has no head")
         salt, record, length = body[:16], int.from_bytes(body[16:20], "big"), body[20]
         sender, sealed = body[21 : 21 + length], body[21 + length :]
         if len(sealed) > record or record < 18:
