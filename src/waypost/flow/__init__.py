@@ -19,6 +19,7 @@ What comes in, and its answer:
 - `converse`  a turn is due: claimed, the bot answers the whole burst, the reply and the end of the turn commit together
 - `take_over`  the turns of a worker that is known to be gone are free at once
 - `turns`    what people see of turns and conversations; they replay, take over and hand back
+- `notify`   who is away is told that a message waits
 
 What nobody asks for:
 
