@@ -75,6 +75,8 @@ ONLY_ROUTES = {
     f"{OUT}/media": "part of sending a message",
     f"{OUT}/read-receipts": "part of a conversation",
     f"{OUT}/templates/{{name}}/preview": "part of writing a message",
+    "/api/v1/push-key": "a browser asks it for itself",
+    "/api/v1/devices/{device_id}/push": "a browser's own subscription",
     "/healthz": "asks one server about itself: `waypost doctor`",
     "/readyz": "asks one server about itself: `waypost doctor`",
     "/metrics": "asks one server about itself",

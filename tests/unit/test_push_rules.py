@@ -9,14 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from waypost.model.chat import DeviceId
 from waypost.model.conversation import ConversationId, Position
 from waypost.model.ids import Fence, OrgId, UserId
 from waypost.model.push import (
     Dead,
     Delivered,
-    DeviceId,
     Dropped,
     Gone,
+    Habits,
+    Happening,
     Later,
     Listener,
     Notice,
@@ -29,7 +31,6 @@ from waypost.model.push import (
 from waypost.model.time import Instant, Span, days, hours, minutes, seconds
 from waypost.rules.push import (
     LONGEST_PREVIEW,
-    Habits,
     Push,
     Skip,
     Wait,
@@ -40,6 +41,7 @@ from waypost.rules.push import (
     look_again,
     notice,
     shortened,
+    to_tell,
     wait_after,
 )
 
@@ -57,17 +59,16 @@ def a_listener(**change: Any) -> Listener:
         "device_id": DeviceId("phone"),
         "user_id": BEN,
         "subscription": Subscription("https://push.example.net/1", "p", "a"),
-        "connected": False,
         "seen_at": None,
         "shown": Position(4),
         "unread": 1,
-        "muted": False,
     }
     return Listener(**fields | change)
 
 
 def a_talk(**change: Any) -> Talk:
     fields: dict[str, Any] = {
+        "feed": "user:ben",
         "org_id": OrgId("acme"),
         "conversation_id": ConversationId(7),
         "kind": "direct",
@@ -89,8 +90,6 @@ PUSHED = Push(Notice(title="Ada", conversation_id="7", count=1, text="Hello"))
 DECISIONS: list[tuple[str, dict[str, Any], dict[str, Any], object]] = [
     ("away, never told", {}, {}, PUSHED),
     ("who wrote it", {}, {"user_id": ADA}, Skip("not concerned")),
-    ("muted", {}, {"muted": True}, Skip("muted")),
-    ("muted and connected", {}, {"muted": True, "connected": True}, Skip("muted")),
     ("seen on another screen", {}, {"shown": Position(5)}, Skip("seen")),
     ("told of this very message", {}, {"told": Position(5), "told_at": ago(hours(5))}, Skip("told")),
     ("connected for sure", {}, {"connected": True}, Skip("connected")),
@@ -149,7 +148,12 @@ CONCERNS: list[tuple[str, dict[str, Any], bool]] = [
 
 @pytest.mark.parametrize(("talk", "told"), [row[1:] for row in CONCERNS], ids=[row[0] for row in CONCERNS])
 def test_whom_a_message_concerns(talk: dict[str, Any], told: bool) -> None:
-    assert concerns(a_talk(**talk), BEN) is told
+    assert concerns(a_talk(**talk), BEN, HABITS) is told
+
+
+def test_where_there_is_no_bot_what_waits_for_it_is_for_people() -> None:
+    talk = a_talk(kind="customer", sender="contact", floor="bot")
+    assert concerns(talk, BEN, Habits(bot_answers=False))
 
 
 instants = st.integers(-days(3), hours(1)).map(lambda offset: Instant(NOW + offset))
@@ -157,7 +161,6 @@ listeners = st.builds(
     a_listener,
     user_id=st.sampled_from([ADA, BEN]),
     connected=st.booleans(),
-    muted=st.booleans(),
     seen_at=st.none() | instants,
     told_at=st.none() | instants,
     told=st.integers(0, 6).map(Position),
@@ -173,7 +176,6 @@ def test_whatever_the_case_nobody_is_told_who_must_not_be_and_every_wait_is_ahea
     decision = decide(a_talk(at=at), listener, HABITS, NOW)
     if isinstance(decision, Push):
         assert not listener.connected
-        assert not listener.muted
         assert listener.user_id != ADA
         assert max(listener.shown, listener.told) < 5
         back = listener.seen_at is not None and listener.told_at is not None and listener.seen_at > listener.told_at
@@ -267,11 +269,48 @@ def test_the_next_look_is_the_first_that_anybody_needs() -> None:
     assert look_again([], [Dead(), Dropped(Position(5), "")]) is None
 
 
-def test_the_first_message_says_when_somebody_looks_and_the_next_ones_put_nothing_off() -> None:
-    soon = first_look(None, HABITS, NOW)
-    assert soon == NOW + HABITS.grace
-    assert first_look(soon, HABITS, Instant(NOW + seconds(9))) == soon
-    assert first_look(Instant(NOW + hours(1)), HABITS, NOW) == soon
+def an_item(**change: Any) -> Happening:
+    fields: dict[str, Any] = {
+        "feed": "team:acme",
+        "seq": 9,
+        "at": ago(seconds(1)),
+        "kind": "message",
+        "conversation_id": ConversationId(7),
+        "position": Position(5),
+        "sender": "contact",
+        "type": "text",
+        "floor": "human",
+        "asked": Position(4),
+    }
+    return Happening(**fields | change)
+
+
+ITEMS: list[tuple[str, dict[str, Any], int | None]] = [
+    ("a customer's message that waits for people", {}, 5),
+    ("one that the bot answers", {"floor": "bot"}, None),
+    ("the bot's answer", {"sender": "bot"}, None),
+    ("a colleague's answer", {"sender": "ada"}, None),
+    ("a reaction", {"type": "reaction"}, None),
+    ("a colleague's message", {"feed": "user:ben", "sender": "ada", "floor": None, "asked": None}, 5),
+    ("one's own", {"feed": "user:ada", "sender": "ada", "floor": None, "asked": None}, None),
+    ("in a large group", {"feed": "group:7", "sender": "ada", "floor": None, "asked": None}, 5),
+    ("taken back", {"feed": "user:ben", "sender": "ada", "floor": None, "type": "deleted"}, None),
+    ("gone with its conversation", {"sender": None, "type": None, "floor": None}, None),
+    ("the bot hands over", {"kind": "floor", "position": None, "sender": None}, 4),
+    ("the bot hands over what nobody asked", {"kind": "floor", "asked": Position(0), "sender": None}, None),
+    ("somebody takes over", {"kind": "floor", "floor": "ben", "sender": None}, None),
+    ("a status", {"kind": "status", "sender": None}, None),
+    ("long ago", {"at": ago(days(2))}, None),
+]
+
+
+@pytest.mark.parametrize(("item", "position"), [row[1:] for row in ITEMS], ids=[row[0] for row in ITEMS])
+def test_which_items_are_news_for_who_is_away(item: dict[str, Any], position: int | None) -> None:
+    assert to_tell(an_item(**item), HABITS, NOW) == position
+
+
+def test_somebody_looks_when_the_grace_is_over() -> None:
+    assert first_look(an_item(at=NOW), HABITS) == NOW + HABITS.grace
 
 
 def test_a_burst_is_one_notice_and_after_a_while_one_that_counts_the_rest() -> None:
@@ -281,7 +320,8 @@ def test_a_burst_is_one_notice_and_after_a_while_one_that_counts_the_rest() -> N
     due: Instant | None = None
     for second in range(3600):
         now = Instant(NOW + seconds(second))
-        due = first_look(due, HABITS, now) if now in written else due
+        if now in written:
+            due = min(due or Instant(NOW + days(9)), first_look(an_item(at=now), HABITS))
         if due is None or due > now:
             continue
         count = sum(at <= now for at in written)

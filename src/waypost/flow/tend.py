@@ -106,6 +106,11 @@ async def forget_feeds(world: World) -> int:
     return await _in_bites(world, world.ledger.feeds.forget, world.tuning.feed_kept)
 
 
+async def forget_notices(world: World) -> int:
+    """Of what somebody was told so long ago that it makes no difference any more."""
+    return await _in_bites(world, world.ledger.notices.forget, Span(world.tuning.push.keep + world.tuning.push.again))
+
+
 async def _in_bites(world: World, forget: Callable[[Instant, int], Awaitable[int]], kept: Span) -> int:
     """Small ones, so that nobody waits for it."""
     before = Instant(world.clock.now() - kept)

@@ -27,6 +27,7 @@ from waypost.http import (
     org_policy,
     outbound,
     problems,
+    push,
     spend,
     sync,
     templates,
@@ -57,6 +58,7 @@ ROUTES = [
         route_handlers=[*conversations.HANDLERS, *chats.HANDLERS],
     ),
     sync.router,
+    push.router,
     operations.router,
 ]
 

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal, NewType, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
+from waypost.model.chat import DeviceId, FeedName
 from waypost.model.conversation import ConversationId, Position
 from waypost.model.ids import Fence, OrgId, UserId
-from waypost.model.time import Instant, Span
+from waypost.model.time import Instant, Span, days, minutes, seconds
 
-DeviceId = NewType("DeviceId", str)
-"""Chosen by the device itself: one user's devices have different ones, two users' may have the same."""
+
+class Habits(msgspec.Struct, frozen=True, kw_only=True):
+    """What an operator may set."""
+
+    grace: Span = seconds(10)
+    """So long after the first message, or after its reader left, nobody is told: most are back, or see it elsewhere."""
+    settled: Span = seconds(60)
+    """Who is still connected so long after a message was really there: a dead connection is found out sooner."""
+    again: Span = minutes(10)
+    """So long after a notice there is no second one of the same conversation, unless the person was back."""
+    keep: Span = days(2)
+    """How long a notice waits for a device that is off, and how long we try to hand it over."""
+    lease: Span = minutes(2)
+    """Longer than a look takes when no push service answers: 8 conversations, 40 devices each, 32 at once, 10 s."""
+    preview: bool = True
+    """Whether a notice says how the message begins."""
+    bot_answers: bool = True
+    """Whether there is a bot: else what waits for it waits for people."""
 
 
 class Subscription(msgspec.Struct, frozen=True):
@@ -68,20 +85,37 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
 Result: TypeAlias = Delivered | Gone | Later | Refused
 
 
+class Happening(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An item of a feed, as far as somebody who is away might have to be told of it."""
+
+    feed: FeedName
+    seq: int
+    at: Instant
+    kind: str
+    conversation_id: ConversationId
+    position: Position | None
+    sender: str | None
+    """Of the message that the item brings; None where it brings none, or that one is gone."""
+    type: str | None
+    floor: str | None
+    """Who answers the customer at this moment; None in a chat of people."""
+    asked: Position | None
+    """The customer's last message that wants an answer."""
+
+
 class Listener(msgspec.Struct, frozen=True, kw_only=True):
     """A device with a subscription, of somebody who takes part in a conversation."""
 
     device_id: DeviceId
     user_id: UserId
     subscription: Subscription
-    connected: bool
-    """The person is, by any device."""
+    connected: bool = False
+    """The person is, by any device; not the Ledger's to know."""
     seen_at: Instant | None
-    """When the person was last connected, by any device; None if not as far as is known."""
+    """When the person was last known to come, by any device."""
     shown: Position
     """Up to here a device of the person's has the conversation, or the person has read it."""
     unread: int
-    muted: bool
     told: Position = Position(0)
     """Up to here this device was told of the conversation."""
     told_at: Instant | None = None
@@ -92,18 +126,20 @@ class Listener(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Talk(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversation with something new in it, claimed by whoever looks whom to tell."""
+    """A conversation with something new in it for who follows a feed, claimed by whoever looks whom to tell."""
 
+    feed: FeedName
     org_id: OrgId
     conversation_id: ConversationId
     kind: Literal["customer", "direct", "group"]
     title: str
     """The group's name, else the writer's."""
     latest: Position
+    """The latest message that people are to be told of."""
     sender: str
-    """Of the latest message: a user's id, `bot` or `contact…`."""
+    """Of that message: a user's id, or `contact…`."""
     words: str
-    """What the latest message says; empty where it says nothing in words."""
+    """What it says; empty where it says nothing in words."""
     at: Instant
     """When it was written."""
     floor: str

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from waypost.model.ids import WorkerId
-from waypost.model.push import Listener, Notice, Result, Subscription, Talk, Urgency, Verdict
+from waypost.model.push import Habits, Listener, Notice, Result, Subscription, Talk, Urgency, Verdict
 from waypost.model.time import Instant, Span
-
-NOTICES = "notices"
-"""The hint that a conversation has something new."""
 
 
 class Pusher(Protocol):
@@ -30,22 +27,30 @@ class Pusher(Protocol):
         """
 
 
-class Devices(Protocol):
-    """In the Ledger. Who is told is found out here, not where a message is posted.
+class Notices(Protocol):
+    """In the Ledger. Who is told is found out here, not where a message is posted: a post writes nothing for it.
 
-    A post makes its conversation due, in its own transaction, as `rules.push.first_look` says; one column does.
+    Every message is an item of a feed, and feeds are kept, in order and without a gap. So those that somebody with a
+    subscription follows are looked through, behind a number that is stored.
     """
+
+    async def look(self, after: str, habits: Habits, now: Instant) -> str:
+        """Look some of the feeds through, by name after `after`: what `rules.push.to_tell` names is due from then on.
+
+        Returns the name to go on from, empty at the end. Once, whoever looks at the same time: each item makes its
+        conversation due in the transaction that goes past it. A feed that a follower joins is looked through, too.
+        """
 
     async def to_notify(self, owner: WorkerId, limit: int, lease: Span, now: Instant) -> Sequence[Talk]:
         """Take up to `limit` conversations that are due, longest waiting first, for as long as the lease.
 
         Two who ask at once never get the same one; what is not settled in time is due again, whatever is posted
-        meanwhile. A talk's listeners are the devices with a subscription of everybody who takes part now: not of who
-        has left, nor of another org.
+        meanwhile. A talk's listeners are the devices with a subscription of everybody who follows its feed and takes
+        part now: not of who has left or was removed, nor of another org. `connected` is left for others to say.
         """
 
     async def settle(
-        self, talk: Talk, verdicts: Sequence[tuple[Listener, Verdict]], look_again: Instant | None
+        self, talk: Talk, verdicts: Sequence[tuple[Listener, Verdict]], look_again: Instant | None, now: Instant
     ) -> bool:
         """Write what became of the listeners that have a verdict, and when the conversation is due again (None: not).
 
@@ -57,3 +62,6 @@ class Devices(Protocol):
 
     async def next_notice(self) -> Instant | None:
         """When the next conversation may be taken."""
+
+    async def forget(self, before: Instant, limit: int) -> int:
+        """Let go of who was told of what, the oldest first. Returns how many."""

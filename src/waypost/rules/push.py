@@ -8,13 +8,15 @@ from typing import TypeAlias, assert_never
 
 import msgspec
 
-from waypost.model.conversation import BOT, CONTACT
+from waypost.model.conversation import ANYBODY, BOT, CONTACT, Position
 from waypost.model.ids import UserId
 from waypost.model.push import (
     Dead,
     Delivered,
     Dropped,
     Gone,
+    Habits,
+    Happening,
     Later,
     Listener,
     Notice,
@@ -25,7 +27,8 @@ from waypost.model.push import (
     Told,
     Verdict,
 )
-from waypost.model.time import Instant, Span, days, hours, minutes, seconds
+from waypost.model.time import Instant, Span, days, hours, seconds
+from waypost.rules.inbound import ASIDES
 
 LONGEST_TITLE = 80
 LONGEST_PREVIEW = 140
@@ -35,21 +38,6 @@ LONGEST_TOLD_WAIT: Span = days(1)
 """A push service may ask for more than we would wait, but not for ever."""
 JITTER = 0.1
 _MOST_DOUBLINGS = 10
-
-
-class Habits(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operator may set."""
-
-    grace: Span = seconds(10)
-    """So long after the first message, or after its reader left, nobody is told: most are back, or see it elsewhere."""
-    settled: Span = seconds(60)
-    """Who is still connected so long after a message was really there: a dead connection is found out sooner."""
-    again: Span = minutes(10)
-    """So long after a notice there is no second one of the same conversation, unless the person was back."""
-    keep: Span = days(2)
-    """How long a notice waits for a device that is off, and how long we try to hand it over."""
-    preview: bool = True
-    """Whether a notice says how the message begins."""
 
 
 class Push(msgspec.Struct, frozen=True, tag=True):
@@ -74,15 +62,33 @@ class Wait(msgspec.Struct, frozen=True, tag=True):
 Decision: TypeAlias = Push | Skip | Wait
 
 
-def first_look(due_at: Instant | None, habits: Habits, now: Instant) -> Instant:
-    """When a conversation is due in which somebody writes now; who goes on writing puts nothing off."""
-    soon = Instant(now + habits.grace)
-    return soon if due_at is None else min(due_at, soon)
+def to_tell(item: Happening, habits: Habits, now: Instant) -> Position | None:
+    """Of which message those who follow the feed may have to be told; None where the item is nothing to look up for."""
+    if now - item.at >= habits.keep:
+        return None
+    if item.kind == "message":
+        return item.position if _is_for_people(item, habits) else None
+    if item.kind == "floor" and item.floor == ANYBODY:  # the bot gave up: the customer waits for people from now on
+        return item.asked or None
+    return None
+
+
+def _is_for_people(item: Happening, habits: Habits) -> bool:
+    if item.sender is None or item.type in (*ASIDES, "deleted"):
+        return False
+    if item.floor is None:
+        return item.feed != f"user:{item.sender}"
+    return item.sender.startswith(CONTACT) and not (item.floor == BOT and habits.bot_answers)
+
+
+def first_look(item: Happening, habits: Habits) -> Instant:
+    """When somebody looks whom to tell; who goes on writing puts nothing off."""
+    return Instant(item.at + habits.grace)
 
 
 def decide(talk: Talk, listener: Listener, habits: Habits, now: Instant) -> Decision:
     """Whether this device is told of the conversation's latest message."""
-    unneeded = _unneeded(talk, listener)
+    unneeded = _unneeded(talk, listener, habits)
     if unneeded is not None:
         return Skip(unneeded)
     if listener.connected:
@@ -94,23 +100,21 @@ def decide(talk: Talk, listener: Listener, habits: Habits, now: Instant) -> Deci
     return Wait(until, reason) if until > now else Push(notice(talk, listener, habits))
 
 
-def _unneeded(talk: Talk, listener: Listener) -> str | None:
-    if not concerns(talk, listener.user_id):
+def _unneeded(talk: Talk, listener: Listener, habits: Habits) -> str | None:
+    if not concerns(talk, listener.user_id, habits):
         return "not concerned"
-    if listener.muted:
-        return "muted"
     if listener.shown >= talk.latest:
         return "seen"
     return "told" if listener.told >= talk.latest else None
 
 
-def concerns(talk: Talk, user: UserId) -> bool:
+def concerns(talk: Talk, user: UserId, habits: Habits) -> bool:
     """Among people, everybody but the writer. A customer's message: whoever must answer it, if it is not the bot."""
     if talk.sender == user:
         return False
     if talk.kind != "customer":
         return True
-    if not talk.sender.startswith(CONTACT) or talk.floor == BOT:
+    if not talk.sender.startswith(CONTACT) or (talk.floor == BOT and habits.bot_answers):
         return False
     return talk.assignee is None or talk.assignee == user
 

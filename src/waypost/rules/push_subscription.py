@@ -128,6 +128,11 @@ def subscription_fault(subscription: Subscription, reach: Reach) -> str | None:
     return endpoint_fault(subscription.endpoint, reach)
 
 
+def written(subscription: Subscription) -> str:
+    """As it is stored: always the same text of the same subscription."""
+    return msgspec.json.encode(subscription).decode()
+
+
 def decoded(text: str) -> bytes | None:
     """Base64url, with its padding or without."""
     if not _BASE64.fullmatch(text):

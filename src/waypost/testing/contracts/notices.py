@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
-from waypost.model.conversation import ConversationId, Position
+import pytest
+
+from waypost.model.chat import LARGEST_IN_FEEDS, ChatKind, DeviceId
+from waypost.model.conversation import ANYBODY, ConversationId, Position
 from waypost.model.ids import UserId, WorkerId
-from waypost.model.push import Dead, DeviceId, Dropped, Listener, PutOff, Subscription, Talk, Told, Verdict
-from waypost.model.time import Instant, hours, minutes, seconds
-from waypost.ports.push import Devices
-from waypost.rules.push import Habits
+from waypost.model.push import Dead, Dropped, Habits, Listener, PutOff, Subscription, Talk, Told, Verdict
+from waypost.model.time import Instant, days, hours, minutes, seconds
+from waypost.ports.ledger import Ledger
+from waypost.rules.push_subscription import written
+from waypost.testing.contracts.chatting import person, say
+from waypost.testing.contracts.examples import ORG, T0, Ledgers
+from waypost.testing.contracts.noticing import BEFORE, Ground
+from waypost.testing.contracts.talking import talk_with, write
 
-T0 = Instant(1_760_000_000_000_000)
 GRACE = Habits().grace
 DUE = Instant(T0 + GRACE)
 LEASE = minutes(1)
@@ -25,34 +30,8 @@ AT_TABLET = Subscription("https://push.example.net/tablet", "key-of-tablet", "au
 ANEW = Subscription("https://push.example.net/anew", "key-of-anew", "auth-of-anew")
 
 
-class Ground(Protocol):
-    """What a test of the list brings: the list, and the rest of the Ledger as far as it bears on it."""
-
-    @property
-    def devices(self) -> Devices: ...
-
-    async def group(self, *members: UserId) -> ConversationId:
-        """A conversation of an org whose people these are, named Lunch."""
-
-    async def subscribe(self, user: UserId, device: DeviceId, subscription: Subscription | None) -> None:
-        """A device as its user registers it; what was there before is replaced."""
-
-    async def post(self, conversation: ConversationId, sender: UserId, words: str, now: Instant) -> Position:
-        """A text, with the default habits."""
-
-    async def read(self, conversation: ConversationId, user: UserId, upto: Position, now: Instant) -> None: ...
-
-    async def mute(self, conversation: ConversationId, user: UserId) -> None: ...
-
-    async def leave(self, conversation: ConversationId, user: UserId, now: Instant) -> None: ...
-
-    async def connect(self, user: UserId, now: Instant) -> None: ...
-
-    async def disconnect(self, user: UserId, now: Instant) -> None: ...
-
-
 async def claim(ground: Ground, now: Instant = DUE, owner: WorkerId = W1, limit: int = 9) -> Sequence[Talk]:
-    return await ground.devices.to_notify(owner, limit, LEASE, now)
+    return await ground.notices.to_notify(owner, limit, LEASE, now)
 
 
 async def claimed(ground: Ground, now: Instant = DUE) -> Talk:
@@ -61,8 +40,8 @@ async def claimed(ground: Ground, now: Instant = DUE) -> Talk:
 
 
 async def settle(ground: Ground, talk: Talk, verdicts: Mapping[DeviceId, Verdict], look_again: Instant | None) -> bool:
-    return await ground.devices.settle(
-        talk, [(listening(talk, device), verdict) for device, verdict in verdicts.items()], look_again
+    return await ground.notices.settle(
+        talk, [(listening(talk, device), verdict) for device, verdict in verdicts.items()], look_again, DUE
     )
 
 
@@ -81,9 +60,9 @@ async def with_a_message(ground: Ground) -> ConversationId:
 
 class ClaimContract:
     async def test_a_message_makes_its_conversation_due_after_the_grace(self, ground: Ground) -> None:
-        assert await ground.devices.next_notice() is None
+        assert await ground.notices.next_notice() is None
         await with_a_message(ground)
-        assert await ground.devices.next_notice() == DUE
+        assert await ground.notices.next_notice() == DUE
         assert list(await claim(ground, Instant(DUE - 1))) == []
         assert len(await claim(ground)) == 1
 
@@ -91,17 +70,15 @@ class ClaimContract:
         conversation = await with_a_message(ground)
         talk = await claimed(ground)
         assert (talk.conversation_id, talk.kind, talk.title) == (conversation, "group", "Lunch")
-        assert (talk.latest, talk.sender, talk.words, talk.at) == (1, ADA, "Soup?", T0)
+        assert (talk.feed, talk.latest, talk.sender, talk.words, talk.at) == ("user:ben", 1, ADA, "Soup?", T0)
         assert talk.listeners == (
             Listener(
                 device_id=PHONE,
                 user_id=BEN,
                 subscription=AT_PHONE,
-                connected=False,
-                seen_at=None,
+                seen_at=BEFORE,
                 shown=Position(0),
                 unread=1,
-                muted=False,
             ),
         )
 
@@ -122,6 +99,7 @@ class ClaimContract:
         assert len(got) + len(rest) == 6
 
     async def test_the_longest_waiting_come_first(self, ground: Ground) -> None:
+        await ground.subscribe(BEN, PHONE, AT_PHONE)
         conversations = [await ground.group(ADA, BEN) for _ in range(3)]
         for wait, conversation in zip((2, 0, 1), conversations, strict=True):
             await ground.post(conversation, ADA, "Soup?", Instant(T0 + seconds(wait)))
@@ -143,22 +121,30 @@ class ClaimContract:
         await ground.post(conversation, ADA, "Or salad?", DUE)
         assert list(await claim(ground, Instant(DUE + seconds(30)), W2)) == []
 
-    async def test_what_people_did_shows(self, ground: Ground) -> None:
+    async def test_what_was_read_shows(self, ground: Ground) -> None:
         conversation = await with_a_message(ground)
-        await ground.connect(BEN, T0)
         await ground.read(conversation, BEN, Position(1), T0)
-        await ground.mute(conversation, BEN)
         ben = listening(await claimed(ground))
-        assert (ben.connected, ben.shown, ben.unread, ben.muted) == (True, 1, 0, True)
+        assert (ben.shown, ben.unread) == (1, 0)
+
+    async def test_what_any_device_has_was_shown(self, ground: Ground) -> None:
+        await ground.subscribe(BEN, TABLET, None)
+        await with_a_message(ground)
+        await ground.has(BEN, TABLET, "user:ben", 2)
+        ben = listening(await claimed(ground))
+        assert (ben.shown, ben.unread) == (1, 1)
+
+    async def test_what_no_device_has_was_not(self, ground: Ground) -> None:
+        await ground.subscribe(BEN, TABLET, None)
+        await with_a_message(ground)
+        await ground.has(BEN, TABLET, "user:ben", 1)
+        assert listening(await claimed(ground)).shown == 0
 
     async def test_who_was_there_is_known_by_when(self, ground: Ground) -> None:
+        await ground.subscribe(BEN, TABLET, None)
         await with_a_message(ground)
-        await ground.connect(BEN, T0)
-        await ground.disconnect(BEN, Instant(T0 + seconds(3)))
-        ben = listening(await claimed(ground))
-        assert not ben.connected
-        assert ben.seen_at is not None
-        assert ben.seen_at >= T0
+        await ground.come(BEN, TABLET, Instant(T0 + seconds(3)))
+        assert listening(await claimed(ground)).seen_at == T0 + seconds(3)
 
     async def test_only_devices_with_a_subscription_of_who_is_still_there_are_listed(self, ground: Ground) -> None:
         await ground.subscribe(BEN, PHONE, AT_PHONE)
@@ -166,22 +152,28 @@ class ClaimContract:
         await ground.subscribe(CY, DeviceId("cy-phone"), ANEW)
         conversation = await ground.group(ADA, BEN, CY)
         await ground.post(conversation, ADA, "Soup?", T0)
-        await ground.leave(conversation, CY, T0)
-        assert [each.device_id for each in (await claimed(ground)).listeners] == [PHONE]
+        await ground.change(conversation, CY, T0, remove=True)
+        found = {talk.feed: [each.device_id for each in talk.listeners] for talk in await claim(ground)}
+        assert found == {"user:ben": [PHONE], "user:cy": []}
+
+    async def test_who_was_removed_from_the_org_is_not_listed(self, ground: Ground) -> None:
+        await with_a_message(ground)
+        await ground.ledger.accounts.remove_user(ORG, BEN)
+        assert (await claimed(ground)).listeners == ()
 
 
 class SettleContract:
     async def test_what_is_said_is_not_due_again(self, ground: Ground) -> None:
         await with_a_message(ground)
         assert await settle(ground, await claimed(ground), {PHONE: Told(Position(1), DUE)}, None)
-        assert await ground.devices.next_notice() is None
+        assert await ground.notices.next_notice() is None
         assert list(await claim(ground, Instant(DUE + hours(9)))) == []
 
     async def test_it_is_due_again_when_somebody_must_look(self, ground: Ground) -> None:
         await with_a_message(ground)
         later = Instant(DUE + minutes(7))
         assert await settle(ground, await claimed(ground), {}, later)
-        assert await ground.devices.next_notice() == later
+        assert await ground.notices.next_notice() == later
         assert len(await claim(ground, later)) == 1
 
     async def test_a_message_that_came_since_the_claim_keeps_it_due(self, ground: Ground) -> None:
@@ -228,11 +220,11 @@ class SettleContract:
         await ground.subscribe(BEN, PHONE, AT_PHONE)
         await ground.subscribe(CY, PHONE, AT_TABLET)
         await ground.post(await ground.group(ADA, BEN, CY), ADA, "Soup?", T0)
-        talk = await claimed(ground)
-        of = {each.user_id: each for each in talk.listeners}
-        await ground.devices.settle(talk, [(of[BEN], Told(Position(1), DUE)), (of[CY], Dead())], DUE)
-        (ben,) = (await claimed(ground)).listeners
-        assert (ben.user_id, ben.subscription, ben.told) == (BEN, AT_PHONE, 1)
+        for talk in await claim(ground):
+            verdict: Verdict = Told(Position(1), DUE) if talk.feed == "user:ben" else Dead()
+            await ground.notices.settle(talk, [(talk.listeners[0], verdict)], DUE, DUE)
+        found = [each for talk in await claim(ground) for each in talk.listeners]
+        assert [(each.user_id, each.subscription, each.told) for each in found] == [(BEN, AT_PHONE, 1)]
 
     async def test_a_late_word_changes_nothing(self, ground: Ground) -> None:
         await with_a_message(ground)
@@ -266,5 +258,124 @@ class SettleContract:
         assert listening(await claimed(ground)).subscription == ANEW
 
 
-class DevicesContract(ClaimContract, SettleContract):
-    """Inherit it, and give it a fixture `ground`."""
+class LookContract:
+    async def test_where_nobody_can_be_told_nothing_is_due(self, ground: Ground) -> None:
+        await ground.subscribe(BEN, PHONE, None)
+        conversation = await ground.group(ADA, BEN)
+        await ground.post(conversation, ADA, "Soup?", T0)
+        await ground.subscribe(BEN, PHONE, AT_PHONE)
+        await ground.look(T0)
+        assert await ground.notices.next_notice() is None, "what came before the subscription is no news"
+
+    async def test_who_writes_is_not_looked_up_for(self, ground: Ground) -> None:
+        await ground.subscribe(BEN, PHONE, AT_PHONE)
+        await ground.post(await ground.group(ADA, BEN), BEN, "Soup?", T0)
+        assert await ground.notices.next_notice() is None
+
+    async def test_who_ends_the_subscription_is_left_alone_and_who_subscribes_again_is_told(
+        self, ground: Ground
+    ) -> None:
+        await ground.subscribe(BEN, PHONE, AT_PHONE)
+        conversation = await ground.group(ADA, BEN)
+        await ground.subscribe(BEN, PHONE, None)
+        await ground.post(conversation, ADA, "Soup?", T0)
+        assert await ground.notices.next_notice() is None
+        await ground.subscribe(BEN, PHONE, ANEW)
+        await ground.post(conversation, ADA, "Or salad?", T0)
+        talk = await claimed(ground)
+        assert (talk.words, listening(talk).subscription) == ("Or salad?", ANEW)
+
+    async def test_a_browser_that_somebody_else_signs_in_with_is_theirs(self, ground: Ground) -> None:
+        await ground.subscribe(BEN, PHONE, AT_PHONE)
+        await ground.subscribe(CY, PHONE, AT_PHONE)
+        await ground.post(await ground.group(ADA, BEN, CY), ADA, "Soup?", T0)
+        assert [each.user_id for each in (await claimed(ground)).listeners] == [CY]
+
+    async def test_a_removed_device_is_told_nothing(self, ground: Ground) -> None:
+        await ground.subscribe(BEN, PHONE, AT_PHONE)
+        await ground.ledger.follows.remove(BEN, PHONE)
+        await ground.post(await ground.group(ADA, BEN), ADA, "Soup?", T0)
+        assert await ground.notices.next_notice() is None
+
+    async def test_one_who_ends_it_and_one_who_begins_at_once_do_not_miss_each_other(self, ledgers: Ledgers) -> None:
+        (here, there), ground = ledgers, Ground(ledgers[0], Habits(bot_answers=False))
+        for _ in range(10):
+            await ground.subscribe(CY, PHONE, None)
+            await ground.subscribe(BEN, PHONE, AT_PHONE)
+            ends = here.follows.subscribe(BEN, PHONE, None)
+            await asyncio.gather(ends, there.follows.subscribe(CY, PHONE, written(AT_TABLET)))
+            await write(ground.ledger, "Where is it?", now=T0)
+            await ground.look(T0)
+            talk = await claimed(ground)
+            assert [each.user_id for each in talk.listeners] == [CY]
+            await settle(ground, talk, {}, None)
+
+    async def test_a_customer_who_waits_for_people_is_told_to_the_team_once(self, ledgers: Ledgers) -> None:
+        ground = Ground(ledgers[0], Habits(bot_answers=False))
+        await ground.subscribe(BEN, PHONE, AT_PHONE)
+        await ground.subscribe(CY, PHONE, AT_TABLET)
+        await write(ground.ledger, "Hello", "Where is it?", now=T0)
+        await asyncio.gather(*(each.notices.look("", ground.habits, T0) for each in ledgers))
+        talk = await claimed(ground)
+        assert (talk.feed, talk.kind, talk.sender, talk.words) == (f"team:{ORG}", "customer", "contact", "Where is it?")
+        assert [(each.user_id, each.unread) for each in talk.listeners] == [(BEN, 2), (CY, 2)]
+
+    async def test_what_the_bot_answers_is_nobodys_until_it_hands_over(self, ground: Ground) -> None:
+        await ground.subscribe(BEN, PHONE, AT_PHONE)
+        await write(ground.ledger, "Hello", "Where is it?", now=T0)
+        await ground.look(T0)
+        assert await ground.notices.next_notice() is None
+        talk = await talk_with(ground.ledger)
+        await ground.ledger.lanes.take_floor(ORG, talk.id, ANYBODY, T0, "bot")
+        await ground.look(T0)
+        told = await claimed(ground)
+        assert (told.latest, told.words, told.floor) == (2, "Where is it?", ANYBODY)
+
+    async def test_what_is_too_old_to_be_news_is_passed_by(self, ground: Ground) -> None:
+        await ground.subscribe(BEN, PHONE, AT_PHONE)
+        conversation = await ground.group(ADA, BEN)
+        await say_unseen(ground, conversation)
+        await ground.look(Instant(T0 + days(3)))
+        assert await ground.notices.next_notice() is None
+
+    async def test_however_much_came_all_of_it_is_looked_through(self, ground: Ground) -> None:
+        await ground.subscribe(BEN, PHONE, AT_PHONE)
+        conversation = await ground.group(ADA, BEN)
+        await asyncio.gather(*(say_unseen(ground, conversation) for _ in range(1100)))
+        await ground.look(T0)
+        assert (await claimed(ground)).latest == 1100
+
+    async def test_a_group_that_outgrows_its_members_feeds_is_told_from_its_own(self, ground: Ground) -> None:
+        await ground.subscribe(BEN, PHONE, AT_PHONE)
+        conversation = await ground.group(ADA, BEN, *(person(n) for n in range(LARGEST_IN_FEEDS - 2)))
+        await ground.person(CY)
+        await ground.change(conversation, ADA, T0, add=CY)
+        await ground.look(T0)
+        await ground.subscribe(CY, PHONE, AT_TABLET)
+        await ground.post(conversation, ADA, "Soup?", T0)
+        talk = await claimed(ground)
+        assert talk.feed == f"group:{conversation}"
+        assert {each.user_id for each in talk.listeners} == {BEN, CY}
+
+    async def test_a_direct_chat_is_named_by_who_writes(self, ground: Ground) -> None:
+        await ground.subscribe(BEN, PHONE, AT_PHONE)
+        await ground.post(await ground.group(ADA, BEN, kind=ChatKind.DIRECT), ADA, "Soup?", T0)
+        talk = await claimed(ground)
+        assert (talk.kind, talk.title) == ("direct", "Ada")
+
+    async def test_who_was_told_of_what_is_forgotten(self, ground: Ground) -> None:
+        await with_a_message(ground)
+        await settle(ground, await claimed(ground), {PHONE: Told(Position(1), DUE)}, None)
+        assert await ground.notices.forget(DUE, 9) == 0
+        assert await ground.notices.forget(Instant(DUE + 1), 9) == 1
+
+
+async def say_unseen(ground: Ground, conversation: ConversationId) -> None:
+    """A text that nobody has looked for yet."""
+    await say(ground.ledger, ground.chat(conversation), ADA, "Soup?", T0)
+
+
+class NoticesContract(LookContract, ClaimContract, SettleContract):
+    @pytest.fixture
+    def ground(self, ledger: Ledger) -> Ground:
+        return Ground(ledger)
