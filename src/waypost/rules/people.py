@@ -26,6 +26,7 @@ _OTHER_FORMS: Final = (
     (re.compile(r"\+55([1-9][0-9])9([6-9][0-9]{7})", re.ASCII), r"+55\1\2"),
 )
 """From the alias to the form that is not the alias."""
+_COUNTRIES: Final = ("+52", "+54", "+55")
 _MEDIA: Final = ("image", "video", "audio", "document", "sticker")
 _BESIDE: Final[tuple[str, ...]] = ("context", "referral", "errors", "identity")
 """What a message carries along with its content."""
@@ -51,6 +52,8 @@ def read(body: str, kind: str) -> Json:
 
 def spellings(address: str) -> tuple[str, ...]:
     """Every form in which the same phone may be written or sent to, its alias first; anything else has one."""
+    if not address.startswith(_COUNTRIES):  # nearly all: this is asked of every message that comes
+        return (address,)
     name = alias(address)
     return (name, *(form.sub(other, name) for form, other in _OTHER_FORMS if form.fullmatch(name)))
 
