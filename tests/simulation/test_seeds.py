@@ -26,6 +26,7 @@ unit/test_other_clocks.py and test_door.py pin them down."""
 FOUND_IN_CONVERSATIONS = {
     1: "a Ledger that was away when the bot was to be told what was written ended the worker's turn with an error",
     116: "an answer and the message that superseded it shared a commit, and the answer was sent all the same",
+    163: "the beginning of a burst of 57 lines, of which a bot answers 50 and is told the rest before, was called lost",
 }
 
 
