@@ -60,7 +60,7 @@ def spellings(address: str) -> tuple[str, ...]:
 
 def words(message: Json) -> str:
     """What a message says in words, the customer's or ours; empty where there are none. Takes any shape."""
-    latest = _as_edited(message)
+    latest = as_edited(message)
     kind = kind_of(latest)
     find = _WORDS.get(kind)
     return find(latest.get(kind)) if find else ""
@@ -94,7 +94,7 @@ def burst(messages: Iterable[Said]) -> list[Said]:
     for wamid, each in ordered:
         first = _first(wamid, edits)
         if wamid in edits and first in originals:
-            newest[first] = _as_edited(each)
+            newest[first] = as_edited(each)
         elif first not in revoked and kind_of(each) not in ("reaction", "revoke"):
             kept.append((wamid, each))
     return [(wamid, {**each, **newest.get(wamid, {})}) for wamid, each in kept]
@@ -108,7 +108,7 @@ def kind_of(message: Json) -> str:
     return "text" if "type" not in message and isinstance(message.get("text"), str) else _NAMELESS
 
 
-def _as_edited(message: Json) -> Json:
+def as_edited(message: Json) -> Json:
     """Of an edit, the message that it makes."""
     while kind_of(message) == "edit" and isinstance(inner := _at(message.get("edit"), "message"), dict):
         message = inner
