@@ -276,10 +276,13 @@ async def test_a_turn_that_was_given_up_is_listed_and_answered_after_all(talking
     replayed = await stage.call("POST", f"{TURNS}/1/2/replay")
     assert (replayed.status, replayed.json["floor"]) == (200, "bot")
     assert await dead() == []
+    again = await stage.call("POST", f"{TURNS}/1/2/replay")
+    assert (again.status, again.code) == (409, "not_replayable")
     bot.says("better late")
     await answered(stage, "better late")
     assert [[line.text for line in turn.messages] for turn in bot.asked] == [["one", "two"]] * 2
-    assert (await stage.call("POST", f"{TURNS}/1/2/replay")).status == 404
+    again = await stage.call("POST", f"{TURNS}/1/2/replay")
+    assert (again.status, again.code) == (409, "not_replayable")
 
 
 async def test_what_was_answered_since_is_not_replayed(talking: Stage, bot: PatientBot) -> None:
