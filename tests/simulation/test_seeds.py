@@ -20,6 +20,7 @@ FOUND_BY_SIMULATION = {
     24: "a disabled number and a hold shared one row: enabling it released the hold, releasing it enabled the number",
     27: "a message in line, due by a clock that was ahead, waited for the slower clock of whoever promoted it",
     85: "an unmatched status, heard by a clock that was behind, did not keep its try from being sent again",
+    290: "a message that failed, was retried and expired before its next try was to be FAILED still, by the checker",
 }
 """Each showed a bug that is mended now; contracts/queues.py, contracts/sweeping.py, contracts/holds.py,
 unit/test_other_clocks.py and test_door.py pin them down."""
