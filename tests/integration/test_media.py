@@ -219,6 +219,8 @@ async def test_trouble_is_tried_again_later_and_later(stage: Stage) -> None:
     stage.manual.advance(seconds(2))
     stage.hints.give([MEDIA])
     assert (await comes(stage, media)).body == CAT
+    counted = {of: await stage.metric(f'media_fetch_total{{outcome="{of}"}}') for of in ("again", "stored", "failed")}
+    assert counted == {"again": 2, "stored": 1, "failed": 0}
 
 
 @ON_SQLITE
@@ -227,6 +229,7 @@ async def test_a_file_that_never_comes_is_given_up_with_its_id(stage: Stage) -> 
     media = await a_file(stage, created_at=stage.clock.now() - days(7) + seconds(1))
     failed = await comes(stage, media)
     assert (failed.status, failed.code) == (409, "media_failed")
+    assert await stage.metric('media_fetch_total{outcome="failed"}') == 1
     assert "not fetched while the provider kept it: no connection could be made" in failed.json["detail"]
 
 

@@ -50,9 +50,7 @@ def test_the_deep_value_is_a_text_and_its_neighbours_are_what_they_were() -> Non
     assert (found["b"]["c"], found["e"], found["deep"]) == (DEEP, "[{", [DEEP[1:-1]])
 
 
-@pytest.mark.parametrize(
-    "body", [b"[" * 20_000, b'"' + b"a" * 2_000_000, b'["a' * 9_000, b"]" * 1_000_000, b'"\\' * 9]
-)
+@pytest.mark.parametrize("body", [b"[" * 20_000, b'"' + b"a" * 2_000_000, b'["a' * 9_000, b"]" * 1_000_000, b'"\\' * 9])
 def test_what_never_ends_is_looked_through_once(body: bytes) -> None:
     started = time.process_time()
     assert shallow(body, 8) == body
