@@ -321,16 +321,6 @@ class JoinContract:
             assert sorted(words(await entries(ledgers[0], here.id))) == ["a", "b", "c", "d", "e"]
             assert words(await entries(ledgers[0], there.id)) == ["f"]
 
-    async def test_joining_by_hand_is_bound_to_the_org_and_happens_once(self, ledger: Ledger) -> None:
-        await write(ledger, "by phone")
-        await write(ledger, "by id", customer=USER)
-        keep, other = (await talk_with(ledger)).contact_id, (await talk_with(ledger, USER)).contact_id
-        assert await ledger.conversations.join(OTHER_ORG, keep, other, later(TIMES.quiet)) is False
-        assert await ledger.conversations.join(ORG, keep, keep, later(TIMES.quiet)) is False
-        assert await ledger.conversations.join(ORG, keep, other, later(TIMES.quiet)) is True
-        assert await ledger.conversations.join(ORG, keep, other, later(TIMES.quiet)) is False
-        assert words(await entries(ledger, (await talk_with(ledger, USER)).id)) == ["by phone", "by id"]
-
 
 class ConversationsContract(
     ArrivalsContract, PeopleContract, ReadContract, ForgetContract, JoinContract, FollowingContract
