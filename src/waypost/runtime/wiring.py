@@ -19,6 +19,7 @@ from waypost.adapters.local.clock import SystemClock, SystemDice, SystemIds
 from waypost.adapters.local.hints import NeighbourPost, ProcessHints
 from waypost.adapters.local.shelf import FolderShelf, MemoryShelf
 from waypost.adapters.local.vault import AesVault
+from waypost.adapters.local.whereabouts import LocalWhereabouts
 from waypost.adapters.reqwest.wire import ReqwestWire
 from waypost.adapters.smtp.mailer import SmtpMailer
 from waypost.adapters.sql.group_commit import Conflict
@@ -103,6 +104,7 @@ def build_world(
         ids=ports.ids,
         ledger=ledger,
         hints=ports.hints,
+        whereabouts=LocalWhereabouts(ports.hints, ports.clock),
         provider=CloudApi(ports.wire, graph_timeout),
         numbers=NumberBook(ports.ledger.accounts, ports.vault, ports.clock, graph_url),
         policies=PolicyBook(ports.ledger.policies, ports.clock, tuning.defaults),
@@ -136,6 +138,8 @@ class _Metered:
         self.lanes = MeteredLanes(ledger.lanes, telemetry)
         self.conversations = ledger.conversations
         self.feeds = ledger.feeds
+        self.chats = ledger.chats
+        self.follows = ledger.follows
         self.door = ledger.door
         self.lookup = ledger.lookup
         self.detector = ledger.detector
@@ -267,6 +271,9 @@ class LateVault:
 
     def open(self, sealed: bytes, purpose: str) -> str:
         return open_vault(self._settings).open(sealed, purpose)
+
+    def key_for(self, purpose: str) -> bytes:
+        return open_vault(self._settings).key_for(purpose)
 
 
 async def system_ports(settings: Settings, vault: Vault | None = None, *, answering: bool = False) -> Ports:
