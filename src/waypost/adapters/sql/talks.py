@@ -70,6 +70,8 @@ class Talks:
     """Of who writes there."""
     subjects: dict[ConversationId, list[str]] = field(default_factory=dict)
     """Under which those who say STOP or START there are asked for consent."""
+    joined: set[int] = field(default_factory=set)
+    """Contacts that this transaction joined others to."""
     known: set[tuple[str, str]] = field(default_factory=set)
     """Arrivals that were stored before."""
     held: set[ConversationId] = field(default_factory=set)
