@@ -20,7 +20,9 @@ from waypost.adapters.sql.talks import Talks
 from waypost.model.audit import SYSTEM, Action, Entity, Entry
 from waypost.model.conversation import Arrival, ConversationId
 from waypost.model.ids import OrgId
+from waypost.model.message import Draft
 from waypost.model.time import Instant
+from waypost.rules.people import address_of
 
 Address: TypeAlias = tuple[OrgId, str]
 _MET_ELSEWHERE = "somebody else met them first"
@@ -228,6 +230,17 @@ def _store_conversations(people: Iterable[_Person], now: Instant) -> Plan[None]:
 
 def _key(item: tuple[tuple[int | None, str], _Person]) -> tuple[int, str]:
     return item[0][0] or 0, item[0][1]
+
+
+def recall(notices: Sequence[Draft], talks: Talks) -> Plan[None]:
+    """Which of those whom the org writes to have a conversation with the number that it writes from."""
+    names = {(draft.org_id, address_of(draft.recipient), draft.sender) for draft in notices}
+    found = yield from each("talk_find", sorted(names))
+    known = {(row[0], row[1], row[2]): ConversationId(row[6]) for row in found if row[6] is not None}
+    for draft in notices:
+        there = known.get((draft.org_id, address_of(draft.recipient), draft.sender))
+        if there is not None:
+            talks.noticed[draft.org_id, draft.idempotency_key] = there
 
 
 def lock(wanted: Iterable[ConversationId], talks: Talks) -> Plan[None]:
