@@ -62,11 +62,11 @@ def an_item(written: Any) -> Item:
 
 def test_a_buffer_says_when_its_next_tick_is_due() -> None:
     buffer = SequenceBuffer({"user:1": 4}, hold=500)
-    assert buffer.due is None
-    buffer.offer(an_item(["user:1", 6]), 100)
-    assert buffer.due == 600
-    buffer.offer(an_item(["user:1", 5]), 200)
-    assert buffer.due is None
+    told = [buffer.due]
+    for now, seq in ((100, 6), (200, 5)):
+        buffer.offer(an_item(["user:1", seq]), now)
+        told.append(buffer.due)
+    assert told == [None, 600, None]
 
 
 def test_a_buffer_holds_so_many_and_asks_for_the_rest() -> None:

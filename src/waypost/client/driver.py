@@ -110,6 +110,8 @@ async def obey(client: Client, command: Json) -> None:
             tell(event="history", conversation_id=where, messages=messages)
         case "unread":
             tell(event="unread", conversation_id=where, count=await client.unread(where))
+        case unknown:
+            raise ValueError(f"no such command: {unknown}")
 
 
 async def obey_quietly(client: Client, command: Json) -> None:
