@@ -19,6 +19,7 @@ from waypost.client.nouns import (
     Heard,
     Item,
     Json,
+    Queued,
     Refusal,
     Reset,
     SendRefused,
@@ -52,6 +53,8 @@ def told(happening: Happening) -> None:
     match happening:
         case StateIs(state, code):
             tell(event="state", **{"is": state}, code=code)
+        case Queued(name):
+            tell(event="queued", client_message_id=name)
         case Tried(name, path):
             tell(event="try", client_message_id=name, path=path)
         case Sent(name, message_id, position):

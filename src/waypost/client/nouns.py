@@ -93,6 +93,12 @@ class StateIs(msgspec.Struct, frozen=True):
     code: int = 0
 
 
+class Queued(msgspec.Struct, frozen=True):
+    """A send is kept: from here on it survives a crash."""
+
+    client_message_id: str
+
+
 class Tried(msgspec.Struct, frozen=True):
     client_message_id: str
     path: str
@@ -110,7 +116,7 @@ class Heard(msgspec.Struct, frozen=True):
 
 
 Applied = Item | Reset
-Happening = StateIs | Tried | Sent | Refusal | Fetching | Heard
+Happening = StateIs | Queued | Tried | Sent | Refusal | Fetching | Heard
 Watch = Callable[[Happening], None]
 
 

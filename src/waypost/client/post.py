@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from waypost.client.nouns import QueueFull, Refusal, SendRefused, Sent, State, Stopped, Tried
+from waypost.client.nouns import Queued, QueueFull, Refusal, SendRefused, Sent, State, Stopped, Tried
 from waypost.client.outgoing import MOST_QUEUED, OutgoingQueue, Send
 from waypost.client.rest import NoAnswer, Rest
 from waypost.client.returning import Stop
@@ -42,6 +42,7 @@ class Posting:
         except BaseException:
             self._answers.pop(outgoing.client_message_id, None)
             raise
+        self._situation.tell(Queued(outgoing.client_message_id))
         self._queue.add(outgoing, now_ms())
         self._bell.set()
 
