@@ -247,6 +247,13 @@ async def state(_: Stage, device: Device, step: Step) -> None:
         return bool(event["event"] == "state" and event["is"] == step["is"])
 
     await device.until(lambda: device.since("state", reached), step)
+    if device.reads_first and step["is"] in {"live", "polling"}:  # else what it is to be shown later, it might read now
+        await device.until(lambda: device.was_reset, "the first reset")
+        device.reads_first = False
+
+
+async def resumed(_: Stage, device: Device, __: Step) -> None:
+    assert not device.was_reset
 
 
 async def stopped(_: Stage, device: Device, step: Step) -> None:
@@ -376,6 +383,7 @@ EXPECTATIONS: dict[str, Callable[[Stage, Device, Step], Any]] = {
     "state": state,
     "stopped": stopped,
     "reset": reset,
+    "resumed": resumed,
     "fetched": fetched,
     "kind": kind,
     "typing": typing,
