@@ -232,7 +232,7 @@ async def types(stage: Stage, room: str) -> None:
             if json.loads(frame)["type"] == "live":
                 break
         await socket.send(json.dumps({"type": "typing", "conversation_id": room}))
-        await stage.device({}).until(lambda: any(e["event"] == "frame" for e in stage.device({}).events), "a frame")
+        await stage.device({}).until(lambda: any(map(is_typing, stage.device({}).events)), "typing")
 
 
 # What must come true
@@ -282,10 +282,11 @@ async def kind(_: Stage, device: Device, step: Step) -> None:
 
 
 async def typing(_: Stage, device: Device, step: Step) -> None:
-    def seen(event: dict[str, Any]) -> bool:
-        return bool(event["event"] == "frame" and event["frame"]["type"] == "typing")
+    await device.until(lambda: device.since("typing", is_typing), step)
 
-    await device.until(lambda: device.since("typing", seen), step)
+
+def is_typing(event: dict[str, Any]) -> bool:
+    return bool(event["event"] == "frame" and event["frame"]["type"] == "typing")
 
 
 async def sent(_: Stage, device: Device, step: Step) -> None:
