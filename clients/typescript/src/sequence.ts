@@ -1,4 +1,4 @@
-/** The sequence buffer of one feed: what may be shown now, what waits for an earlier item, what was shown before. */
+/** The sequence buffer of one feed, as values: what follows the last item, and what waits for an earlier one. */
 
 import type { Item } from "./protocol.js";
 
@@ -14,52 +14,35 @@ export interface FeedState {
   readonly held: readonly Item[];
 }
 
-export interface Taken {
-  readonly state: FeedState;
-  /** To be shown now, in this order. */
-  readonly ready: readonly Item[];
-}
-
 export const UNKNOWN: FeedState = { last: null, head: 0, held: [] };
 
-export const at = (last: number): FeedState => ({ last, head: last, held: [] });
+export const startingAt = (last: number): FeedState => ({ last, head: last, held: [] });
 
-/** Applied if it follows the last one, dropped if it was there before, else held. */
-export function take(state: FeedState, item: Item): Taken {
-  if (state.last !== null && item.seq <= state.last) return { state, ready: [] };
-  const seen = { ...state, head: Math.max(state.head, item.seq) };
-  return state.last === item.prev ? release(seen, item.seq, [item]) : { state: hold(seen, item), ready: [] };
+/** With the item in its place, unless it was there before. */
+export function withItem(state: FeedState, item: Item): FeedState {
+  if (state.last !== null && item.seq <= state.last) return state;
+  if (state.held.some((held) => held.seq === item.seq)) return state;
+  const head = Math.max(state.head, item.seq);
+  if (state.held.length >= MOST_HELD) return { ...state, head, held: [] };
+  return { ...state, head, held: [...state.held, item].sort((a, b) => a.seq - b.seq) };
 }
 
-/** The feed begins, or goes on, after `from`, unless it is further already. */
-export function startAt(state: FeedState, from: number): Taken {
-  if (state.last !== null && state.last >= from) return { state, ready: [] };
-  return release({ ...state, head: Math.max(state.head, from) }, from, []);
+/** The item that may be shown now. */
+export function following({ last, held }: FeedState): Item | null {
+  return held.find((item) => item.prev === last) ?? null;
 }
 
-/** The server names the last number of a feed. */
-export function knowHead(state: FeedState, head: number): FeedState {
+/** The feed begins, or goes on, after this number, unless it is further already. */
+export function passed(state: FeedState, last: number): FeedState {
+  if (state.last !== null && state.last >= last) return state;
+  return { last, head: Math.max(state.head, last), held: state.held.filter((item) => item.seq > last) };
+}
+
+export function withHead(state: FeedState, head: number): FeedState {
   return head > state.head ? { ...state, head } : state;
 }
 
-/** Something exists that was not shown, and the feed's own items should bring it. */
-export function hasGap(state: FeedState): boolean {
-  return state.last !== null && state.head > state.last;
-}
-
-function hold(state: FeedState, item: Item): FeedState {
-  if (state.held.some((held) => held.seq === item.seq)) return state;
-  if (state.held.length >= MOST_HELD) return { ...state, held: [] };
-  return { ...state, held: [...state.held, item].sort((a, b) => a.seq - b.seq) };
-}
-
-function release(state: FeedState, from: number, before: readonly Item[]): Taken {
-  const ready = [...before];
-  let last = from;
-  for (const item of state.held) {
-    if (item.prev !== last) continue;
-    last = item.seq;
-    ready.push(item);
-  }
-  return { state: { ...state, last, held: state.held.filter((item) => item.seq > last) }, ready };
+/** Something exists that was not shown, and the feed's own items should have brought it. */
+export function hasGap({ last, head }: FeedState): boolean {
+  return last !== null && head > last;
 }

