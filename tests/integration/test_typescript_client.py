@@ -1,4 +1,4 @@
-"""The TypeScript client compiles in strict mode, and its own tests pass; the shared cases run in test_client_cases.py."""
+"""The TypeScript client compiles in strict mode and its own tests pass; test_client_cases.py runs the shared cases."""
 
 from __future__ import annotations
 

@@ -50,6 +50,7 @@ function start({ url, token, device_id, store, timing = {}, epoch }: Start): Way
 function tellOutgoing(client: WaypostClient): void {
   client.on("outgoing", (change) => {
     const { client_message_id } = change.message;
+    if (change.change === "queued") say("queued", { client_message_id });
     if (change.change === "trying") say("try", { client_message_id, path: change.path });
     if (change.change === "sent") say("sent", change.sent);
     if (change.change === "refused") say("refused", { client_message_id, code: change.code });
@@ -75,7 +76,7 @@ async function obey(client: WaypostClient, command: Exclude<Command, Start>): Pr
   switch (command.do) {
     case "send":
       return void client.send(command.conversation_id, command.content, command.client_message_id).catch((error: WaypostError) => {
-        if (error.code === "queue_full") say("refused", { client_message_id: command.client_message_id, code: error.code });
+        if (["queue_full", "client_message_id_in_use"].includes(error.code)) say("refused", { client_message_id: command.client_message_id, code: error.code });
       });
     case "read":
       return client.read(command.conversation_id, command.message_id);

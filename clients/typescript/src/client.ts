@@ -82,9 +82,11 @@ export class WaypostClient {
     this.#stop(0);
   }
 
-  /** Kept until the server has answered, however long that takes; rejects with the server's `code` if it says no. */
+  /**
+   * Kept until the server has answered, however long that takes; rejects with the server's `code` if it says no.
+   * A client that stops, or has stopped, rejects with `stopped`: the next client of this device sends it.
+   */
   send(conversation_id: string, content: string | Content, client_message_id = this.#options.newId()): Promise<Sent> {
-    if (this.state === "stopped") return Promise.reject(new WaypostError("stopped"));
     return this.#sender.send({
       client_message_id,
       conversation_id,
@@ -185,7 +187,8 @@ export class WaypostClient {
         return this.#stream.item(item as Item);
       }
       case "pong":
-        return this.#stream.heads(frame.heads);
+        // While it catches up, what is missing is on its way.
+        return this.state === "live" ? this.#stream.heads(frame.heads) : undefined;
       case "resync_required":
         return this.#stream.resync(frame);
       case "ack":

@@ -47,7 +47,7 @@ export class Connection {
   }
 
   get ways(): Ways {
-    return { link: this.#link?.welcomed === true ? this.#link : null, polling: this.#state === "polling" };
+    return { link: this.#link?.isOpen === true ? this.#link : null, polling: this.#state === "polling" };
   }
 
   start(): void {
@@ -95,7 +95,7 @@ export class Connection {
     const verdict = afterClose(code);
     if ("stop" in verdict) return this.stop(verdict.stop);
     if (this.#state === "polling") return this.#tryAgainLater();
-    if (!link.opened) return void this.#ask();
+    if (!link.wasWelcomed && code < 4_000) return void this.#ask();
     if (verdict.come_back === "backoff") return this.#failed();
     this.#pause(this.#options.timings.going_away * this.#options.random());
   }
@@ -112,7 +112,7 @@ export class Connection {
     this.#go("lost");
   }
 
-  /** No socket was opened: is it only sockets that do not pass here? */
+  /** No socket came to its `welcome`: is it only sockets that do not pass here? */
   async #ask(): Promise<void> {
     if (!(await this.#sync(0))) return;
     this.#tries = 0;

@@ -42,7 +42,6 @@ export class Link {
   #socket: SocketLike | null = null;
   #heard = false;
   #silentBeats = 0;
-  #opened = false;
   #welcomed = false;
 
   constructor(options: LinkOptions, events: LinkEvents) {
@@ -51,11 +50,12 @@ export class Link {
     this.#alarm = new Alarm(options.clock);
   }
 
-  get opened(): boolean {
-    return this.#opened;
+  /** Whether it ever came to its `welcome`. */
+  get wasWelcomed(): boolean {
+    return this.#welcomed;
   }
 
-  get welcomed(): boolean {
+  get isOpen(): boolean {
     return this.#welcomed && this.#socket !== null;
   }
 
@@ -91,7 +91,6 @@ export class Link {
 
   #greet(): void {
     const { hello, timings } = this.#options;
-    this.#opened = true;
     this.#alarm.set(timings.open_timeout, () => this.drop());
     this.send(hello());
   }

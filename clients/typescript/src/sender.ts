@@ -59,6 +59,7 @@ export class Sender {
   readonly #lanes = new Map<string, Lane>();
   readonly #waiting = new Map<string, Waiting>();
   #running = false;
+  #stopped = false;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -78,13 +79,13 @@ export class Sender {
   /** What was not answered stays kept; who waits for it is told. */
   stop(): void {
     this.#running = false;
+    this.#stopped = true;
     for (const { alarm } of this.#lanes.values()) alarm.clear();
-    for (const { reject } of this.#waiting.values()) reject(new WaypostError("stopped", "kept, and sent by the next start"));
+    for (const { reject } of this.#waiting.values()) reject(stopped());
   }
 
   send(message: Outgoing): Promise<Sent> {
-    const same = this.#waiting.get(message.client_message_id);
-    if (same !== undefined) return same.promise;
+    if (this.#waiting.has(message.client_message_id)) return Promise.reject(new WaypostError("client_message_id_in_use"));
     if (this.#waiting.size >= MOST_WAITING) return Promise.reject(new WaypostError("queue_full"));
     try {
       this.#options.kept.add(message);
@@ -113,8 +114,9 @@ export class Sender {
   }
 
   #accept(message: Outgoing): Promise<Sent> {
-    const { promise } = this.#enqueue(message);
+    const { promise, reject } = this.#enqueue(message);
     this.#options.tell({ change: "queued", message });
+    if (this.#stopped) reject(stopped());
     this.#go(this.#laneOf(message));
     return promise;
   }
@@ -189,6 +191,8 @@ export class Sender {
     this.#options.tell({ change: "sent", message, sent });
   }
 }
+
+const stopped = (): WaypostError => new WaypostError("stopped", "kept, and sent by the next start");
 
 function aWaiting(message: Outgoing, now: number): Waiting {
   let resolve: (sent: Sent) => void = () => undefined;

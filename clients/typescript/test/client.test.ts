@@ -160,12 +160,13 @@ test("what was not answered is sent by the next start", async () => {
   const sending = app.client.send(ROOM, "kept");
   app.client.close();
   await assert.rejects(sending, { code: "stopped" });
+  await assert.rejects(app.client.send(ROOM, "after the end"), { code: "stopped" });
   server.passes = () => true;
   const again = new App(server, { storage });
-  const [kept] = again.client.outgoing;
+  const kept = again.client.outgoing.map(({ content }) => content["text"]);
   await again.live();
   await again.until("outgoing", () => again.client.outgoing.length === 0);
-  assert.deepEqual([kept?.content["text"], server.texts], ["kept", ["kept"]]);
+  assert.deepEqual([kept, server.texts], [["kept", "after the end"], ["kept", "after the end"]]);
 });
 
 test("another tab of the user sends what a closed one left", async () => {
