@@ -1,10 +1,17 @@
-/** Drives one client for the runner of the shared cases: commands as JSON lines on standard input, events on standard output. */
+/** A client behind pipes for the runner of the shared cases: commands as JSON lines in, events as JSON lines out. */
 
 import { createInterface } from "node:readline";
 
 import { WebSocket } from "ws";
 
-import { WaypostClient, WaypostError, type Content, type Message, type SocketConstructor, type Timings } from "../src/index.js";
+import {
+  WaypostClient,
+  WaypostError,
+  type Content,
+  type Message,
+  type SocketConstructor,
+  type Timings,
+} from "../src/index.js";
 import { FileStorage } from "../node/index.js";
 
 interface Start {
@@ -19,7 +26,12 @@ interface Start {
 
 type Command =
   | Start
-  | { readonly do: "send"; readonly client_message_id: string; readonly conversation_id: string; readonly content: Content }
+  | {
+      readonly do: "send";
+      readonly client_message_id: string;
+      readonly conversation_id: string;
+      readonly content: Content;
+    }
   | { readonly do: "read"; readonly conversation_id: string; readonly message_id: string }
   | { readonly do: "typing"; readonly conversation_id: string }
   | { readonly do: "history"; readonly conversation_id: string; readonly limit?: number }
@@ -75,9 +87,12 @@ async function newestFirst(client: WaypostClient, conversation_id: string, limit
 async function obey(client: WaypostClient, command: Exclude<Command, Start>): Promise<void> {
   switch (command.do) {
     case "send":
-      return void client.send(command.conversation_id, command.content, command.client_message_id).catch((error: WaypostError) => {
-        if (["queue_full", "client_message_id_in_use"].includes(error.code)) say("refused", { client_message_id: command.client_message_id, code: error.code });
-      });
+      return void client
+        .send(command.conversation_id, command.content, command.client_message_id)
+        .catch((error: WaypostError) => {
+          if (["queue_full", "client_message_id_in_use"].includes(error.code))
+            say("refused", { client_message_id: command.client_message_id, code: error.code });
+        });
     case "read":
       return client.read(command.conversation_id, command.message_id);
     case "typing":
@@ -99,7 +114,8 @@ let client: WaypostClient | null = null;
 for await (const line of createInterface({ input: process.stdin })) {
   const command = JSON.parse(line) as Command;
   if (command.do === "start") client = start(command);
-  else if (client !== null) void obey(client, command).catch((error: Error) => process.stderr.write(`${command.do}: ${error.message}\n`));
+  else if (client !== null)
+    void obey(client, command).catch((error: Error) => process.stderr.write(`${command.do}: ${error.message}\n`));
   if (command.do === "stop") break;
 }
 client?.close();

@@ -42,12 +42,24 @@ export class WaypostClient {
     this.#options = settled(options);
     const { url, token, fetch, clock, random, timings } = this.#options;
     this.#kept = new Kept(this.#options.storage, this.#options.deviceId);
-    this.#rest = new Rest({ url, token, fetch, clock, patience: timings.open_timeout, notAllowedIn: () => this.#stop(4_401) });
+    this.#rest = new Rest({
+      url,
+      token,
+      fetch,
+      clock,
+      patience: timings.open_timeout,
+      notAllowedIn: () => this.#stop(4_401),
+    });
     this.#stream = this.#makeStream(options.epoch);
     this.#connection = this.#makeConnection();
     const parts = { clock, random, timings, ways: () => this.#connection.ways };
     const tell = this.#listeners.tell.bind(this.#listeners);
-    this.#sender = new Sender({ ...parts, kept: this.#kept, post: (message) => this.#rest.post(message), tell: (change) => tell("outgoing", change) });
+    this.#sender = new Sender({
+      ...parts,
+      kept: this.#kept,
+      post: (message) => this.#rest.post(message),
+      tell: (change) => tell("outgoing", change),
+    });
     this.#reads = new Reads({ ...parts, post: (conversation, message) => this.#rest.markRead(conversation, message) });
     this.#alive = new Alarm(clock);
   }
@@ -102,7 +114,9 @@ export class WaypostClient {
     if (this.state === "live") this.#say({ type: "typing", conversation_id });
   }
 
-  async conversations(query: { kind?: string; phone?: string; cursor?: string | null } = {}): Promise<ConversationPage> {
+  async conversations(
+    query: { kind?: string; phone?: string; cursor?: string | null } = {},
+  ): Promise<ConversationPage> {
     const page = await this.#rest.conversations(query);
     for (const conversation of page.conversations) this.#unread.counted(conversation);
     return page;
@@ -115,7 +129,7 @@ export class WaypostClient {
   }
 
   async *allConversations(query: { kind?: string; phone?: string } = {}): AsyncGenerator<Conversation> {
-    for (let cursor: string | null | undefined; cursor !== null; ) {
+    for (let cursor: string | null | undefined; cursor !== null;) {
       const page: ConversationPage = await this.conversations({ ...query, ...(cursor && { cursor }) });
       yield* page.conversations;
       cursor = page.has_more ? page.next_cursor : null;
@@ -136,8 +150,11 @@ export class WaypostClient {
   /** All pages, each message once, newest first. */
   async *allHistory(conversation_id: string, limit?: number): AsyncGenerator<Message> {
     const given = new Set<string>();
-    for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page: MessagePage = await this.history(conversation_id, { ...(cursor && { cursor }), ...(limit && { limit }) });
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page: MessagePage = await this.history(conversation_id, {
+        ...(cursor && { cursor }),
+        ...(limit && { limit }),
+      });
       const fresh = page.messages.filter(({ message_id }) => !given.has(message_id));
       for (const message of fresh) given.add(message.message_id);
       yield* fresh;
@@ -164,7 +181,13 @@ export class WaypostClient {
 
   #makeConnection(): Connection {
     const { url, WebSocket, clock, random, timings } = this.#options;
-    const link = { url: `${url.replace(/^http/, "ws")}/api/v1/ws`, Socket: WebSocket, hello: () => this.#hello(), clock, timings };
+    const link = {
+      url: `${url.replace(/^http/, "ws")}/api/v1/ws`,
+      Socket: WebSocket,
+      hello: () => this.#hello(),
+      clock,
+      timings,
+    };
     const sync = (waitMs: number, signal: AbortSignal): Promise<Synced> => this.#sync(waitMs, true, signal);
     return new Connection(
       { link, sync, clock, random, timings },
@@ -194,7 +217,9 @@ export class WaypostClient {
       case "ack":
         return this.#sender.answered(frame.client_message_id, outcomeOfFrame(frame));
       case "error":
-        return frame.client_message_id === undefined ? undefined : this.#sender.answered(frame.client_message_id, outcomeOfFrame(frame));
+        return frame.client_message_id === undefined
+          ? undefined
+          : this.#sender.answered(frame.client_message_id, outcomeOfFrame(frame));
       case "typing":
       case "presence":
         return void this.#listeners.tell(frame.type, frame);
@@ -246,9 +271,15 @@ export class WaypostClient {
 
   async #sync(waitMs: number, alone: boolean, signal?: AbortSignal): Promise<Synced> {
     const place = this.#stream.place;
-    const question = { device_id: this.#options.deviceId, epoch: place?.epoch ?? null, cursors: place?.cursors ?? null, waitMs };
+    const question = {
+      device_id: this.#options.deviceId,
+      epoch: place?.epoch ?? null,
+      cursors: place?.cursors ?? null,
+      waitMs,
+    };
     const answer = await this.#rest.sync(question, signal);
-    if (this.state !== "stopped" && signal?.aborted !== true) this.#stream.synced(answer, question.cursors ?? {}, alone);
+    if (this.state !== "stopped" && signal?.aborted !== true)
+      this.#stream.synced(answer, question.cursors ?? {}, alone);
     return answer;
   }
 

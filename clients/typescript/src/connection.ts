@@ -1,4 +1,4 @@
-/** Keeps a way to the server open: a socket, or the long poll where none is possible, again and again until it is stopped. */
+/** Keeps a way to the server open until it is stopped: a socket, or the long poll where none is possible. */
 
 import { Alarm, type Clock } from "./clock.js";
 import { Unreachable, WaypostError } from "./errors.js";
@@ -50,6 +50,7 @@ export class Connection {
     return { link: this.#link?.isOpen === true ? this.#link : null, polling: this.#state === "polling" };
   }
 
+  /** Also in the middle of a pause: somebody knows that the line is back. */
   start(): void {
     if (this.#state === "waiting") this.#attempt();
   }
@@ -65,6 +66,7 @@ export class Connection {
   }
 
   #attempt(): void {
+    this.#alarm.clear();
     this.#go("attempt");
     this.#open();
   }

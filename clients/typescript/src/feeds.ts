@@ -1,4 +1,4 @@
-/** All feeds of a device: each item is applied once, in the order of its feed, and a gap is reported when it is old enough. */
+/** All feeds of a device: each item is applied once, in its feed's order; a gap is reported when it is old enough. */
 
 import type { Cursors, Item } from "./protocol.js";
 import { following, hasGap, passed, startingAt, UNKNOWN, withHead, withItem, type FeedState } from "./sequence.js";

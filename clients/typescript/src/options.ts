@@ -33,7 +33,7 @@ export interface ClientOptions {
 export interface ClientEvents {
   /** `code`: why it stopped, 0 when it was asked to; only with `stopped`. */
   state: { readonly state: State; readonly code?: number };
-  /** Drop the screen and read conversations and histories. Items wait until the promise that a listener returns is kept. */
+  /** Drop the screen and read conversations and histories. Items wait for the promise that a listener returns. */
   reset: { readonly reason: string };
   /** The next change of the screen. When the listeners have returned, it counts as taken. */
   item: Item;

@@ -78,7 +78,13 @@ export interface Synced {
 }
 
 export type ClientFrame =
-  | { readonly type: "hello"; readonly device_id: string; readonly token: string; readonly epoch?: string; readonly cursors?: Cursors }
+  | {
+      readonly type: "hello";
+      readonly device_id: string;
+      readonly token: string;
+      readonly epoch?: string;
+      readonly cursors?: Cursors;
+    }
   | ({ readonly type: "send" } & Outgoing)
   | { readonly type: "ack"; readonly feed: string; readonly seq: number }
   | { readonly type: "read"; readonly conversation_id: string; readonly message_id: string }

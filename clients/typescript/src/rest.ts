@@ -62,8 +62,14 @@ export class Rest {
     const query = { device_id, epoch, cursors: cursors && JSON.stringify(cursors), wait: waitMs / 1_000 };
     const body = await this.#read("/sync", { query, extraMs: waitMs, ...(signal && { signal }) });
     const answer = body as Partial<Synced> | null;
-    if (typeof answer?.epoch !== "string" || typeof answer.heads !== "object") throw new Unreachable("not Waypost's answer");
-    return { epoch: answer.epoch, heads: answer.heads, items: answer.items ?? [], resync_required: answer.resync_required === true };
+    if (typeof answer?.epoch !== "string" || typeof answer.heads !== "object")
+      throw new Unreachable("not Waypost's answer");
+    return {
+      epoch: answer.epoch,
+      heads: answer.heads,
+      items: answer.items ?? [],
+      resync_required: answer.resync_required === true,
+    };
   }
 
   async conversations(query: Query): Promise<ConversationPage> {
@@ -122,7 +128,11 @@ export class Rest {
       cache: "no-store",
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    return { status: response.status, body: asJson(await response.text()), retryAfter: response.headers.get("retry-after") };
+    return {
+      status: response.status,
+      body: asJson(await response.text()),
+      retryAfter: response.headers.get("retry-after"),
+    };
   }
 }
 

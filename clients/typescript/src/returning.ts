@@ -2,7 +2,7 @@
 
 import type { Timings } from "./timings.js";
 
-/** Doubles from `base` to `cap` with the failures before this one; the dice (0 to 1) spread clients over the upper half. */
+/** Doubles from `base` to `cap` with the failures before this one; the dice (0 to 1) choose from the upper half. */
 export function jittered(failures: number, dice: number, base: number, cap: number): number {
   return Math.min(cap, base * 2 ** Math.min(failures, 40)) * (0.5 + dice / 2);
 }

@@ -85,7 +85,8 @@ export class Sender {
   }
 
   send(message: Outgoing): Promise<Sent> {
-    if (this.#waiting.has(message.client_message_id)) return Promise.reject(new WaypostError("client_message_id_in_use"));
+    if (this.#waiting.has(message.client_message_id))
+      return Promise.reject(new WaypostError("client_message_id_in_use"));
     if (this.#waiting.size >= MOST_WAITING) return Promise.reject(new WaypostError("queue_full"));
     try {
       this.#options.kept.add(message);
@@ -142,7 +143,13 @@ export class Sender {
     const { link, polling } = ways();
     const tries = first.triedOn === link ? first.tries : 0;
     const now = clock.now();
-    const situation = { socket: link !== null, polling, tries, waited: now - first.since, not_before: Math.max(0, first.notBefore - now) };
+    const situation = {
+      socket: link !== null,
+      polling,
+      tries,
+      waited: now - first.since,
+      not_before: Math.max(0, first.notBefore - now),
+    };
     const move = nextMove(situation, timings.ack_timeout);
     if ("wait" in move) lane.alarm.set(move.wait, () => this.#go(lane));
     else if (move.go === "socket" && link !== null) this.#onSocket(lane, first, link, tries + 1);
@@ -199,5 +206,16 @@ function aWaiting(message: Outgoing, now: number): Waiting {
   let reject: (error: WaypostError) => void = () => undefined;
   const promise = new Promise<Sent>((yes, no) => ([resolve, reject] = [yes, no]));
   promise.catch(() => undefined); // who only listens to `outgoing` need not catch
-  return { message, promise, resolve, reject, triedOn: null, tries: 0, since: now, notBefore: 0, failures: 0, posting: false };
+  return {
+    message,
+    promise,
+    resolve,
+    reject,
+    triedOn: null,
+    tries: 0,
+    since: now,
+    notBefore: 0,
+    failures: 0,
+    posting: false,
+  };
 }

@@ -15,9 +15,7 @@ export interface Situation {
 }
 
 export type Move =
-  | { readonly go: "socket" }
-  | { readonly go: "rest"; readonly drop_socket?: true }
-  | { readonly wait: number };
+  { readonly go: "socket" } | { readonly go: "rest"; readonly drop_socket?: true } | { readonly wait: number };
 
 const TRIES_ON_A_SOCKET = 2;
 
@@ -48,7 +46,8 @@ export function outcomeOfAnswer(status: number, body: unknown, retryAfter: strin
   const fields = typeof body === "object" && body !== null ? (body as Record<string, unknown>) : {};
   if (status === 401) return { is: "stop", code: 4401 };
   if (status < 300 && typeof fields["message_id"] === "string") return sent(fields as unknown as Sent);
-  if (status < 400 || status >= 500 || [408, 425, 429].includes(status)) return { is: "later", ms: milliseconds(retryAfter) };
+  if (status < 400 || status >= 500 || [408, 425, 429].includes(status))
+    return { is: "later", ms: milliseconds(retryAfter) };
   return { is: "refused", code: typeof fields["code"] === "string" ? fields["code"] : `http_${status}` };
 }
 

@@ -1,4 +1,4 @@
-/** What the server sends, as the application is given it: resets, items in order, and cursors that follow what was taken. */
+/** What the server sends as the application is given it: resets, items in order, cursors that follow what was taken. */
 
 import { Alarm, type Clock } from "./clock.js";
 import { WaypostError } from "./errors.js";
@@ -107,6 +107,7 @@ export class Stream {
 
   #reset(epoch: string, heads: Cursors, reason: string): void {
     this.#epoch = epoch;
+    this.#acked = {};
     this.#feeds.reset(heads);
     this.#feeds.pause();
     this.#resetting = true;
@@ -117,9 +118,16 @@ export class Stream {
   /** Items wait until the application has read; should it fail, it is asked again. */
   async #readAgain(reason: string, reset: number, failures: number): Promise<void> {
     const { random, timings } = this.#options;
-    const done = await this.#options.reset(reason).then(() => true, () => false);
+    const done = await this.#options.reset(reason).then(
+      () => true,
+      () => false,
+    );
     if (reset !== this.#resets) return; // another one came meanwhile
-    if (!done) return this.#again.set(pause(failures, random(), timings), () => void this.#readAgain(reason, reset, failures + 1));
+    if (!done)
+      return this.#again.set(
+        pause(failures, random(), timings),
+        () => void this.#readAgain(reason, reset, failures + 1),
+      );
     this.#resetting = false;
     this.#feeds.resume(this.#now());
     this.#settle();

@@ -46,7 +46,11 @@ eachCase<BufferCase>("buffer", ({ cursors, steps, cursors_after }) => {
   const feeds = new Feeds((item) => applied.push([item.feed, item.seq]), 500, cursors);
   for (const step of steps) {
     const fetched = play(feeds, step);
-    assert.deepEqual({ applied, fetched }, { applied: step.applies ?? [], fetched: step.fetch ?? [] }, JSON.stringify(step));
+    assert.deepEqual(
+      { applied, fetched },
+      { applied: step.applies ?? [], fetched: step.fetch ?? [] },
+      JSON.stringify(step),
+    );
     applied = [];
   }
   assert.deepEqual(feeds.cursors(), cursors_after);

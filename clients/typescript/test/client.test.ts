@@ -5,7 +5,13 @@ import { afterEach, beforeEach, test } from "node:test";
 
 import { WebSocket } from "ws";
 
-import { MemoryStorage, WaypostClient, type ClientEvents, type ClientOptions, type SocketConstructor } from "../src/index.js";
+import {
+  MemoryStorage,
+  WaypostClient,
+  type ClientEvents,
+  type ClientOptions,
+  type SocketConstructor,
+} from "../src/index.js";
 import { ROOM, TestServer, TOKEN } from "./server.js";
 
 const FAST = {
@@ -23,8 +29,17 @@ class App {
 
   constructor(server: TestServer, options: Partial<ClientOptions> = {}) {
     const Socket = WebSocket as unknown as SocketConstructor;
-    this.client = new WaypostClient({ url: server.url, token: TOKEN, deviceId: "d1", WebSocket: Socket, timings: FAST, ...options });
-    this.client.on("item", ({ kind, message }) => this.shown.push(kind === "message" ? message?.content?.["text"] : kind));
+    this.client = new WaypostClient({
+      url: server.url,
+      token: TOKEN,
+      deviceId: "d1",
+      WebSocket: Socket,
+      timings: FAST,
+      ...options,
+    });
+    this.client.on("item", ({ kind, message }) =>
+      this.shown.push(kind === "message" ? message?.content?.["text"] : kind),
+    );
     this.client.on("reset", ({ reason }) => this.resets.push(reason) && undefined);
     this.client.on("state", ({ state, code }) => this.states.push(code === undefined ? state : `${state} ${code}`));
     this.client.on("outgoing", (change) => change.change === "trying" && this.tries.push(change.path));
@@ -166,7 +181,13 @@ test("what was not answered is sent by the next start", async () => {
   const kept = again.client.outgoing.map(({ content }) => content["text"]);
   await again.live();
   await again.until("outgoing", () => again.client.outgoing.length === 0);
-  assert.deepEqual([kept, server.texts], [["kept", "after the end"], ["kept", "after the end"]]);
+  assert.deepEqual(
+    [kept, server.texts],
+    [
+      ["kept", "after the end"],
+      ["kept", "after the end"],
+    ],
+  );
 });
 
 test("another tab of the user sends what a closed one left", async () => {
@@ -220,7 +241,11 @@ test("a connection on which nothing comes is left", async () => {
   await app.shows("meanwhile");
 });
 
-for (const [code, end] of [[4409, "stopped 4409"], [4001, "live"], [1011, "live"]] as const) {
+for (const [code, end] of [
+  [4409, "stopped 4409"],
+  [4001, "live"],
+  [1011, "live"],
+] as const) {
   test(`a close with ${code} ends in ${end}`, async () => {
     const app = await new App(server).live();
     server.cut(code);

@@ -15,8 +15,22 @@ import { next, type Happening, type State } from "../src/states.js";
 import { MemoryStorage } from "../src/storage.js";
 
 const NONSENSE: readonly unknown[] = [
-  ...["{", "", "null", "[1, 2]", "7", '{"no": "type"}', '{"type": "confetti"}', '{"type": "constructor"}', '{"type": 7}'],
-  ...['{"type": "item"}', '{"type": "item", "feed": "user:1", "seq": -1, "prev": -2, "kind": "message"}', '{"type": "ack"}'],
+  ...[
+    "{",
+    "",
+    "null",
+    "[1, 2]",
+    "7",
+    '{"no": "type"}',
+    '{"type": "confetti"}',
+    '{"type": "constructor"}',
+    '{"type": 7}',
+  ],
+  ...[
+    '{"type": "item"}',
+    '{"type": "item", "feed": "user:1", "seq": -1, "prev": -2, "kind": "message"}',
+    '{"type": "ack"}',
+  ],
   ...['{"type": "welcome", "epoch": "e", "heads": {"user:1": "7"}, "heartbeat_ms": 5}', new ArrayBuffer(4), undefined],
 ];
 
@@ -49,7 +63,8 @@ for (const [end, ...happenings] of PATHS) {
 
 test("a held thousand and one more is dropped, and still known to be missing", () => {
   let state = startingAt(0);
-  for (let seq = 2; seq <= MOST_HELD + 2; seq += 1) state = withItem(state, { feed: "user:1", seq, prev: seq - 1, kind: "message" });
+  for (let seq = 2; seq <= MOST_HELD + 2; seq += 1)
+    state = withItem(state, { feed: "user:1", seq, prev: seq - 1, kind: "message" });
   assert.deepEqual(state, { last: 0, head: MOST_HELD + 2, held: [] });
 });
 
@@ -69,7 +84,10 @@ test("files keep what was set, and a write that was cut off is nothing", (t) => 
   storage.removeItem("gone");
   writeFileSync(join(folder, "half.new"), "{");
   const again = new FileStorage(folder);
-  assert.deepEqual([again.length, again.key(0), again.getItem("a:b/c"), again.getItem("gone")], [1, "a:b/c", "2", null]);
+  assert.deepEqual(
+    [again.length, again.key(0), again.getItem("a:b/c"), again.getItem("gone")],
+    [1, "a:b/c", "2", null],
+  );
   assert.equal(readdirSync(folder).length, 1);
 });
 
@@ -82,14 +100,21 @@ test("the queue comes back in its order, however long it was", () => {
   for (const id of ids) kept.add(message(id));
   kept.remove("m3");
   const again = new Kept(storage, "d");
-  assert.deepEqual(again.outgoing().map(({ client_message_id }) => client_message_id), ids.filter((id) => id !== "m3"));
+  assert.deepEqual(
+    again.outgoing().map(({ client_message_id }) => client_message_id),
+    ids.filter((id) => id !== "m3"),
+  );
   again.add(message("last"));
   assert.equal(new Kept(storage, "d").outgoing().at(-1)?.client_message_id, "last");
 });
 
 test("only a tab of the same user that is gone is taken over, and once", () => {
   const storage = new MemoryStorage();
-  for (const [device, user, at] of [["gone", "u", 0], ["alive", "u", 1], ["stranger's", "v", 0]] as const) {
+  for (const [device, user, at] of [
+    ["gone", "u", 0],
+    ["alive", "u", 1],
+    ["stranger's", "v", 0],
+  ] as const) {
     const kept = new Kept(storage, device);
     kept.add(message(`of ${device}`));
     kept.sayAlive(user, at);
@@ -97,7 +122,10 @@ test("only a tab of the same user that is gone is taken over, and once", () => {
   const mine = new Kept(storage, "mine");
   mine.sayAlive("u", GONE_AFTER_MS);
   const adopted = mine.adopt("u", GONE_AFTER_MS);
-  assert.deepEqual(adopted.map(({ client_message_id }) => client_message_id), ["of gone"]);
+  assert.deepEqual(
+    adopted.map(({ client_message_id }) => client_message_id),
+    ["of gone"],
+  );
   assert.deepEqual(mine.adopt("u", GONE_AFTER_MS), []);
   assert.deepEqual(new Kept(storage, "mine").outgoing(), adopted);
 });

@@ -100,19 +100,37 @@ export class TestServer {
   #greet(socket: WebSocket, hello: ClientFrame & { type: "hello" }): void {
     if (hello.token !== TOKEN) return socket.close(4401);
     const known = hello.epoch === undefined || hello.epoch === this.epoch;
-    this.#send(socket, { type: "welcome", epoch: this.epoch, heads: this.#heads(), resumed: known, heartbeat_ms: this.heartbeat });
-    if (!known) this.#send(socket, { type: "resync_required", epoch: this.epoch, heads: this.#heads(), reason: "epoch" });
+    this.#send(socket, {
+      type: "welcome",
+      epoch: this.epoch,
+      heads: this.#heads(),
+      resumed: known,
+      heartbeat_ms: this.heartbeat,
+    });
+    if (!known)
+      this.#send(socket, { type: "resync_required", epoch: this.epoch, heads: this.#heads(), reason: "epoch" });
     const from = known ? (hello.cursors?.[FEED] ?? this.items.length) : this.items.length;
     for (const item of this.items.slice(from)) this.#send(socket, { type: "item", ...item });
     this.#send(socket, { type: "live" });
   }
 
   #post({ client_message_id, conversation_id, content }: Outgoing, sender_id: string): Frame {
-    const same = this.messages.find((message) => message.client_message_id === client_message_id && message.sender_id === sender_id);
+    const same = this.messages.find(
+      (message) => message.client_message_id === client_message_id && message.sender_id === sender_id,
+    );
     const position = same?.position ?? this.messages.length + 1;
     const message_id = `m${position}`;
     if (same === undefined) {
-      const message = { message_id, conversation_id, position, sender_id, client_message_id, content, timestamp: "", status: "sent" };
+      const message = {
+        message_id,
+        conversation_id,
+        position,
+        sender_id,
+        client_message_id,
+        content,
+        timestamp: "",
+        status: "sent",
+      };
       this.messages.push(message);
       this.add({ kind: "message", conversation_id, message });
     }
@@ -140,7 +158,9 @@ export class TestServer {
     let text = "";
     for await (const chunk of request) text += String(chunk);
     const allowed = request.headers.authorization === `Bearer ${TOKEN}`;
-    const { status, body } = allowed ? (this.instead(path) ?? (await this.#route(path, searchParams, text))) : { status: 401, body: {} };
+    const { status, body } = allowed
+      ? (this.instead(path) ?? (await this.#route(path, searchParams, text)))
+      : { status: 401, body: {} };
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   }
 
@@ -156,7 +176,10 @@ export class TestServer {
         this.#read();
         return { status: 200, body: {} };
       case `GET /conversations/${ROOM}/messages`:
-        return { status: 200, body: this.#page(Number(query.get("cursor") ?? this.messages.length), Number(query.get("limit") ?? 50)) };
+        return {
+          status: 200,
+          body: this.#page(Number(query.get("cursor") ?? this.messages.length), Number(query.get("limit") ?? 50)),
+        };
       case "GET /sync":
         return { status: 200, body: await this.#sync(query) };
       default:
