@@ -37,6 +37,7 @@ export class TestServer {
   async start(): Promise<this> {
     this.#http.on("upgrade", (request, socket, head) => {
       this.asked.push(`UPGRADE ${request.url ?? ""}`);
+      socket.on("error", () => undefined); // a client may be gone before it is answered
       if (this.blockUpgrades) return void socket.end("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n");
       this.#upgrades.handleUpgrade(request, socket, head, (accepted) => this.#welcome(accepted));
     });
