@@ -15,6 +15,7 @@ from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.accounts import AccountsContract
 from waypost.testing.contracts.arrivals import FeedsContract
 from waypost.testing.contracts.audited import AuditedContract
+from waypost.testing.contracts.chats import ChatsContract
 from waypost.testing.contracts.conversations import ConversationsContract
 from waypost.testing.contracts.deferring import DeferContract, StandBackContract
 from waypost.testing.contracts.detector import DetectorContract, Plant
@@ -23,6 +24,7 @@ from waypost.testing.contracts.dossiers import AuditContract, ConsentsContract, 
 from waypost.testing.contracts.examples import Ledgers, PassTime
 from waypost.testing.contracts.failover import FailoverContract
 from waypost.testing.contracts.figures import FiguresContract
+from waypost.testing.contracts.follows import LiveContract
 from waypost.testing.contracts.gates import GatesContract
 from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
@@ -193,3 +195,9 @@ class TestInlineConversations(ConversationsContract): ...
 
 
 class TestInlineFeeds(FeedsContract): ...
+
+
+class TestInlineChats(ChatsContract): ...
+
+
+class TestInlineLive(LiveContract): ...

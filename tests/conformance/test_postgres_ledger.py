@@ -19,6 +19,7 @@ from waypost.rules.gates import PROBE_AFTER, of_org
 from waypost.testing.contracts.accounts import AccountsContract
 from waypost.testing.contracts.arrivals import FeedsContract
 from waypost.testing.contracts.audited import AuditedContract
+from waypost.testing.contracts.chats import ChatsContract
 from waypost.testing.contracts.conversations import ConversationsContract
 from waypost.testing.contracts.deferring import DeferContract, StandBackContract
 from waypost.testing.contracts.detector import DetectorContract, Plant
@@ -40,6 +41,7 @@ from waypost.testing.contracts.examples import (
 )
 from waypost.testing.contracts.failover import FailoverContract
 from waypost.testing.contracts.figures import FiguresContract
+from waypost.testing.contracts.follows import LiveContract
 from waypost.testing.contracts.gates import GatesContract
 from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
@@ -324,3 +326,9 @@ async def _deadlocks(connection: asyncpg.Connection[asyncpg.Record]) -> int:
     await connection.execute("SELECT pg_stat_clear_snapshot()")
     found: int = await connection.fetchval("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
     return found
+
+
+class TestPostgresChats(ChatsContract): ...
+
+
+class TestPostgresLive(LiveContract): ...

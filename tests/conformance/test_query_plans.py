@@ -50,6 +50,11 @@ BIG = {
     "turn",
     "feed",
     "feed_item",
+    "member",
+    "post",
+    "read_marker",
+    "device",
+    "device_cursor",
 }
 """Tables that grow with what is sent and received, and with the orgs and customers that it is for."""
 
@@ -81,7 +86,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     store.close()
 
 
-OWN_ROWS = re.compile("VIRTUAL TABLE|CONSTANT ROW|SCAN (b|busy|waiting|recent)$")
+OWN_ROWS = re.compile("VIRTUAL TABLE|CONSTANT ROW|SCAN (b|busy|waiting|recent|unread)$")
 """A batch's own rows, or what the statement itself has just found: all of them are wanted."""
 OF_A_FEW = {"later_depth", "on_the_way", "outlets_depth", "quotas_fullest", "gates_closed", "turns_depth", "turns_open"}
 """What they scan is what they have just limited themselves to, or what is closed, held or waits at this moment."""
@@ -95,9 +100,13 @@ SORTED_IN_MEMORY = {
     "spend_by_category",
     "spend_by_dossier",
     "conversations_at",
+    "chats_of",
+    "devices_of",
+    "feeds_told",
+    "talks_of_people",
 } | OF_A_FEW
-"""Of one message or customer, or of the gates in front of one outlet: a handful of rows; of a spend: as many as it has
-headings."""
+"""Of one message, customer or person, or of the gates in front of one outlet: a handful of rows; of a spend: as many as
+it has headings."""
 IN_ORDER = [name for name in HOT if "ORDER BY" in SQLITE[name].text and name not in SORTED_IN_MEMORY]
 
 
@@ -207,6 +216,11 @@ FROM generate_series(1, 9000) n;
 INSERT INTO feed SELECT 'team:org-' || n, 9000 FROM generate_series(0, 2999) n;
 INSERT INTO feed_item SELECT 'team:org-' || n % 50, n, n, 'message', n % 9000 + 1, 1, '{}'
 FROM generate_series(1, 30000) n;
+INSERT INTO member SELECT n / 3, 'user-' || n, 0, 0, n FROM generate_series(1, 9000) n;
+INSERT INTO post SELECT 'user-' || n, 'id-' || n, n, 1, n, 'x' FROM generate_series(1, 9000) n;
+INSERT INTO read_marker SELECT 'user-' || n, n, 1, n FROM generate_series(1, 9000) n;
+INSERT INTO device SELECT 'user-' || n, 'phone', 'org-' || n % 50, 'e', n, n FROM generate_series(1, 9000) n;
+INSERT INTO device_cursor SELECT 'user-' || n, 'phone', 'user:user-' || n, n FROM generate_series(1, 9000) n;
 UPDATE message SET conversation_id = id % 9000 + 1, created_by = 'bot' WHERE id % 3 = 0;
 """
 

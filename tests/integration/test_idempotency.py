@@ -54,7 +54,7 @@ async def test_a_key_that_a_reply_of_ours_may_have_is_refused(stage: Stage, key:
     in_header = await stage.call("POST", MESSAGES, HELLO, headers={"idempotency-key": key})
     for answer in (in_body, in_header):
         assert (answer.status, answer.code, answer.json["field"]) == (422, "invalid_payload", "idempotencyKey")
-        assert "must not begin with turn: or consent:" in answer.json["detail"]
+        assert "must not begin with turn:, consent: or post:" in answer.json["detail"]
     assert await stage.get(MESSAGES) == []
 
 

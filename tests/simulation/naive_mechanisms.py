@@ -157,7 +157,7 @@ def _body(draft: Draft) -> bytes:
 
 
 def _store_as_sent(draft: Draft, accepted: Accepted, now: Instant) -> Plan[Submitted]:
-    (answer,) = yield from decide_together([Submit(replace(draft, ordered=False, scheduled_at=None), now)])
+    ((answer,), _) = yield from decide_together([Submit(replace(draft, ordered=False, scheduled_at=None), now)])
     if not isinstance(answer, Created):
         stored: Submitted = answer
         return stored

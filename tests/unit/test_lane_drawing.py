@@ -46,6 +46,7 @@ def moves(lane: Lane, times: Times) -> Iterator[tuple[str, Lane | LeaseLost]]:
         yield "fail", failed.lane if isinstance(failed, Again | Dead) else failed
     yield "let_go", rules.let_go(lane, lane.fence, T0)
     yield "hand_over", rules.hand_over(lane, ANYBODY)
+    yield "speak", rules.speak(lane)
     yield "hand_back", rules.hand_back(lane, T0, times)
     if lane.done > 0:
         yield "reopen", rules.reopen(lane, Position(lane.done - 1), lane.done, T0)

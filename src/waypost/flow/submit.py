@@ -28,8 +28,8 @@ from waypost.rules.clearance import refused_by_consent
 from waypost.rules.shape import Invalid
 
 KEY_LENGTH = 255
-OUR_KEYS = ("turn:", "consent:")
-"""How the keys begin under which a bot's replies and the confirmations of a STOP are stored."""
+OUR_KEYS = ("turn:", "consent:", "post:")
+"""How the keys begin under which a bot's replies, the confirmations of a STOP and people's posts are stored."""
 TOGETHER = 100
 """Requests of a batch that are checked without a pause."""
 EARLIEST, LATEST = from_unix(946_684_800), from_unix(4_102_444_800)
@@ -186,7 +186,9 @@ def _check_content(request: Request, channel: Channel) -> Refusal | None:
     if request.idempotency_key is not None and not 0 < len(request.idempotency_key) <= KEY_LENGTH:
         return Refusal("invalid_payload", "idempotencyKey", f"must have 1 to {KEY_LENGTH} characters")
     if request.idempotency_key is not None and request.idempotency_key.startswith(OUR_KEYS):
-        ours = "must not begin with turn: or consent:, which are kept for the bot's replies and for confirmations"
+        ours = (
+            "must not begin with turn:, consent: or post:, which are kept for replies, confirmations and people's posts"
+        )
         return Refusal("invalid_payload", "idempotencyKey", ours)
     return None
 

@@ -128,6 +128,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     wamid: Wamid | None = None
     message_id: MessageId | None = None
     """In the outbox, if we sent it."""
+    client_message_id: str | None = None
+    """The sender's own id for it."""
+    deleted_at: Instant | None = None
+    """Somebody took it back: nothing of it is left but its place."""
 
 
 class Conversation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -140,6 +144,11 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     position: Position
     last_id_at: Instant
     created_at: Instant
+    assignee: str | None = None
+    """Who of the team works on it."""
+    state: str = "open"
+    """open, or closed until the customer writes again"""
+    labels: tuple[str, ...] = ()
 
 
 class Contact(msgspec.Struct, frozen=True, kw_only=True, gc=False):

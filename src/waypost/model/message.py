@@ -145,6 +145,8 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     address_consent: str | None = None
     """The latest of the address itself, for its channel."""
     conversation_id: int | None = None
+    talk: int | None = None
+    """The conversation that it is shown in."""
     exempt: bool = False
     put_off_until: Instant | None = None
     put_off_by: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from waypost.model.conversation import Contact, ContactId, Conversation, ConversationId, Entry, FeedItem, Lane, Position
@@ -40,6 +40,9 @@ class Conversations(Protocol):
 
 
 class Feeds(Protocol):
+    def on_moved(self, told: Callable[[Mapping[str, int]], None]) -> None:
+        """Call this, in the loop, after every commit of this process that added to feeds: where those stand now."""
+
     async def head(self, feed: str) -> int: ...
 
     async def after(self, feed: str, seq: int, limit: int) -> Sequence[FeedItem]:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from waypost.ports.accounts import Accounts
 from waypost.ports.audit import Audit
+from waypost.ports.chats import Chats, Follows
 from waypost.ports.consents import Consents
 from waypost.ports.conversations import Conversations, Feeds
 from waypost.ports.detector import Detector
@@ -46,6 +47,10 @@ class Ledger(Protocol):
     def conversations(self) -> Conversations: ...
     @property
     def feeds(self) -> Feeds: ...
+    @property
+    def chats(self) -> Chats: ...
+    @property
+    def follows(self) -> Follows: ...
     @property
     def door(self) -> Door: ...
     @property

@@ -15,3 +15,6 @@ class Vault(Protocol):
 
     def open(self, sealed: bytes, purpose: str) -> str:
         """Decrypt; raises CannotOpen."""
+
+    def key_for(self, purpose: str) -> bytes:
+        """32 bytes to sign with, the same in every process of the deployment, of no use for any other purpose."""

@@ -144,6 +144,11 @@ def hand_over(lane: Lane, holder: str) -> Lane:
     return replace(_idle(lane), fence=Fence(lane.fence + 1), floor=holder, first_at=None, due_at=None)
 
 
+def speak(lane: Lane) -> Lane:
+    """A person with the floor wrote to the customer: nothing that came before waits for the bot any more."""
+    return lane if lane.floor == BOT else replace(lane, done=max(lane.done, lane.tail))
+
+
 def hand_back(lane: Lane, now: Instant, times: Times) -> Lane:
     """The bot has the floor again, and answers what came meanwhile if it is set so."""
     if lane.floor == BOT:

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from waypost.model.chat import NOTE
 from waypost.model.conversation import CONTACT, Entry
 from waypost.model.time import to_datetime
 from waypost.model.turn import Line, Turn
@@ -29,6 +30,8 @@ def history(earlier: Sequence[Entry], written: Sequence[Entry], files: Mapping[i
     stands = dict(people.burst((_name(entry), people.read(entry.body, entry.type)) for entry in contacts))
     told = []
     for entry in earlier:
+        if entry.deleted_at is not None or entry.type == NOTE:
+            continue
         if entry.sender != CONTACT:
             told.append(_line(entry, people.read(entry.body, entry.type), files))
         elif _name(entry) in stands:

@@ -9,10 +9,13 @@ import logging
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import structlog
 import uvicorn
+
+if TYPE_CHECKING:
+    from waypost.http.websocket import Door  # a server without one need not load it
 
 log = structlog.get_logger("server")
 
@@ -56,21 +59,23 @@ class _Quiet(uvicorn.Server):
 
 
 class _AskedFor(logging.Filter):
-    """The sandbox cuts a connection when it is told to; uvicorn takes that for a mistake."""
+    """The sandbox cuts a connection when it is told to, and a stranger may ask for any upgrade: no mistakes of ours."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        return "returned without completing response" not in record.getMessage()
+        said = record.getMessage()
+        return "returned without completing response" not in said and "Unsupported upgrade request" not in said
 
 
 _ASKED_FOR = _AskedFor()  # one for all servers: the same filter is added once
 
 
-def web_server(app: Any) -> uvicorn.Server:
+def web_server(app: Any, door: Door | None = None) -> uvicorn.Server:
+    """With a door, WebSockets are taken there; without one, none are."""
     config = uvicorn.Config(
-        app,
+        app if door is None else door.beside(app),
         loop="none",
-        http="httptools",
-        ws="none",
+        http="httptools" if door is None else _as_class(door.doorstep),
+        ws="none" if door is None else _as_class(door.socket),
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -80,6 +85,11 @@ def web_server(app: Any) -> uvicorn.Server:
     )
     logging.getLogger("uvicorn.error").addFilter(_ASKED_FOR)
     return _Quiet(config)
+
+
+def _as_class(factory: Callable[..., asyncio.Protocol]) -> type[asyncio.Protocol]:
+    """Uvicorn says class and only ever calls it."""
+    return cast(type[asyncio.Protocol], factory)
 
 
 def stop_signal() -> asyncio.Event:

@@ -135,6 +135,8 @@ class _Metered:
         self.lanes = MeteredLanes(ledger.lanes, telemetry)
         self.conversations = ledger.conversations
         self.feeds = ledger.feeds
+        self.chats = ledger.chats
+        self.follows = ledger.follows
         self.door = ledger.door
         self.lookup = ledger.lookup
         self.detector = ledger.detector
@@ -266,6 +268,9 @@ class LateVault:
 
     def open(self, sealed: bytes, purpose: str) -> str:
         return open_vault(self._settings).open(sealed, purpose)
+
+    def key_for(self, purpose: str) -> bytes:
+        return open_vault(self._settings).key_for(purpose)
 
 
 async def system_ports(settings: Settings, vault: Vault | None = None, *, answering: bool = False) -> Ports:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
 
 from cryptography.exceptions import InvalidTag
@@ -17,6 +18,7 @@ _FORMAT = b"\x01"
 class AesVault:
     def __init__(self, secret_key: str, former_key: str = "") -> None:
         """What was sealed under the former key is opened still; nothing more is sealed under it."""
+        self._secret = secret_key
         self._aead = _cipher(secret_key)
         self._former = _cipher(former_key) if former_key else None
 
@@ -32,6 +34,9 @@ class AesVault:
             if opened is not None:
                 return opened
         raise CannotOpen("sealed under another WAYPOST_SECRET_KEY, or damaged")
+
+    def key_for(self, purpose: str) -> bytes:
+        return hmac.digest(self._secret.encode(), b"waypost key\0" + purpose.encode(), hashlib.sha256)
 
 
 def _cipher(key: str) -> AESGCM:

@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Mapping
-from typing import Any, TypeVar, get_args
+from typing import TypeVar, get_args
 
 import asyncpg
 
@@ -215,7 +215,7 @@ class PostgresEngine:
         self._readers = readers
         self.writer = Writer(self._carry_out, SHORT_WAYS)
 
-    async def _carry_out(self, lane: Lane, plan: Plan[list[Any]]) -> list[Any]:
+    async def _carry_out(self, lane: Lane, plan: Plan[T]) -> T:
         line = self._lines[lane]
         return await (line.transact(plan) if lane is Lane.LONG else line.step_by_step(plan))
 

@@ -20,7 +20,9 @@ from waypost.rules.delivery import Accept, settle
 
 def is_short(intent: Settle) -> bool:
     """An ordered message has a queue to promote, anything but acceptance more to decide."""
-    return isinstance(intent.settlement.verdict, Accept) and intent.settlement.message.queue_id is None
+    message = intent.settlement.message
+    plain = message.queue_id is None and message.talk is None  # screens are told of what is shown in a conversation
+    return isinstance(intent.settlement.verdict, Accept) and plain
 
 
 def accept_together(intents: Sequence[Settle]) -> Plan[list[Settled | None]]:

@@ -197,6 +197,7 @@ class _Hand:
             consent=found.consent,
             address_consent=found.address_consent,
             conversation_id=found.conversation_id,
+            talk=known.talk,
             exempt=bool(found.exempt),
             put_off_until=put_off,
             put_off_by=None if put_off is None else "throttle" if self.now < pair.blocked_until else "pacing",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from waypost.adapters.sql import joining, meeting, talk_rows
 from waypost.adapters.sql.engine import Engine
@@ -65,6 +65,9 @@ def forgotten(statement: str, before: Instant, limit: int) -> Plan[int]:
 class SqlFeeds:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+
+    def on_moved(self, told: Callable[[Mapping[str, int]], None]) -> None:
+        self._engine.writer.heads = told
 
     async def head(self, feed: str) -> int:
         found = await self._engine.read("feed_head", feed)

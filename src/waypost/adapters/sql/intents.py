@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
+from waypost.adapters.sql.chats import ChatKeys
 from waypost.adapters.sql.tries import SILENT, apply_waiting, ended, freed, told_of
 from waypost.adapters.sql.work import Work, addressee
 from waypost.model.audit import SYSTEM, Action, Entity, Entry
@@ -48,6 +49,8 @@ class Keys:
     """Drafts that are stored only where their turn is still held."""
     silenced: set[ConversationId] = field(default_factory=set)
     """Where the bot's words that have not left are withdrawn."""
+    people: ChatKeys = field(default_factory=ChatKeys)
+    """Chats, posts, and who has read what."""
     gates: set[tuple[OrgId, GateName]] = field(default_factory=set)
     pairs: set[tuple[NumberId, str]] = field(default_factory=set)
 

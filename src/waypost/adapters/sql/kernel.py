@@ -1,28 +1,34 @@
 """How a batch of intents becomes one transaction: resolve, lock in one order, decide, write set-wise.
 
 The order is the same for every transaction, table by table and key by key: dossier that is new, contact, conversation
-with its lane, outlet, queue, message key, wamid, delivery, permit, gate, pair, feed. Nothing else is locked while keys
-are resolved, and nothing is read from the database while decisions are made.
+with its lane, chat, outlet, queue, message key, wamid, delivery, permit, gate, pair, feed. Nothing else is locked while
+keys are resolved, and nothing is read from the database while decisions are made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 
-from waypost.adapters.sql import gate_rows, joining, meeting, rows
+from waypost.adapters.sql import chats, gate_rows, joining, meeting, rows, talk_rows
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.intents import Intent, Keys, all_keys
 from waypost.adapters.sql.plan import Plan, Row, each
 from waypost.adapters.sql.rows import FACTS, Facts
+from waypost.adapters.sql.talks import Talks, team_of
 from waypost.adapters.sql.turns import CommitTurn
 from waypost.adapters.sql.work import Binding, Queue, Work, addressee, outlet_name
 from waypost.adapters.sql.writing import write
+from waypost.model.chat import NewPost
 from waypost.model.dossier import ConsentStatus
 from waypost.model.ids import Fence, MessageId, NumberId, QueueId, Wamid
 from waypost.model.report import StatusReport
+from waypost.rules import entry_ids
+from waypost.rules.chat_status import chat_status
+from waypost.rules.entry_ids import EntryId
 from waypost.rules.lane import holds
 from waypost.rules.pacing import quota_of
 
@@ -30,7 +36,13 @@ WamidKey: TypeAlias = tuple[NumberId, Wamid]
 ToBind: TypeAlias = dict[WamidKey, tuple[MessageId | None, Fence | None]]
 
 
-def decide_together(intents: Sequence[Intent]) -> Plan[list[Any]]:
+class Decided(NamedTuple):
+    answers: list[Any]
+    heads: dict[str, int]
+    """Of the feeds that moved."""
+
+
+def decide_together(intents: Sequence[Intent]) -> Plan[Decided]:
     keys = all_keys(intents)
     work = Work(now=max(intent.now for intent in intents))
     yield from _enter_talks(keys, work)
@@ -46,13 +58,13 @@ def decide_together(intents: Sequence[Intent]) -> Plan[list[Any]]:
     yield from _lock_gates(keys, work)
     yield from _lock_pairs(keys, work)
     answers = _decide(intents, work)
-    yield from write(work)
-    return answers
+    yield from _tell_statuses(work)
+    return Decided(answers, (yield from write(work)))
 
 
 def _enter_talks(keys: Keys, work: Work) -> Plan[None]:
     """Conversations come first: whether a turn is still held decides what else there is to store."""
-    if not (keys.arrivals or keys.talks):
+    if not (keys.arrivals or keys.talks or keys.people):
         return
     talks = work.talks
     crowd = yield from meeting.look(keys.arrivals)
@@ -63,6 +75,10 @@ def _enter_talks(keys: Keys, work: Work) -> Plan[None]:
     yield from meeting.lock({*keys.talks, *talks.where.values()}, talks)
     if not talks.conversations.keys() >= set(talks.where.values()):
         raise Conflict("two contacts were joined in the meantime")
+    yield from chats.enter(keys.people, talks)
+    for found in (yield from chats.find_entries(keys.people.entries, talks)):
+        talks.found[found[0], found[1]] = talk_rows.entry(found)
+    keys.drafts += [(post.draft, work.now) for post in keys.people.posts if _goes_out(post, talks) and post.draft]
     yield from meeting.recognise(keys.arrivals, talks)
     yield from meeting.rename(keys.arrivals, crowd, talks, work.now)
     for told in keys.arrivals:
@@ -77,6 +93,38 @@ def _enter_talks(keys: Keys, work: Work) -> Plan[None]:
     for row in (yield from each("replies_waiting", [(where,) for where in sorted(keys.silenced)])):
         keys.messages.add(MessageId(row[1]))
         talks.unsent.setdefault(row[0], set()).add(MessageId(row[1]))
+
+
+def _goes_out(post: NewPost, talks: Talks) -> bool:
+    """What was posted before went out then."""
+    known = (post.sender, post.client_message_id) in talks.posted
+    return post.conversation_id in talks.conversations and not known
+
+
+def _tell_statuses(work: Work) -> Plan[None]:
+    """Screens show where a message stands: whatever of that changed is told."""
+    shown = {
+        after.message_id: status
+        for after in work.changed()
+        if work.facts[after.message_id].talk is not None
+        and (status := chat_status(after.status, after.read_at is not None)) is not None
+        and status != _status_before(after.message_id, work)
+    }
+    for message, where, position, id_at in (yield from each("entry_of_message", [(id_,) for id_ in sorted(shown)])):
+        after = work.deliveries[message]
+        body = {
+            "message_id": entry_ids.made(EntryId(conversation_id=where, position=position, id_at=id_at)),
+            "status": shown[message],
+            "error_code": after.error_code,
+            "error": after.error_message,
+        }
+        feed = team_of(after.org_id)
+        work.talks.tell_one(feed, where, "status", work.now, position, msgspec.json.encode(body).decode())
+
+
+def _status_before(message: MessageId, work: Work) -> str | None:
+    before = work.originals.get(message)
+    return chat_status(before.status, before.read_at is not None) if before else None
 
 
 def _decide(intents: Sequence[Intent], work: Work) -> list[Any]:

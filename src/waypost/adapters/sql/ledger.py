@@ -20,6 +20,7 @@ from waypost.adapters.sql.gates import SqlGates, SqlQuotas, SqlWindows
 from waypost.adapters.sql.intents import Change, ExpireWaiting, GiveUpWaiting, HandBack, Settle, Submit
 from waypost.adapters.sql.journal import JournalKeeping
 from waypost.adapters.sql.lanes import SqlLanes
+from waypost.adapters.sql.live import SqlChats, SqlFollows
 from waypost.adapters.sql.mailboxes import SqlMailboxes
 from waypost.adapters.sql.media import SqlFiles
 from waypost.adapters.sql.money import SqlMoney
@@ -175,6 +176,8 @@ class SqlLedger:
         self.lanes = SqlLanes(engine)
         self.conversations = SqlConversations(engine)
         self.feeds = SqlFeeds(engine)
+        self.chats = SqlChats(engine)
+        self.follows = SqlFollows(engine)
         self.gates = SqlGates(engine)
         self.quotas = SqlQuotas(engine)
         self.windows = SqlWindows(engine)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TypeAlias
 
-from waypost.adapters.sql import talk_rows
+from waypost.adapters.sql import chats, talk_rows
 from waypost.adapters.sql.carrying import carry_consents, subjects_of
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.plan import Plan, Row, each, together
@@ -252,31 +252,37 @@ def write(talks: Talks) -> Plan[None]:
 
 
 def write_arrivals(talks: Talks) -> Plan[None]:
-    stored = yield from each("arrival_insert", sorted(talks.arrivals, key=_by_wamid))
+    stored = yield from each("arrival_insert", sorted(talks.arrivals, key=_by_key))
     if len(stored) < len(talks.arrivals):
         raise Conflict("a message arrived twice, under two people")
+    if len((yield from each("post_insert", sorted(talks.posts, key=_by_key)))) < len(talks.posts):
+        raise Conflict("a post came twice, in two conversations")
     yield from each("turn_forget", talks.reopened)
+    yield from chats.write_apart(talks)
 
 
 def writes(talks: Talks) -> list[Plan[list[Row]]]:
-    moved = [talks.conversations[id_] for id_ in sorted(talks.moved)]
+    moved = [talks.conversations[id_] for id_ in sorted(talks.moved & talks.conversations.keys())]
     return [
         each("entry_insert", [talk_rows.entry_row(entry) for entry in talks.entries]),
         each("media_insert", talks.media),
         each("conversation_put", [(c.id, c.position, c.last_id_at, c.address) for c in moved]),
         each("lane_put", [talk_rows.lane_row(talks.lanes[id_]) for id_ in sorted(talks.turned)]),
         each("turn_insert", [talk_rows.turn_row(turn) for turn in talks.turns]),
+        *chats.writes(talks),
     ]
 
 
-def _by_wamid(row: Row) -> tuple[str, str]:
+def _by_key(row: Row) -> tuple[str, str]:
     return row[0], row[1]
 
 
-def write_feeds(talks: Talks) -> Plan[None]:
+def write_feeds(talks: Talks) -> Plan[dict[str, int]]:
+    """Returns where the feeds stand now."""
     heads = yield from each("feed_draw", [(feed, len(talks.items[feed])) for feed in sorted(talks.items)])
     rows: list[Row] = []
     for feed, head in heads:
         items = talks.items[feed]
         rows += [(feed, head - len(items) + n, *item) for n, item in enumerate(items, 1)]
     yield from each("feed_item_insert", rows)
+    return dict(heads)  # type: ignore[arg-type]  # a name and a number each

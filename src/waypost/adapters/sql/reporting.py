@@ -68,9 +68,9 @@ class Page:
         return Taken(moved=list(moved.values()), early=0, late=late, unmatched=0, promoted=False)
 
     def _is_plain(self, told: StatusReport) -> bool:
-        """Ours, inside the org that signed it, and its try is the one the provider has."""
+        """Ours, inside the org that signed it, shown on no screen, and its try is the one the provider has."""
         known = self.facts.get(told.echo.message_id) if told.echo else None
-        if known is None or known.org_id != told.org_id or known.sender != told.number:
+        if known is None or known.org_id != told.org_id or known.sender != told.number or known.talk is not None:
             return False
         delivery = self.deliveries[known.message_id]
         return delivery.provider_id == told.wamid and delivery.status in _PAST_THE_QUEUE

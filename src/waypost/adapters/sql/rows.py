@@ -27,6 +27,8 @@ class Facts(NamedTuple):
     max_attempts: int
     queue_id: QueueId | None
     outlet: int
+    talk: int | None = None
+    """The conversation that it is shown in."""
 
 
 FACTS = len(Facts._fields)
@@ -39,24 +41,24 @@ def delivery(row: Row) -> Delivery:
     return Delivery(
         message_id=row[0],
         org_id=row[1],
-        status=_STATUS[row[7]],
-        generation=row[8],
-        fence=Fence(row[9]),
-        first_fence=Fence(row[10]),
-        tries=row[11],
-        due_at=row[12],
-        owner=row[13],
-        open_at_claim=row[14],
-        parked=bool(row[15]),
-        provider_id=row[16],
-        error_code=row[17],
-        error_message=row[18],
-        sent_at=row[19],
-        delivered_at=row[20],
-        read_at=row[21],
-        updated_at=row[22],
-        claimed_at=row[23],
-        deferred_by=row[24],
+        status=_STATUS[row[8]],
+        generation=row[9],
+        fence=Fence(row[10]),
+        first_fence=Fence(row[11]),
+        tries=row[12],
+        due_at=row[13],
+        owner=row[14],
+        open_at_claim=row[15],
+        parked=bool(row[16]),
+        provider_id=row[17],
+        error_code=row[18],
+        error_message=row[19],
+        sent_at=row[20],
+        delivered_at=row[21],
+        read_at=row[22],
+        updated_at=row[23],
+        claimed_at=row[24],
+        deferred_by=row[25],
     )
 
 

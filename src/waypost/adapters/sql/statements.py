@@ -13,14 +13,15 @@ _MESSAGE = (
     "scheduled_at expires_at ordered max_attempts queue_id created_at created_by conversation_id exempt"
 )
 _DELIVERY = (
-    "message_id org_id sender priority max_attempts queue_id outlet status generation fence first_fence tries due_at "
-    "owner open_at_claim parked provider_id error_code error_message sent_at delivered_at read_at updated_at "
+    "message_id org_id sender priority max_attempts queue_id outlet talk status generation fence first_fence tries "
+    "due_at owner open_at_claim parked provider_id error_code error_message sent_at delivered_at read_at updated_at "
     "claimed_at deferred_by"
 )
 
-_CONVERSATION = "id org_id number contact_id address position last_id_at created_at"
+_CONVERSATION = "id org_id number contact_id address position last_id_at created_at assignee state labels"
+_CHAT = "id org_id kind title pair own_feed history position last_id_at created_at"
 _LANE = "conversation_id org_id tail done hi fence first_at due_at owner claimed_at lease_until tries floor"
-_ENTRY = "conversation_id position id_at at sender type body wamid message_id"
+_ENTRY = "conversation_id position id_at at sender type body wamid message_id client_message_id deleted_at"
 _TURN = "conversation_id hi lo org_id state replies tries fence started_at ended_at error"
 
 COLUMNS = {
@@ -30,6 +31,7 @@ COLUMNS = {
     "{mailbox}": "id, org_id, address, name, domain, host, port, security, username, sealed_password, enabled, "
     "created_at, updated_at, pace",
     "{conversation}": ", ".join(f"c.{name}" for name in _CONVERSATION.split()),
+    "{chat}": ", ".join(f"c.{name}" for name in _CHAT.split()),
     "{lane}": ", ".join(f"l.{name}" for name in _LANE.split()),
     "{entry}": ", ".join(f"e.{name}" for name in _ENTRY.split()),
     "{turn}": ", ".join(f"t.{name}" for name in _TURN.split()),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.intents import Keys
+from waypost.adapters.sql.talks import Saying
 from waypost.adapters.sql.tries import apply_waiting, freed, told_of
 from waypost.adapters.sql.work import Work
 from waypost.model.audit import SYSTEM, Action, Entity, Entry
@@ -104,7 +105,7 @@ class Take:
         if said.confirmation is not None:
             message_id, _, _ = work.stored[told.org_id, said.confirmation.idempotency_key]
             body = said.confirmation.payload
-            work.talks.say(where, SYSTEM, "text", body, self.now, self.now, message_id=message_id)
+            work.talks.say(where, Saying(SYSTEM, "text", body, self.now, message_id=message_id), self.now)
 
     def _close(self, closing: Closing, work: Work) -> None:
         if closing.pair is None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from waypost.adapters.sql.plan import Row
 from waypost.model.conversation import Contact, ContactId, Conversation, EndedTurn, Entry, FeedItem, Lane
 
-CONVERSATION = 8
+CONVERSATION = 11
 LANE = 13
 
 
@@ -21,6 +23,9 @@ def conversation(row: Row) -> Conversation:
         position=row[5],
         last_id_at=row[6],
         created_at=row[7],
+        assignee=row[8],
+        state=row[9],
+        labels=tuple(msgspec.json.decode(row[10], type=list[str])),
     )
 
 
@@ -71,6 +76,8 @@ def entry(row: Row) -> Entry:
         body=row[6],
         wamid=row[7],
         message_id=row[8],
+        client_message_id=row[9],
+        deleted_at=row[10],
     )
 
 
@@ -85,6 +92,7 @@ def entry_row(of: Entry) -> Row:
         of.body,
         of.wamid,
         of.message_id,
+        of.client_message_id,
     )
 
 

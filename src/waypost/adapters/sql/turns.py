@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from waypost.adapters.sql.intents import Keys
+from waypost.adapters.sql.talks import Saying
 from waypost.adapters.sql.work import Work
 from waypost.model.audit import Action, Entity, Entry
 from waypost.model.conversation import ANYBODY, BOT, Claim, ConversationId, EndedTurn, Lane, Times
@@ -65,7 +66,8 @@ class CommitTurn:
         if stored is None or _is_taken(draft, work):
             return None
         where = self.claim.lane.conversation_id
-        work.talks.say(where, BOT, kind_of(draft.payload), draft.payload, self.now, self.now, message_id=stored[0])
+        said = Saying(BOT, kind_of(draft.payload), draft.payload, self.now, message_id=stored[0])
+        work.talks.say(where, said, self.now)
         work.talks.unsent.setdefault(where, set()).add(stored[0])  # somebody may take the floor in the same moment
         return stored[0]
 

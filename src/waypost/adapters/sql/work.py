@@ -118,8 +118,10 @@ class Work:
 
     def add(self, message_id: MessageId, draft: Draft, queue_id: QueueId | None, now: Instant) -> None:
         """A message that this transaction stored."""
-        outlet = self.outlets[outlet_name(draft)]
-        known = Facts(message_id, draft.org_id, draft.sender, draft.priority, draft.max_attempts, queue_id, outlet)
+        outlet, talk = self.outlets[outlet_name(draft)], draft.conversation_id
+        known = Facts(
+            message_id, draft.org_id, draft.sender, draft.priority, draft.max_attempts, queue_id, outlet, talk
+        )
         fresh = rows.new_delivery(message_id, draft, now)
         self.facts[message_id] = known
         self.originals[message_id] = self.deliveries[message_id] = fresh

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from waypost.adapters.sql import accepting, reporting
 from waypost.adapters.sql.group_commit import GroupCommit
@@ -16,6 +16,8 @@ from waypost.adapters.sql.taking import Take
 from waypost.ports.journal import Taken
 from waypost.ports.outbox import Settled
 
+T = TypeVar("T")
+
 
 class Lane(Enum):
     """Lanes never wait for each other's commits; an engine may give each a connection of its own."""
@@ -25,8 +27,13 @@ class Lane(Enum):
     REPORT = "report"
 
 
-Run: TypeAlias = Callable[[Lane, Plan[list[Any]]], Awaitable[list[Any]]]
-"""How an engine runs a plan; raises Conflict, a LedgerError, or what poisoned it."""
+Heads: TypeAlias = Callable[[Mapping[str, int]], None]
+"""Told after every commit that added to feeds: where they stand now."""
+
+
+class Run(Protocol):
+    def __call__(self, lane: Lane, plan: Plan[T], /) -> Awaitable[T]:
+        """How an engine runs a plan; raises Conflict, a LedgerError, or what poisoned it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +47,17 @@ class ShortWays:
 class Writer:
     def __init__(self, run: Run, ways: ShortWays | None = None) -> None:
         short = ways or ShortWays()
-        self._long: GroupCommit[Intent] = GroupCommit(lambda i: run(Lane.LONG, decide_together(i)), weight=_weight)
+        self._run = run
+        self.heads: Heads = lambda _: None
+        self._long: GroupCommit[Intent] = GroupCommit(self._decide_all, weight=_weight)
         self._accepts: GroupCommit[Settle] = GroupCommit(lambda i: run(Lane.ACCEPT, short.accept(i)))
         self._reports: GroupCommit[Take] = GroupCommit(lambda i: run(Lane.REPORT, short.report(i)), weight=_weight)
+
+    async def _decide_all(self, intents: Sequence[Intent]) -> list[Any]:
+        decided = await self._run(Lane.LONG, decide_together(intents))
+        if decided.heads:
+            self.heads(decided.heads)
+        return decided.answers
 
     async def decide(self, intent: Intent) -> Any:
         """The intent's answer, after the COMMIT that it shared with others."""

@@ -13,7 +13,8 @@ from waypost.model.time import Instant
 _WITH_PROVIDER = (Status.SENT, Status.DELIVERED)
 
 
-def write(work: Work) -> Plan[None]:
+def write(work: Work) -> Plan[dict[str, int]]:
+    """Returns where the feeds stand that it wrote to."""
     yield from meeting.write_arrivals(work.talks)
     yield from together(
         *meeting.writes(work.talks),
@@ -37,7 +38,7 @@ def write(work: Work) -> Plan[None]:
     yield from each("expiring_again", work.expiring_again)
     yield from each("permit_refund", sorted(_refunds(work.refunds)))
     yield from _promote([work.queues[queue_id] for queue_id in sorted(work.queues)], work)
-    yield from meeting.write_feeds(work.talks)
+    return (yield from meeting.write_feeds(work.talks))
 
 
 def once_per_wamid(costs: list[Row]) -> list[Row]:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from waypost.adapters.sql.engine import LineName
 from waypost.adapters.sql.group_commit import alone
@@ -31,7 +31,7 @@ class ThreadedEngine:
         self._reader = Store(path)
         self.writer = Writer(self._run)
 
-    async def _run(self, _: Lane, plan: Plan[list[Any]]) -> list[Any]:
+    async def _run(self, _: Lane, plan: Plan[T]) -> T:
         """One file has one writer, whatever the lane."""
         return await self._in_writer(lambda: self._writer.transact(plan))
 
@@ -80,7 +80,10 @@ class InlineEngine:
         self.now = now
         self._store = store
         self._pause = pause
-        self.writer = Writer(lambda _, plan: self._committed(plan))
+        self.writer = Writer(self._run)
+
+    async def _run(self, _: Lane, plan: Plan[T]) -> T:
+        return await self._committed(plan)
 
     async def _committed(self, plan: Plan[T]) -> T:
         await self._pause("before commit")

@@ -90,9 +90,9 @@ ORDER BY 1, 2
 ON CONFLICT (number, wamid) DO NOTHING RETURNING number, wamid
 
 -- name: entry_insert (set-wise)
-INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wamid, message_id)
+INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wamid, message_id, client_message_id)
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[],
-    $8::text[], $9::bigint[])
+    $8::text[], $9::bigint[], $10::text[])
 
 -- name: turn_insert (set-wise)
 INSERT INTO turn (conversation_id, hi, lo, org_id, state, replies, tries, fence, started_at, ended_at, error)

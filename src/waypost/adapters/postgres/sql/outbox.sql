@@ -1,5 +1,5 @@
 -- name: facts (set-wise)
-SELECT message_id, org_id, sender, priority, max_attempts, queue_id, outlet, provider_id
+SELECT message_id, org_id, sender, priority, max_attempts, queue_id, outlet, talk, provider_id
 FROM delivery WHERE message_id = ANY($1::bigint[])
 
 -- name: wamid_find (set-wise)
@@ -125,14 +125,14 @@ FROM unnest($1::text[], $2::text[]) AS u (org_id, idempotency_key) JOIN message 
 SELECT {delivery} FROM delivery d WHERE message_id = ANY($1::bigint[]) ORDER BY message_id FOR UPDATE
 
 -- name: delivery_insert (set-wise)
-INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, queue_id, outlet, status, generation, fence, first_fence,
+INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, queue_id, outlet, talk, status, generation, fence, first_fence,
     tries, due_at, owner, open_at_claim, parked, provider_id, error_code, error_message, sent_at, delivered_at,
     read_at, updated_at, claimed_at, deferred_by)
 SELECT * FROM unnest(
-    $1::bigint[], $2::text[], $3::text[], $4::smallint[], $5::smallint[], $6::bigint[], $7::bigint[], $8::text[],
-    $9::integer[], $10::bigint[], $11::bigint[], $12::integer[], $13::bigint[], $14::text[], $15::bigint[],
-    $16::boolean[], $17::text[], $18::text[], $19::text[], $20::bigint[], $21::bigint[], $22::bigint[],
-    $23::bigint[], $24::bigint[], $25::text[]
+    $1::bigint[], $2::text[], $3::text[], $4::smallint[], $5::smallint[], $6::bigint[], $7::bigint[], $8::bigint[],
+    $9::text[], $10::integer[], $11::bigint[], $12::bigint[], $13::integer[], $14::bigint[], $15::text[], $16::bigint[],
+    $17::boolean[], $18::text[], $19::text[], $20::text[], $21::bigint[], $22::bigint[], $23::bigint[],
+    $24::bigint[], $25::bigint[], $26::text[]
 )
 
 -- name: delivery_update (set-wise)

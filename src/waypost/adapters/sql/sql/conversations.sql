@@ -57,8 +57,8 @@ INSERT INTO arrival (number, wamid, conversation_id, position, received_at) VALU
 ON CONFLICT (number, wamid) DO NOTHING RETURNING number, wamid
 
 -- name: entry_insert
-INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wamid, message_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wamid, message_id, client_message_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 
 -- name: turn_insert
 INSERT INTO turn (conversation_id, hi, lo, org_id, state, replies, tries, fence, started_at, ended_at, error)
@@ -167,7 +167,7 @@ DELETE FROM turn WHERE conversation_id = $1 AND hi = $2 AND state = 'failed'
 SELECT {lane} FROM lane l WHERE l.conversation_id = $1
 
 -- name: conversation_get
-SELECT {conversation} FROM conversation c WHERE c.id = $1 AND c.org_id = $2
+SELECT {conversation} FROM conversation c WHERE c.id = $1 AND c.org_id = $2 AND c.kind = 'customer'
 
 -- name: conversations_at
 SELECT {conversation} FROM contact_address a JOIN conversation c ON c.contact_id = a.contact_id

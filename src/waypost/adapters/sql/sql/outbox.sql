@@ -1,6 +1,6 @@
 -- name: facts
 -- What never changes of a message, and the provider's id of it, if known.
-SELECT message_id, org_id, sender, priority, max_attempts, queue_id, outlet, provider_id FROM delivery WHERE message_id = $1
+SELECT message_id, org_id, sender, priority, max_attempts, queue_id, outlet, talk, provider_id FROM delivery WHERE message_id = $1
 
 -- name: wamid_find
 SELECT number, wamid, message_id, fence FROM wamid WHERE number = $1 AND wamid = $2
@@ -89,11 +89,11 @@ SELECT org_id, idempotency_key, id, digest FROM message WHERE org_id = $1 AND id
 SELECT {delivery} FROM delivery d WHERE message_id = $1
 
 -- name: delivery_insert
-INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, queue_id, outlet, status, generation, fence,
+INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, queue_id, outlet, talk, status, generation, fence,
     first_fence, tries, due_at, owner, open_at_claim, parked, provider_id, error_code, error_message, sent_at,
     delivered_at, read_at, updated_at, claimed_at, deferred_by)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
-    $25)
+    $25, $26)
 
 -- name: delivery_update
 UPDATE delivery SET status = $2, generation = $3, fence = $4, first_fence = $5, tries = $6, due_at = $7, owner = $8,

@@ -21,8 +21,8 @@ SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json
 ON CONFLICT (number, wamid) DO NOTHING RETURNING number, wamid
 
 -- name: entry_insert (set-wise)
-INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wamid, message_id)
-SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8
+INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wamid, message_id, client_message_id)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9
 FROM json_each($1)
 
 -- name: conversation_put (set-wise)

@@ -59,13 +59,13 @@ FROM json_each($1) AS u
 JOIN consent c ON c.org_id = u.value ->> 0 AND c.subject = u.value ->> 1 AND c.channel = u.value ->> 2
 
 -- name: delivery_insert (set-wise)
-INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, queue_id, outlet, status, generation, fence,
+INSERT INTO delivery (message_id, org_id, sender, priority, max_attempts, queue_id, outlet, talk, status, generation, fence,
     first_fence, tries, due_at, owner, open_at_claim, parked, provider_id, error_code, error_message, sent_at,
     delivered_at, read_at, updated_at, claimed_at, deferred_by)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
     value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value
     ->> 15, value ->> 16, value ->> 17, value ->> 18, value ->> 19, value ->> 20, value ->> 21, value ->>
-    22, value ->> 23, value ->> 24
+    22, value ->> 23, value ->> 24, value ->> 25
 FROM json_each($1)
 
 -- name: ready_add (set-wise)

@@ -1,0 +1,259 @@
+"""Conversations as people live in them, in SQL: what they do is decided with others, what they see is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from waypost.adapters.sql import chats as rows
+from waypost.adapters.sql import talk_rows
+from waypost.adapters.sql.conversations import forgotten
+from waypost.adapters.sql.engine import Engine
+from waypost.adapters.sql.plan import Once, Plan, Row, each
+from waypost.adapters.sql.posting import ChangeMembers, ChangeWork, Erase, OpenChat, ReadUpTo, Rename, Say
+from waypost.adapters.sql.talks import feed_of, team_of
+from waypost.model.chat import (
+    Chat,
+    Device,
+    DeviceId,
+    FeedName,
+    Following,
+    Member,
+    MemberChange,
+    NewChat,
+    NewPost,
+    ShownChat,
+    ShownTalk,
+    Told,
+    WorkChange,
+)
+from waypost.model.conversation import Conversation, ConversationId, Position
+from waypost.model.ids import OrgId, UserId
+from waypost.model.message import Status
+from waypost.model.time import Instant
+from waypost.ports.chats import Acked, Before, NoChat, NoMessage, NotYours, PostAnswer, ReadUp, TooMany
+
+_ITEM = 7
+_TOLD = _ITEM + 3
+
+
+class SqlChats:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def post(self, post: NewPost, now: Instant) -> PostAnswer:
+        answer: PostAnswer = await self._engine.writer.decide(Say(post, now))
+        return answer
+
+    async def open(self, new: NewChat, now: Instant) -> Chat:
+        answer: Chat = await self._engine.writer.decide(OpenChat(new, now))
+        return answer
+
+    async def change_members(
+        self, org: OrgId, chat: ConversationId, change: MemberChange, by: UserId, now: Instant
+    ) -> Sequence[Member] | NoChat | TooMany:
+        answer: Sequence[Member] | NoChat | TooMany = await self._engine.writer.decide(
+            ChangeMembers(org, chat, change, by, now)
+        )
+        return answer
+
+    async def rename(
+        self, org: OrgId, chat: ConversationId, title: str | None, by: UserId, now: Instant
+    ) -> Chat | NoChat:
+        answer: Chat | NoChat = await self._engine.writer.decide(Rename(org, chat, title, by, now))
+        return answer
+
+    async def work(
+        self, org: OrgId, conversation: ConversationId, change: WorkChange, by: str, now: Instant
+    ) -> Conversation | NoChat:
+        answer: Conversation | NoChat = await self._engine.writer.decide(ChangeWork(org, conversation, change, by, now))
+        return answer
+
+    async def erase(
+        self, org: OrgId, conversation: ConversationId, position: Position, by: UserId | None, now: Instant
+    ) -> NoChat | NoMessage | NotYours | None:
+        with_customer = await self._is_customers(org, conversation)
+        answer: NoChat | NoMessage | NotYours | None = await self._engine.writer.decide(
+            Erase(org, conversation, position, with_customer, by, now)
+        )
+        return answer
+
+    async def read_up_to(
+        self, org: OrgId, user: UserId, conversation: ConversationId, position: Position, now: Instant
+    ) -> ReadUp | NoChat:
+        with_customer = await self._is_customers(org, conversation)
+        intent = ReadUpTo(org, user, conversation, position, with_customer, now)
+        answer: ReadUp | NoChat = await self._engine.writer.decide(intent)
+        return answer
+
+    async def _is_customers(self, org: OrgId, conversation: ConversationId) -> bool:
+        return bool(await self._engine.read("conversation_get", conversation, org))
+
+    async def get(self, org: OrgId, chat: ConversationId) -> Chat | None:
+        found = await self._engine.read("chat_get", chat, org)
+        return rows.chat(found[0]) if found else None
+
+    async def members(self, chats: Sequence[ConversationId]) -> Sequence[Member]:
+        found = await self._engine.read("members_some", sorted(set(chats))) if chats else []
+        return sorted(map(rows.member, found), key=lambda m: (m.conversation_id, m.joined_at, m.user_id))
+
+    async def member(self, chat: ConversationId, user: UserId) -> Member | None:
+        found = await self._engine.read("member_find_one", chat, user)
+        return rows.member(found[0]) if found else None
+
+    async def reads(self, chat: ConversationId) -> Mapping[UserId, Position]:
+        return {row[0]: row[2] for row in await self._engine.read("reads_of", chat)}
+
+    async def shown_talks(
+        self, org: OrgId, user: UserId | None, talks: Sequence[ConversationId], most_unread: int
+    ) -> Sequence[ShownTalk]:
+        wanted = sorted(set(talks))
+        found = await self._engine.read("talks_shown", org, user or "", wanted, most_unread) if wanted else []
+        return [_shown_talk(row) for row in found]
+
+    async def shown_chats(self, user: UserId, chats: Sequence[ConversationId], most_unread: int) -> Sequence[ShownChat]:
+        wanted = sorted(set(chats))
+        found = await self._engine.read("chats_shown", user, wanted, most_unread) if wanted else []
+        return [_shown_chat(row) for row in found]
+
+    async def of_user(self, user: UserId, kind: str | None, before: Before, limit: int) -> Sequence[Chat]:
+        place = before.active_at, before.conversation_id
+        found = await self._engine.read("chats_of", user, *place, limit, kind or "")
+        return [rows.chat(row) for row in found]
+
+    async def latest(self, org: OrgId, before: Before, limit: int) -> Sequence[Conversation]:
+        return await self._listed("talks_latest", org, before, limit)
+
+    async def assigned_to(self, org: OrgId, user: str, before: Before, limit: int) -> Sequence[Conversation]:
+        return await self._listed("talks_assigned", org, before, limit, user)
+
+    async def closed(self, org: OrgId, before: Before, limit: int) -> Sequence[Conversation]:
+        return await self._listed("talks_closed", org, before, limit)
+
+    async def of_floor(self, org: OrgId, floor: str, before: Before, limit: int) -> Sequence[Conversation]:
+        return await self._listed("talks_of_people", org, before, limit, floor)
+
+    async def _listed(
+        self, statement: str, org: OrgId, before: Before, limit: int, *more: object
+    ) -> Sequence[Conversation]:
+        found = await self._engine.read(statement, org, before.active_at, before.conversation_id, limit, *more)
+        return [talk_rows.conversation(row) for row in found]
+
+    async def forget_posts(self, before: Instant, limit: int) -> int:
+        return await self._engine.transact(forgotten("posts_forget", before, limit))
+
+
+class SqlFollows:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def feeds(self, org: OrgId, user: UserId) -> Sequence[Following]:
+        groups = await self._engine.read("groups_followed", user)
+        own = [Following(feed_of(user), 0), Following(team_of(org), 0)]
+        return [*own, *(Following(FeedName(f"group:{chat}"), since) for chat, since in groups)]
+
+    async def heads(self, feeds: Sequence[FeedName]) -> Mapping[FeedName, int]:
+        found = await self._engine.read("feed_heads", sorted(feeds)) if feeds else []
+        return dict.fromkeys(feeds, 0) | {row[0]: row[1] for row in found}
+
+    async def oldest(self, feed: FeedName) -> int | None:
+        found = await self._engine.read("feed_oldest", feed)
+        return int(found[0][0]) if found else None
+
+    async def told(self, cursors: Mapping[FeedName, int], limit: int) -> Sequence[Told]:
+        feeds = sorted(cursors)
+        after = [cursors[feed] for feed in feeds]
+        return [_told(row) for row in await self._engine.read("feeds_told", feeds, after, limit)] if feeds else []
+
+    async def open(self, device: Device, now: Instant) -> Device:
+        return await self._engine.transact(_open(device, now), "turns")
+
+    async def devices(self, user: UserId) -> Sequence[Device]:
+        cursors: dict[str, dict[FeedName, int]] = {}
+        for device, feed, seq in await self._engine.read("device_cursors", user):
+            cursors.setdefault(device, {})[feed] = seq
+        found = await self._engine.read("devices_of", user)
+        return [_device(row, cursors.get(row[1], {})) for row in found]
+
+    async def acked(self, moves: Sequence[Acked]) -> None:
+        furthest: dict[tuple[UserId, DeviceId, FeedName], int] = {}
+        for user, device, feed, seq in moves:
+            furthest[user, device, feed] = max(seq, furthest.get((user, device, feed), 0))
+        await self._engine.transact(_each("cursor_put", [(*key, furthest[key]) for key in sorted(furthest)]), "turns")
+
+    async def remove(self, user: UserId, device: DeviceId) -> bool:
+        return await self._engine.transact(_remove(user, device), "turns")
+
+    async def subscribe(self, user: UserId, device: DeviceId, push: str | None) -> bool:
+        return bool(await self._engine.transact(_once("device_push", (user, device, push)), "turns"))
+
+
+def _shown_talk(row: Row) -> ShownTalk:
+    floor, read, unread, status, read_at, *last = row[talk_rows.CONVERSATION :]
+    return ShownTalk(
+        conversation=talk_rows.conversation(row),
+        floor=floor,
+        read=read,
+        unread=unread,
+        last=None if last[0] is None else talk_rows.entry(last),
+        status=None if status is None else Status(status),
+        was_read=read_at is not None,
+    )
+
+
+def _shown_chat(row: Row) -> ShownChat:
+    read, unread, sees_after, *last = row[rows.CHAT :]
+    return ShownChat(
+        chat=rows.chat(row),
+        read=read,
+        unread=unread,
+        sees_after=sees_after,
+        last=None if last[0] is None or last[1] <= sees_after else talk_rows.entry(last),
+    )
+
+
+def _told(row: Row) -> Told:
+    return Told(
+        item=talk_rows.feed_item(row),
+        contact_id=row[_ITEM],
+        status=None if row[_ITEM + 1] is None else Status(row[_ITEM + 1]),
+        was_read=row[_ITEM + 2] is not None,
+        entry=None if row[_TOLD] is None else talk_rows.entry(row[_TOLD:]),
+    )
+
+
+def _device(row: Row, cursors: dict[FeedName, int]) -> Device:
+    return Device(
+        user_id=row[0],
+        device_id=row[1],
+        org_id=row[2],
+        epoch=row[3],
+        created_at=row[4],
+        seen_at=row[5],
+        push=row[6],
+        cursors=cursors,
+    )
+
+
+def _open(device: Device, now: Instant) -> Plan[Device]:
+    (row,) = yield Once("device_open", (device.user_id, device.device_id, device.org_id, device.epoch, now))
+    stored = _device(row, {})
+    if stored.epoch == device.epoch and stored.created_at == now:
+        begins = [(device.user_id, device.device_id, feed, seq) for feed, seq in sorted(device.cursors.items())]
+        yield from each("cursor_put", begins)
+    found = yield Once("cursors_of", (device.user_id, device.device_id))
+    return replace(stored, cursors={row[0]: row[1] for row in found})
+
+
+def _each(statement: str, rows: Sequence[Row]) -> Plan[None]:
+    yield from each(statement, rows)
+
+
+def _once(statement: str, arguments: Row) -> Plan[list[Row]]:
+    return (yield Once(statement, arguments))
+
+
+def _remove(user: UserId, device: DeviceId) -> Plan[bool]:
+    yield Once("cursors_drop", (user, device))
+    return bool((yield Once("device_drop", (user, device))))

@@ -1,0 +1,140 @@
+-- name: chat_open
+-- Whoever opens the same one at the same time waits here, and then gets no row.
+INSERT INTO conversation (org_id, kind, number, address, position, last_id_at, created_at, title, pair, history)
+VALUES ($1, $2, '', '', 0, $3, $3, $4, $5, $6) ON CONFLICT (org_id, pair) WHERE pair IS NOT NULL DO NOTHING
+RETURNING org_id, pair, id
+
+-- name: chat_by_pair
+SELECT org_id, pair, id FROM conversation WHERE org_id = $1 AND pair = $2
+
+-- name: chat_lock
+-- In the order of their ids, after every conversation with a customer.
+SELECT {chat} FROM conversation c WHERE c.id = $1 AND c.pair IS NOT NULL
+
+-- name: chat_put
+UPDATE conversation SET position = $2, last_id_at = $3, title = $4, own_feed = $5 WHERE id = $1
+
+-- name: work_put
+UPDATE conversation SET assignee = $2, state = $3, labels = $4 WHERE id = $1
+
+-- name: members_of
+SELECT conversation_id, user_id, sees_after, feed_from, joined_at FROM member WHERE conversation_id = $1
+
+-- name: member_find
+SELECT conversation_id, user_id, sees_after, feed_from, joined_at FROM member
+WHERE conversation_id = $1 AND user_id = $2
+
+-- name: member_put
+INSERT INTO member (conversation_id, user_id, sees_after, feed_from, joined_at) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (conversation_id, user_id) DO UPDATE SET feed_from = excluded.feed_from
+
+-- name: member_drop
+DELETE FROM member WHERE conversation_id = $1 AND user_id = $2
+
+-- name: post_find
+SELECT sender, client_message_id, conversation_id, position, id_at, digest FROM post
+WHERE sender = $1 AND client_message_id = $2
+
+-- name: post_insert
+INSERT INTO post (sender, client_message_id, conversation_id, position, id_at, digest) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (sender, client_message_id) DO NOTHING RETURNING sender
+
+-- name: posts_forget
+DELETE FROM post WHERE (sender, client_message_id) IN (
+    SELECT p.sender, p.client_message_id FROM post p WHERE p.id_at < $1 ORDER BY p.id_at LIMIT $2
+) RETURNING id_at
+
+-- name: entry_find
+SELECT {entry} FROM entry e WHERE e.conversation_id = $1 AND e.position = $2
+
+-- name: entry_erase
+-- Its place stays, nothing else.
+UPDATE entry SET body = '{}', type = 'deleted', deleted_at = $3 WHERE conversation_id = $1 AND position = $2
+
+-- name: entry_of_message
+SELECT e.message_id, e.conversation_id, e.position, e.id_at FROM entry e WHERE e.message_id = $1
+
+-- name: read_find
+SELECT user_id, conversation_id, position FROM read_marker WHERE user_id = $1 AND conversation_id = $2
+
+-- name: read_put
+INSERT INTO read_marker (user_id, conversation_id, position, at) VALUES ($1, $2, $3, $4)
+ON CONFLICT (user_id, conversation_id) DO UPDATE SET position = excluded.position, at = excluded.at
+
+-- name: reads_of
+-- Who has read a chat up to where.
+SELECT user_id, conversation_id, position FROM read_marker WHERE conversation_id = $1
+
+-- name: chat_get
+SELECT {chat} FROM conversation c WHERE c.id = $1 AND c.org_id = $2 AND c.pair IS NOT NULL
+
+-- name: chats_of
+-- Everything that somebody takes part in, the latest first.
+SELECT {chat} FROM member m JOIN conversation c ON c.id = m.conversation_id
+WHERE m.user_id = $1 AND (c.last_id_at, c.id) < ($2, $3) AND ($5 = '' OR c.kind = $5)
+ORDER BY c.last_id_at DESC, c.id DESC LIMIT $4
+
+-- name: talks_latest
+SELECT {conversation} FROM conversation c
+WHERE c.org_id = $1 AND c.kind = 'customer' AND (c.last_id_at, c.id) < ($2, $3)
+ORDER BY c.last_id_at DESC, c.id DESC LIMIT $4
+
+-- name: talks_assigned
+SELECT {conversation} FROM conversation c
+WHERE c.org_id = $1 AND c.assignee = $5 AND (c.last_id_at, c.id) < ($2, $3)
+ORDER BY c.last_id_at DESC, c.id DESC LIMIT $4
+
+-- name: talks_closed
+SELECT {conversation} FROM conversation c
+WHERE c.org_id = $1 AND c.state = 'closed' AND (c.last_id_at, c.id) < ($2, $3)
+ORDER BY c.last_id_at DESC, c.id DESC LIMIT $4
+
+-- name: talks_of_people
+-- Where a person has the floor: one of them, or whoever comes.
+SELECT {conversation} FROM lane l JOIN conversation c ON c.id = l.conversation_id
+WHERE l.org_id = $1 AND l.floor <> 'bot' AND l.floor = $5 AND (c.last_id_at, c.id) < ($2, $3)
+ORDER BY c.last_id_at DESC, c.id DESC LIMIT $4
+
+-- name: groups_followed
+-- The groups of somebody's that have feeds of their own.
+SELECT c.id, m.feed_from FROM member m JOIN conversation c ON c.id = m.conversation_id
+WHERE m.user_id = $1 AND c.own_feed
+
+-- name: feed_oldest
+SELECT i.seq FROM feed_item i WHERE i.feed = $1 ORDER BY i.seq LIMIT 1
+
+-- name: device_open
+INSERT INTO device (user_id, device_id, org_id, epoch, created_at, seen_at) VALUES ($1, $2, $3, $4, $5, $5)
+ON CONFLICT (user_id, device_id) DO UPDATE SET seen_at = excluded.seen_at
+RETURNING user_id, device_id, org_id, epoch, created_at, seen_at, push
+
+-- name: devices_of
+SELECT user_id, device_id, org_id, epoch, created_at, seen_at, push FROM device
+WHERE user_id = $1 ORDER BY created_at, device_id
+
+-- name: device_cursors
+SELECT device_id, feed, seq FROM device_cursor WHERE user_id = $1
+
+-- name: cursor_put
+-- Only forwards: an ack that comes late changes nothing.
+INSERT INTO device_cursor (user_id, device_id, feed, seq) VALUES ($1, $2, $3, $4)
+ON CONFLICT (user_id, device_id, feed) DO UPDATE SET seq = excluded.seq WHERE device_cursor.seq < excluded.seq
+
+-- name: cursors_drop
+DELETE FROM device_cursor WHERE user_id = $1 AND device_id = $2
+
+-- name: device_drop
+DELETE FROM device WHERE user_id = $1 AND device_id = $2 RETURNING device_id
+
+-- name: device_push
+UPDATE device SET push = $3 WHERE user_id = $1 AND device_id = $2 RETURNING device_id
+
+-- name: feed_find
+SELECT name, head FROM feed WHERE name = $1
+
+-- name: member_find_one
+SELECT conversation_id, user_id, sees_after, feed_from, joined_at FROM member
+WHERE conversation_id = $1 AND user_id = $2
+
+-- name: cursors_of
+SELECT feed, seq FROM device_cursor WHERE user_id = $1 AND device_id = $2

@@ -1,0 +1,76 @@
+-- People write to each other, and work on customers' conversations together; every device follows its feeds.
+
+-- Among people: `pair` says what makes a chat the same one, `own_feed` that the group is too large for its members' feeds,
+-- `history` what those who join later may read. With customers: who works on it, and how far that is.
+ALTER TABLE conversation ADD COLUMN title TEXT;
+ALTER TABLE conversation ADD COLUMN pair TEXT;
+ALTER TABLE conversation ADD COLUMN own_feed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE conversation ADD COLUMN history TEXT NOT NULL DEFAULT 'all';
+ALTER TABLE conversation ADD COLUMN assignee TEXT;
+ALTER TABLE conversation ADD COLUMN state TEXT NOT NULL DEFAULT 'open';
+ALTER TABLE conversation ADD COLUMN labels TEXT NOT NULL DEFAULT '[]';
+CREATE UNIQUE INDEX conversation_by_pair ON conversation (org_id, pair) WHERE pair IS NOT NULL;
+CREATE INDEX conversation_by_activity ON conversation (org_id, last_id_at, id) WHERE kind = 'customer';
+CREATE INDEX conversation_assigned ON conversation (org_id, assignee, last_id_at, id) WHERE assignee IS NOT NULL;
+CREATE INDEX conversation_closed ON conversation (org_id, last_id_at, id) WHERE state = 'closed';
+CREATE INDEX lane_of_people ON lane (org_id, floor) WHERE floor <> 'bot';
+
+-- Who takes part in a chat. They read what came after `sees_after`; the feed of a large group is theirs after `feed_from`.
+CREATE TABLE member (
+    conversation_id INTEGER NOT NULL,
+    user_id TEXT NOT NULL,
+    sees_after INTEGER NOT NULL,
+    feed_from INTEGER NOT NULL,
+    joined_at INTEGER NOT NULL,
+    PRIMARY KEY (conversation_id, user_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX member_by_user ON member (user_id, conversation_id);
+
+-- What was posted, by the sender's own id for it: the key is its dedup.
+CREATE TABLE post (
+    sender TEXT NOT NULL,
+    client_message_id TEXT NOT NULL,
+    conversation_id INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    id_at INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    PRIMARY KEY (sender, client_message_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX post_by_age ON post (id_at);
+
+ALTER TABLE entry ADD COLUMN client_message_id TEXT;
+ALTER TABLE entry ADD COLUMN deleted_at INTEGER;
+CREATE INDEX entry_by_message ON entry (message_id) WHERE message_id IS NOT NULL;
+
+-- Up to where somebody has read a conversation, on whichever device.
+CREATE TABLE read_marker (
+    user_id TEXT NOT NULL,
+    conversation_id INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (user_id, conversation_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX read_marker_by_conversation ON read_marker (conversation_id);
+
+-- A screen of somebody's, and up to where it has each feed.
+CREATE TABLE device (
+    user_id TEXT NOT NULL,
+    device_id TEXT NOT NULL,
+    org_id TEXT NOT NULL,
+    epoch TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    seen_at INTEGER NOT NULL,
+    push TEXT,
+    PRIMARY KEY (user_id, device_id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE device_cursor (
+    user_id TEXT NOT NULL,
+    device_id TEXT NOT NULL,
+    feed TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (user_id, device_id, feed)
+) STRICT, WITHOUT ROWID;
+
+-- The conversation that a message is shown in, so that its statuses are.
+ALTER TABLE delivery ADD COLUMN talk INTEGER;
+UPDATE delivery SET talk = (SELECT m.conversation_id FROM message m WHERE m.id = delivery.message_id);

@@ -1,0 +1,42 @@
+-- name: feed_heads
+SELECT f.name, f.head FROM json_each($1) AS u CROSS JOIN feed f ON f.name = u.value
+
+-- name: talks_shown
+-- Customers' conversations as a list shows them: who answers, what was said last, and what somebody has not read.
+SELECT {conversation}, l.floor, coalesce(r.position, 0), (
+        SELECT count(*) FROM (
+            SELECT 1 FROM entry x WHERE x.conversation_id = c.id AND x.position > coalesce(r.position, 0)
+                AND x.sender = 'contact' LIMIT $4
+        ) AS unread
+    ), d.status, d.read_at, {entry}
+FROM json_each($3) AS u CROSS JOIN conversation c ON c.id = u.value AND c.org_id = $1 AND c.kind = 'customer'
+JOIN lane l ON l.conversation_id = c.id
+LEFT JOIN entry e ON e.conversation_id = c.id AND e.position = c.position
+LEFT JOIN delivery d ON d.message_id = e.message_id
+LEFT JOIN read_marker r ON r.user_id = $2 AND r.conversation_id = c.id
+
+-- name: chats_shown
+-- Chats as a list shows them to somebody who takes part.
+SELECT {chat}, coalesce(r.position, 0), (
+        SELECT count(*) FROM (
+            SELECT 1 FROM entry x WHERE x.conversation_id = c.id AND x.position > m.sees_after
+                AND x.position > coalesce(r.position, 0) AND x.sender <> $1 LIMIT $3
+        ) AS unread
+    ), m.sees_after, {entry}
+FROM json_each($2) AS u CROSS JOIN conversation c ON c.id = u.value AND c.pair IS NOT NULL
+JOIN member m ON m.conversation_id = c.id AND m.user_id = $1
+LEFT JOIN entry e ON e.conversation_id = c.id AND e.position = c.position
+LEFT JOIN read_marker r ON r.user_id = $1 AND r.conversation_id = c.id
+
+-- name: feeds_told
+-- The items of several feeds after a number each, with what they are about as that stands now.
+SELECT i.feed, i.seq, i.at, i.kind, i.conversation_id, i.position, i.body, c.contact_id, d.status, d.read_at, {entry}
+FROM json_each($1) AS u CROSS JOIN feed_item i ON i.feed = u.value AND i.seq > json_extract($2, '$[' || u.key || ']')
+LEFT JOIN conversation c ON c.id = i.conversation_id
+LEFT JOIN entry e ON e.conversation_id = i.conversation_id AND e.position = i.position AND i.kind = 'message'
+LEFT JOIN delivery d ON d.message_id = e.message_id
+ORDER BY i.feed, i.seq LIMIT $3
+
+-- name: members_some
+SELECT m.conversation_id, m.user_id, m.sees_after, m.feed_from, m.joined_at
+FROM json_each($1) AS u CROSS JOIN member m ON m.conversation_id = u.value

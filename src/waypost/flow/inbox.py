@@ -1,0 +1,288 @@
+"""What people see of conversations and do in them: lists, histories, chats and their members, the team's work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from waypost.flow.audit import actor_of
+from waypost.flow.world import World
+from waypost.model.account import Caller, Role
+from waypost.model.chat import (
+    MOST_MEMBERS,
+    Chat,
+    ChatKind,
+    History,
+    Member,
+    MemberChange,
+    NewChat,
+    ShownChat,
+    ShownTalk,
+    WorkChange,
+)
+from waypost.model.conversation import Contact, ContactId, Conversation, ConversationId, Entry, Position
+from waypost.model.ids import MessageId, UserId
+from waypost.model.message import Status
+from waypost.model.time import Instant
+from waypost.ports.chats import Before, NoChat, NoMessage, NotYours, ReadUp, TooMany
+from waypost.rules.chat_status import ChatStatus, chat_status
+from waypost.rules.entry_ids import EntryId
+
+MOST_UNREAD = 100
+"""Counted no further: a screen shows 99+."""
+NEWEST = Before(Instant(2**62), ConversationId(2**62))
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation as somebody sees it in a list."""
+
+    talk: ShownTalk | ShownChat
+    contact: Contact | None = None
+    members: tuple[Member, ...] = ()
+    """Of a large group only where one conversation is looked at."""
+
+    @property
+    def active(self) -> Before:
+        of = self.talk.conversation if isinstance(self.talk, ShownTalk) else self.talk.chat
+        return Before(of.last_id_at, of.id)
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry, and how far it came."""
+
+    entry: Entry
+    contact_id: ContactId | None
+    status: ChatStatus | None
+
+
+class Page(msgspec.Struct, frozen=True):
+    said: Sequence[Said]
+    more: bool
+
+
+class Listing(msgspec.Struct, frozen=True):
+    shown: Sequence[Shown]
+    more: bool
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which conversations a list shows."""
+
+    kind: str | None = None
+    assignee: str | None = None
+    state: str | None = None
+    floor: str | None = None
+
+
+class UnknownPeople(msgspec.Struct, frozen=True, tag=True):
+    """The org has no such people."""
+
+    users: tuple[str, ...]
+
+
+class BadDirect(msgspec.Struct, frozen=True, tag=True):
+    """A direct chat is of two."""
+
+
+class KeyCannot(msgspec.Struct, frozen=True, tag=True):
+    """A key is nobody, so it takes part in no chat."""
+
+
+class NotAGroup(msgspec.Struct, frozen=True, tag=True):
+    """Who is in a direct chat does not change."""
+
+
+MembersAnswer: TypeAlias = Sequence[Member] | NoChat | TooMany | UnknownPeople | NotAGroup
+
+
+async def conversations(caller: Caller, wanted: Wanted, before: Before, limit: int, world: World) -> Listing:
+    """By latest activity: the org's customers, and the chats of whoever asks."""
+    customers, chats = await asyncio.gather(
+        _customers(caller, wanted, before, limit + 1, world), _chats(caller, wanted, before, limit + 1, world)
+    )
+    both: list[Conversation | Chat] = [*customers, *chats]
+    found = sorted(both, key=lambda c: (c.last_id_at, c.id), reverse=True)
+    page = await _shown(found[:limit], caller, world)
+    return Listing(page, more=len(found) > limit)
+
+
+async def _customers(
+    caller: Caller, wanted: Wanted, before: Before, limit: int, world: World
+) -> Sequence[Conversation]:
+    chats, org = world.ledger.chats, caller.org_id
+    if wanted.kind not in (None, "customer"):
+        return []
+    if wanted.assignee is not None:
+        return await chats.assigned_to(org, wanted.assignee, before, limit)
+    if wanted.floor is not None:
+        return await chats.of_floor(org, wanted.floor, before, limit)
+    if wanted.state == "closed":
+        return await chats.closed(org, before, limit)
+    return await chats.latest(org, before, limit)
+
+
+async def _chats(caller: Caller, wanted: Wanted, before: Before, limit: int, world: World) -> Sequence[Chat]:
+    of_customers = wanted.assignee is not None or wanted.floor is not None or wanted.state is not None
+    if caller.user_id is None or of_customers or wanted.kind == "customer":
+        return []
+    return await world.ledger.chats.of_user(caller.user_id, wanted.kind, before, limit)
+
+
+async def _shown(page: Sequence[Conversation | Chat], caller: Caller, world: World) -> list[Shown]:
+    """In the order of the page; three reads, however long it is."""
+    ledger, user = world.ledger.chats, caller.user_id
+    talks = [c for c in page if isinstance(c, Conversation)]
+    chats = [c for c in page if isinstance(c, Chat)]
+    shown_talks = await ledger.shown_talks(caller.org_id, user, [t.id for t in talks], MOST_UNREAD)
+    shown_chats = await ledger.shown_chats(user, [c.id for c in chats], MOST_UNREAD) if user else []
+    contacts = await world.ledger.conversations.contacts(caller.org_id, [t.contact_id for t in talks])
+    known = {contact.id: contact for contact in contacts}
+    members = await _members([c.id for c in chats if not c.own_feed], world)
+    found: dict[ConversationId, Shown] = {}
+    for talk in shown_talks:
+        found[talk.conversation.id] = Shown(talk=talk, contact=known.get(talk.conversation.contact_id))
+    for each in shown_chats:
+        found[each.chat.id] = Shown(talk=each, members=members.get(each.chat.id, ()))
+    return [found[c.id] for c in page if c.id in found]
+
+
+async def _members(chats: Sequence[ConversationId], world: World) -> Mapping[ConversationId, tuple[Member, ...]]:
+    found: dict[ConversationId, tuple[Member, ...]] = {}
+    for member in await world.ledger.chats.members(chats):
+        found[member.conversation_id] = (*found.get(member.conversation_id, ()), member)
+    return found
+
+
+async def conversation(caller: Caller, where: ConversationId, world: World) -> Shown | NoChat:
+    """With all of its members."""
+    talk = await world.ledger.conversations.get(caller.org_id, where)
+    chat = await world.ledger.chats.get(caller.org_id, where) if talk is None else None
+    found = talk or chat
+    shown = await _shown([found], caller, world) if found is not None else []
+    if not shown:
+        return NoChat()
+    if chat is not None and chat.own_feed:
+        return msgspec.structs.replace(shown[0], members=(await _members([where], world)).get(where, ()))
+    return shown[0]
+
+
+async def history(
+    caller: Caller, where: ConversationId, before: Position | None, limit: int, world: World
+) -> Page | NoChat:
+    """Newest first, as far as whoever asks may see it."""
+    talk = await world.ledger.conversations.get(caller.org_id, where)
+    if talk is not None:
+        return await _history_of_customer(talk, before, limit, world)
+    chat = await world.ledger.chats.get(caller.org_id, where)
+    member = await world.ledger.chats.member(where, caller.user_id) if chat and caller.user_id else None
+    if chat is None or member is None:
+        return NoChat()
+    found = await world.ledger.conversations.entries(where, before or Position(chat.position + 1), limit + 1)
+    seen = [entry for entry in found if entry.position > member.sees_after]
+    reads = await world.ledger.chats.reads(where)
+    members = [m.user_id for m in await world.ledger.chats.members([where])] if not chat.own_feed else []
+    said = [Said(entry=e, contact_id=None, status=_read_by_all(e, members, reads)) for e in seen[:limit]]
+    return Page(said, more=len(seen) > limit)
+
+
+def _read_by_all(entry: Entry, members: Sequence[UserId], reads: Mapping[UserId, Position]) -> ChatStatus:
+    others = [user for user in members if user != entry.sender]
+    everybody = bool(others) and all(reads.get(user, 0) >= entry.position for user in others)
+    return "read" if everybody else "sent"
+
+
+async def _history_of_customer(talk: Conversation, before: Position | None, limit: int, world: World) -> Page:
+    found = await world.ledger.conversations.entries(talk.id, before or Position(talk.position + 1), limit + 1)
+    ours = [MessageId(entry.message_id) for entry in found if entry.message_id is not None]
+    sent = {message.id: message.delivery for message in await world.ledger.messages.some(talk.org_id, ours)}
+    said = []
+    for entry in found[:limit]:
+        delivery = sent.get(entry.message_id or MessageId(0))
+        status = shown_status(delivery.status, delivery.read_at is not None) if delivery else None
+        said.append(Said(entry=entry, contact_id=talk.contact_id, status=status))
+    return Page(said, more=len(found) > limit)
+
+
+def shown_status(status: Status | None, was_read: bool) -> ChatStatus | None:
+    return None if status is None else chat_status(status, was_read)
+
+
+async def open_chat(
+    caller: Caller, kind: ChatKind, members: Sequence[str], title: str | None, history_of: History, world: World
+) -> Chat | UnknownPeople | BadDirect | TooMany | KeyCannot:
+    """The caller is a member; a direct chat of the same two is the same one."""
+    if caller.user_id is None:
+        return KeyCannot()
+    everybody = tuple(dict.fromkeys([caller.user_id, *map(UserId, members)]))
+    if len(everybody) > MOST_MEMBERS:
+        return TooMany()
+    if kind is ChatKind.DIRECT and len(everybody) != 2:
+        return BadDirect()
+    if strangers := await _strangers(caller, everybody, world):
+        return UnknownPeople(strangers)
+    pair = "direct:" + " ".join(sorted(everybody)) if kind is ChatKind.DIRECT else f"group:{world.ids.token(12)}"
+    new = NewChat(org_id=caller.org_id, kind=kind, pair=pair, title=title, history=history_of, members=everybody)
+    return await world.ledger.chats.open(new, world.clock.now())
+
+
+async def _strangers(caller: Caller, users: Sequence[str], world: World) -> tuple[str, ...]:
+    known = {str(user.id) for user in await world.ledger.accounts.users(caller.org_id)}
+    return tuple(user for user in users if user not in known)
+
+
+async def change_members(caller: Caller, where: ConversationId, change: MemberChange, world: World) -> MembersAnswer:
+    """Everyone in a group may add, remove and leave."""
+    user = caller.user_id
+    chat = await world.ledger.chats.get(caller.org_id, where)
+    if chat is None or user is None or await world.ledger.chats.member(where, user) is None:
+        return NoChat()
+    if chat.kind is ChatKind.DIRECT:
+        return NotAGroup()
+    if strangers := await _strangers(caller, change.add, world):
+        return UnknownPeople(strangers)
+    return await world.ledger.chats.change_members(caller.org_id, where, change, user, world.clock.now())
+
+
+async def rename(caller: Caller, where: ConversationId, title: str | None, world: World) -> Chat | NoChat | NotAGroup:
+    chat = await world.ledger.chats.get(caller.org_id, where)
+    if chat is None or caller.user_id is None or await world.ledger.chats.member(where, caller.user_id) is None:
+        return NoChat()
+    if chat.kind is ChatKind.DIRECT:
+        return NotAGroup()
+    return await world.ledger.chats.rename(caller.org_id, where, title, caller.user_id, world.clock.now())
+
+
+async def work(
+    caller: Caller, where: ConversationId, change: WorkChange, world: World
+) -> Conversation | NoChat | UnknownPeople:
+    if await world.ledger.conversations.get(caller.org_id, where) is None:
+        return NoChat()
+    if isinstance(change.assignee, str) and await _strangers(caller, [change.assignee], world):
+        return UnknownPeople((change.assignee,))
+    return await world.ledger.chats.work(caller.org_id, where, change, actor_of(caller), world.clock.now())
+
+
+async def erase(caller: Caller, message: EntryId, world: World) -> NoChat | NoMessage | NotYours | None:
+    """One's own; an admin takes back anybody's, where they may read it."""
+    where, now = message.conversation_id, world.clock.now()
+    with_customer = await world.ledger.conversations.get(caller.org_id, where) is not None
+    if not with_customer and caller.user_id is None:
+        return NoChat()
+    anybodys = with_customer and caller.role is Role.ADMIN
+    by = None if anybodys else UserId(actor_of(caller))
+    return await world.ledger.chats.erase(caller.org_id, where, message.position, by, now)
+
+
+async def read_up_to(
+    caller: Caller, where: ConversationId, message: EntryId | None, world: World
+) -> ReadUp | NoChat | NoMessage | KeyCannot:
+    if caller.user_id is None:
+        return KeyCannot()
+    if message is None or message.conversation_id != where:
+        return NoMessage()
+    return await world.ledger.chats.read_up_to(
+        caller.org_id, caller.user_id, where, message.position, world.clock.now()
+    )

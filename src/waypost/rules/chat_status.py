@@ -1,0 +1,24 @@
+"""What a screen shows of a message that went out: sent, delivered, read or failed."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, assert_never
+
+from waypost.model.message import Status
+
+ChatStatus: TypeAlias = Literal["sent", "delivered", "read", "failed"]
+
+
+def chat_status(status: Status, was_read: bool) -> ChatStatus | None:
+    """None as long as it waits."""
+    match status:
+        case Status.QUEUED | Status.SENDING:
+            return None
+        case Status.SENT:
+            return "sent"
+        case Status.DELIVERED:
+            return "read" if was_read else "delivered"
+        case Status.FAILED | Status.CANCELLED:
+            return "failed"
+        case _:
+            assert_never(status)

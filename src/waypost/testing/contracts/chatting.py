@@ -1,0 +1,86 @@
+"""What the contracts of chats and feeds share: people open chats, post, and look at what they are told."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from waypost.model.chat import Chat, ChatKind, FeedName, History, NewChat, NewPost, Told
+from waypost.model.conversation import Conversation, ConversationId
+from waypost.model.ids import OrgId, UserId
+from waypost.model.message import Draft
+from waypost.model.time import Instant
+from waypost.ports.chats import Posted
+from waypost.ports.ledger import Ledger
+from waypost.testing.contracts.examples import ORG, T0, a_draft, fresh
+
+ANN, BOB, CLEO = UserId("ann"), UserId("bob"), UserId("cleo")
+
+
+def person(n: int) -> UserId:
+    return UserId(f"person{n:04}")
+
+
+def a_chat(*members: UserId, org: OrgId = ORG, history: History = "all", kind: ChatKind = ChatKind.GROUP) -> NewChat:
+    pair = "direct:" + " ".join(sorted(members)) if kind is ChatKind.DIRECT else fresh("group")
+    return NewChat(org_id=org, kind=kind, pair=pair, title=None, history=history, members=members)
+
+
+async def open_chat(ledger: Ledger, *members: UserId, now: Instant = T0, **fields: Any) -> Chat:
+    return await ledger.chats.open(a_chat(*members, **fields), now)
+
+
+def a_post(where: Chat | Conversation, sender: str = ANN, text: str = "hello", *, id_: str | None = None) -> NewPost:
+    return NewPost(
+        org_id=where.org_id,
+        conversation_id=where.id,
+        sender=sender,
+        client_message_id=id_ or fresh("post"),
+        type="text",
+        body=msgspec.json.encode({"text": text}).decode(),
+        digest=hashlib.sha256(f"{where.id} {text}".encode()).digest(),
+        with_customer=isinstance(where, Conversation),
+        draft=_draft(where, sender, text) if isinstance(where, Conversation) else None,
+    )
+
+
+def _draft(talk: Conversation, sender: str, text: str) -> Draft:
+    return a_draft(
+        content=text,
+        sender=talk.number,
+        recipient=talk.address,
+        ordered=True,
+        created_by=sender,
+        conversation_id=talk.id,
+    )
+
+
+async def say(
+    ledger: Ledger, where: Chat | Conversation, sender: str = ANN, text: str = "hello", now: Instant = T0
+) -> Posted:
+    posted = await ledger.chats.post(a_post(where, sender, text), now)
+    assert isinstance(posted, Posted), posted
+    return posted
+
+
+async def feed(ledger: Ledger, name: str) -> Sequence[Told]:
+    """All of it; numbered without a gap."""
+    found = await ledger.follows.told({FeedName(name): 0}, 10_000)
+    assert [told.item.seq for told in found] == list(range(1, len(found) + 1)), "the feed has a gap"
+    return found
+
+
+async def kinds(ledger: Ledger, name: str, of: ConversationId | None = None) -> list[str]:
+    return [told.item.kind for told in await feed(ledger, name) if of in (None, told.item.conversation_id)]
+
+
+def text_of(told: Told) -> str:
+    return "" if told.entry is None else str(msgspec.json.decode(told.entry.body).get("text"))
+
+
+async def heard(ledger: Ledger, name: str) -> list[str]:
+    """What was said in a feed, in order."""
+    return [text_of(told) for told in await feed(ledger, name) if told.item.kind == "message"]
