@@ -90,11 +90,9 @@ class Client:
 
     async def reaches(self, state: State) -> None:
         """Returns when the client is in this state; raises Stopped when it never will be."""
-        bell = self._situation.bell()
-        while self.state is not state:
+        await self._situation.comes_to(state)
+        if state is not State.STOPPED:
             self._raise_if_stopped()
-            await bell.wait()
-            bell.clear()
 
     def items(self) -> Taking:
         """What happens, in order: Item and Reset. Asking for the next one says that the last one is dealt with."""
@@ -212,10 +210,7 @@ class Client:
 
     async def _until_stopped(self) -> None:
         """An answer said not to come back: nothing goes out any more, what was applied can still be taken."""
-        bell = self._situation.bell()
-        while self.state is not State.STOPPED:
-            await bell.wait()
-            bell.clear()
+        await self._situation.comes_to(State.STOPPED)
         await self._end_work()
 
     async def _end_work(self) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import msgspec
 
-from waypost.client.line import Line, NotOpened, open_line
+from waypost.client.line import Line, NotOpened, open_line, socket_address
 from waypost.client.nouns import Applied, Fetching, Heard, Json, Reset, State
 from waypost.client.post import Posting
 from waypost.client.rest import Answer, NoAnswer, Rest
@@ -29,6 +29,7 @@ class Address:
     """Who connects where."""
 
     def __init__(self, url: str, token: str, device_id: str) -> None:
+        socket_address(url)  # a wrong one is told at once, not by a client that never connects
         self.url, self.device_id = url, device_id
         self._token = token
 

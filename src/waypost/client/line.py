@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.protocol import State as Phase
 
 from waypost.client.nouns import Json
@@ -66,15 +66,18 @@ class Line:
             self._connection.transport.abort()
 
 
+def socket_address(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in _SCHEMES or not parts.netloc:
+        raise ValueError(f"a server's address begins with http:// or https://, this one does not: {parts.scheme}")
+    return urlunsplit((_SCHEMES[parts.scheme], parts.netloc, parts.path.rstrip("/") + API + "/ws", "", ""))
+
+
 async def open_line(url: str, token: str, timeout: float) -> Line:
     """`url` is the server's, http or https; `timeout` in seconds."""
-    parts = urlsplit(url)
-    address = urlunsplit(
-        (_SCHEMES.get(parts.scheme, parts.scheme), parts.netloc, parts.path.rstrip("/") + API + "/ws", "", "")
-    )
     try:
         connection = await connect(
-            address,
+            socket_address(url),
             additional_headers={"Authorization": f"Bearer {token}"},
             user_agent_header="waypost-client",
             open_timeout=timeout,
@@ -84,8 +87,6 @@ async def open_line(url: str, token: str, timeout: float) -> Line:
         )
     except (OSError, TimeoutError, InvalidHandshake, EOFError) as error:
         raise NotOpened(str(error)) from error
-    except InvalidURI as error:
-        raise ValueError(f"this is not the address of a server: {parts.scheme}://{parts.netloc}") from error
     return Line(connection)
 
 

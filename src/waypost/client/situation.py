@@ -24,6 +24,16 @@ class Situation:
         self._bells.append(bell := asyncio.Event())
         return bell
 
+    async def comes_to(self, state: State) -> None:
+        """Returns in this state, or when it can never be reached."""
+        bell = self.bell()
+        try:
+            while self.state not in {state, State.STOPPED}:
+                await bell.wait()
+                bell.clear()
+        finally:
+            self._bells.remove(bell)
+
     def become(self, state: State, code: int = 0) -> None:
         """Stopped is final."""
         if self.state in {State.STOPPED, state}:

@@ -91,7 +91,12 @@ class Taking:
         self._dirty.clear()
         moved, self._moved = self._moved, set()
         cursors = dict(self._cursors)
-        await self._store.stand(self._epoch, cursors)
+        try:
+            await self._store.stand(self._epoch, cursors)
+        except BaseException:
+            self._moved |= moved
+            self._dirty.set()
+            raise
         line = self._situation.line
         for feed in sorted(moved) if line is not None else []:
             await line.send({"type": "ack", "feed": feed, "seq": cursors[feed]})  # type: ignore[union-attr]  # not None
