@@ -9,7 +9,7 @@ import { settled, type ClientEvents, type ClientOptions, type Settled } from "./
 import type { ClientFrame, Content, Conversation, ConversationPage, Item, Message, MessagePage } from "./protocol.js";
 import type { Outgoing, Sent, ServerFrame, Synced } from "./protocol.js";
 import { Reads } from "./reads.js";
-import { Rest } from "./rest.js";
+import { Rest, type Asked } from "./rest.js";
 import { Sender } from "./sender.js";
 import { outcomeOfFrame } from "./sending.js";
 import type { State } from "./states.js";
@@ -166,6 +166,11 @@ export class WaypostClient {
   async unread(conversation_id: string): Promise<number> {
     if (this.#unread.of(conversation_id) === undefined) await this.conversation(conversation_id);
     return this.#unread.of(conversation_id) ?? 0;
+  }
+
+  /** Any other call of the server's API, as `/conversations/{id}/notes`: the body of its answer. */
+  request(path: string, asked: Asked = {}): Promise<unknown> {
+    return this.#rest.ask(path, asked);
   }
 
   #makeStream(epoch: string | undefined): Stream {

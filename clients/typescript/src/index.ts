@@ -4,7 +4,7 @@ export type { Clock } from "./clock.js";
 export { Unreachable, WaypostError } from "./errors.js";
 export type { SocketConstructor, SocketLike } from "./link.js";
 export type { ClientEvents, ClientOptions } from "./options.js";
-export type { Fetch } from "./rest.js";
+export type { Asked, Fetch } from "./rest.js";
 export type { OutgoingChange } from "./sender.js";
 export type { State } from "./states.js";
 export { MemoryStorage, type KeyValue } from "./storage.js";

@@ -31,12 +31,14 @@ interface Answer {
   readonly retryAfter: string | null;
 }
 
-type Query = Readonly<Record<string, string | number | null | undefined>>;
+export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
-interface Asked {
-  readonly method?: "POST";
+/** One request: GET without anything else. */
+export interface Asked {
+  readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly query?: Query;
   readonly body?: object;
+  /** How much longer than usual the answer may take. */
   readonly extraMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -60,7 +62,7 @@ export class Rest {
 
   async sync({ device_id, epoch, cursors, waitMs }: SyncQuestion, signal?: AbortSignal): Promise<Synced> {
     const query = { device_id, epoch, cursors: cursors && JSON.stringify(cursors), wait: waitMs / 1_000 };
-    const body = await this.#read("/sync", { query, extraMs: waitMs, ...(signal && { signal }) });
+    const body = await this.ask("/sync", { query, extraMs: waitMs, ...(signal && { signal }) });
     const answer = body as Partial<Synced> | null;
     if (typeof answer?.epoch !== "string" || typeof answer.heads !== "object")
       throw new Unreachable("not Waypost's answer");
@@ -73,23 +75,23 @@ export class Rest {
   }
 
   async conversations(query: Query): Promise<ConversationPage> {
-    return (await this.#read("/conversations", { query })) as ConversationPage;
+    return (await this.ask("/conversations", { query })) as ConversationPage;
   }
 
   async conversation(id: string): Promise<Conversation> {
-    return (await this.#read(`/conversations/${encodeURIComponent(id)}`)) as Conversation;
+    return (await this.ask(`/conversations/${encodeURIComponent(id)}`)) as Conversation;
   }
 
   async history(id: string, query: Query): Promise<MessagePage> {
-    return (await this.#read(`/conversations/${encodeURIComponent(id)}/messages`, { query })) as MessagePage;
+    return (await this.ask(`/conversations/${encodeURIComponent(id)}/messages`, { query })) as MessagePage;
   }
 
   async markRead(id: string, message_id: string): Promise<void> {
-    await this.#read(`/conversations/${encodeURIComponent(id)}/read`, { method: "POST", body: { message_id } });
+    await this.ask(`/conversations/${encodeURIComponent(id)}/read`, { method: "POST", body: { message_id } });
   }
 
   /** The body of a 2xx; anything else is thrown. */
-  async #read(path: string, asked: Asked = {}): Promise<unknown> {
+  async ask(path: string, asked: Asked = {}): Promise<unknown> {
     const { status, body, retryAfter } = await this.#exchange(path, asked);
     if (status >= 200 && status < 300 && typeof body === "object") return body;
     const outcome = outcomeOfAnswer(status, body, retryAfter);
@@ -116,12 +118,12 @@ export class Rest {
     }
   }
 
-  async #fetch(path: string, { method = undefined, query = {}, body }: Asked, signal: AbortSignal): Promise<Answer> {
+  async #fetch(path: string, { method = "GET", query = {}, body }: Asked, signal: AbortSignal): Promise<Answer> {
     const { url, token, fetch } = this.#options;
     const headers: Record<string, string> = { accept: "application/json", authorization: `Bearer ${token}` };
     if (body !== undefined) headers["content-type"] = "application/json";
     const response = await fetch(`${url}/api/v1${path}${asQuery(query)}`, {
-      method: method ?? "GET",
+      method,
       headers,
       signal,
       redirect: "manual",

@@ -301,6 +301,12 @@ test("a cursor that the server no longer takes starts over, and nothing is given
   assert.deepEqual(given, ["5", "4", "3", "2", "1"]);
 });
 
+test("any other call goes out with the token, and a refusal is thrown with its code", async () => {
+  const app = new App(server);
+  assert.deepEqual(await app.client.request(`/conversations/${ROOM}/read`, { method: "POST", body: {} }), {});
+  await assert.rejects(app.client.request("/nowhere"), { code: "not_found", status: 404 });
+});
+
 test("a queue of a thousand takes no more", async () => {
   const app = new App(server);
   const sending = Array.from({ length: 1_000 }, (_, index) => app.client.send(ROOM, String(index)));
