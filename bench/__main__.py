@@ -17,7 +17,20 @@ from statistics import median
 
 import uvloop
 
-from bench import backlog, fairness, ingest, pace, rules, startup, turn_latency, turns, waypost_send, waypost_webhook
+from bench import (
+    backlog,
+    fairness,
+    fanout,
+    idle,
+    ingest,
+    pace,
+    rules,
+    startup,
+    turn_latency,
+    turns,
+    waypost_send,
+    waypost_webhook,
+)
 from bench.peers import naive_webhook, pgqueuer_send, procrastinate_send, provider, raw_webhook
 from bench.table import Line, shown
 from waypost.testing.services import Postgres
@@ -81,6 +94,8 @@ PARTS: dict[str, Callable[[str, int, int], list[Line]]] = {
     "backlog": backlog.measure,
     "fairness": fairness.measure,
     "rules": rules.measure,
+    "fanout": fanout.measure,
+    "idle": idle.measure,
     "startup": startup.measure,
 }
 

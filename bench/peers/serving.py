@@ -55,9 +55,9 @@ def measure(
 ) -> WebhookResult:
     """Run `module` with `--serve` in a process of its own and `count` webhooks against it, of `kind` or from a file."""
     with running(module, arguments) as (pid, port):
-        before = _cpu(pid)
+        before = cpu_seconds(pid)
         result = load.run(f"http://127.0.0.1:{port}{path}", count, kind=kind, bodies=bodies)
-        return WebhookResult(name, result, count, _cpu(pid) - before)
+        return WebhookResult(name, result, count, cpu_seconds(pid) - before)
 
 
 @contextmanager
@@ -73,7 +73,7 @@ def running(module: str, arguments: list[str]) -> Iterator[tuple[int, int]]:
         child.wait()
 
 
-def _cpu(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
     """Seconds of processor time, all threads, user and system."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -93,6 +93,10 @@ class Device:
     sends: list[Sending] = field(default_factory=list)
     epoch: str | None = None
     life: Life | None = None
+    born: int = 0
+    """How many events there were when this life began."""
+    reads_first: bool = False
+    """It starts fresh, and has not read its screen yet."""
     bell: asyncio.Condition = field(default_factory=asyncio.Condition)
     expected: dict[str, int] = field(default_factory=dict)
     """Per kind of expectation: the events up to there were looked at."""
@@ -100,6 +104,8 @@ class Device:
     async def start(self, url: str, token: str, timing: Json) -> None:
         if self.life is not None:
             return
+        self.reads_first = not self.store.exists()
+        self.born = len(self.events)
         self.store.mkdir(parents=True, exist_ok=True)
         process = await asyncio.create_subprocess_exec(
             *self.command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=16 * 1024 * 1024
@@ -172,6 +178,11 @@ class Device:
                 self.expected[kind] = n + 1
                 return True
         return False
+
+    @property
+    def was_reset(self) -> bool:
+        """In this life."""
+        return any(event["event"] == "reset" for event in self.events[self.born :])
 
     def told(self, name: str, client_message_id: str) -> Json | None:
         """The latest event of this name about a send."""

@@ -232,7 +232,7 @@ async def types(stage: Stage, room: str) -> None:
             if json.loads(frame)["type"] == "live":
                 break
         await socket.send(json.dumps({"type": "typing", "conversation_id": room}))
-        await stage.device({}).until(lambda: any(e["event"] == "frame" for e in stage.device({}).events), "a frame")
+        await stage.device({}).until(lambda: any(map(is_typing, stage.device({}).events)), "typing")
 
 
 # What must come true
@@ -247,6 +247,13 @@ async def state(_: Stage, device: Device, step: Step) -> None:
         return bool(event["event"] == "state" and event["is"] == step["is"])
 
     await device.until(lambda: device.since("state", reached), step)
+    if device.reads_first and step["is"] in {"live", "polling"}:  # else what it is to be shown later, it might read now
+        await device.until(lambda: device.was_reset, "the first reset")
+        device.reads_first = False
+
+
+async def resumed(_: Stage, device: Device, __: Step) -> None:
+    assert not device.was_reset
 
 
 async def stopped(_: Stage, device: Device, step: Step) -> None:
@@ -275,10 +282,11 @@ async def kind(_: Stage, device: Device, step: Step) -> None:
 
 
 async def typing(_: Stage, device: Device, step: Step) -> None:
-    def seen(event: dict[str, Any]) -> bool:
-        return bool(event["event"] == "frame" and event["frame"]["type"] == "typing")
+    await device.until(lambda: device.since("typing", is_typing), step)
 
-    await device.until(lambda: device.since("typing", seen), step)
+
+def is_typing(event: dict[str, Any]) -> bool:
+    return bool(event["event"] == "frame" and event["frame"]["type"] == "typing")
 
 
 async def sent(_: Stage, device: Device, step: Step) -> None:
@@ -376,6 +384,7 @@ EXPECTATIONS: dict[str, Callable[[Stage, Device, Step], Any]] = {
     "state": state,
     "stopped": stopped,
     "reset": reset,
+    "resumed": resumed,
     "fetched": fetched,
     "kind": kind,
     "typing": typing,

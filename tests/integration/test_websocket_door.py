@@ -1,182 +1,31 @@
-"""The WebSocket door on real sockets, on both event loops: whatever a client does, nothing crashes and nobody warns."""
+"""The WebSocket door on real sockets, on both event loops: what is said arrives, and every end is noticed once."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
-import logging
 import os
 import socket
 import struct
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import InvalidStatus
-from websockets.frames import Frame as WireFrame
 from websockets.frames import Opcode
 
-from waypost.http.websocket import Door, Limits
-from waypost.http.websocket_handshake import PATH, same_host
+from tests.integration.websocket_house import (
+    SOON,
+    anyio_backend,
+    closing,
+    handshake,
+    house,
+    masked,
+    nobody_warns,
+    raw,
+    visit,
+)
+from waypost.http.websocket import Limits
 from waypost.ports.link import Bundle, Caller, Frame, Link, alone
-from waypost.runtime.serving import listen, web_server
 
-SOON = 10
-KEY = "dGhlIHNhbXBsZSBub25jZQ=="
-
-
-@pytest.fixture(params=[True, False], ids=["uvloop", "asyncio"])
-def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
-    return "asyncio", {"use_uvloop": request.param}
-
-
-@pytest.fixture(autouse=True)
-def nobody_warns(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    yield
-    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
-
-
-class Guest:
-    """A visitor that writes down what happens to it and, if told to, says it back."""
-
-    def __init__(self, link: Link, echo: bool) -> None:
-        self.link = link
-        self._echo = echo
-        self.texts: asyncio.Queue[bytes] = asyncio.Queue()
-        self.left = asyncio.Event()
-        self.departures = 0
-
-    def heard(self, text: bytes) -> None:
-        assert not self.departures
-        if text == b"a bug, please":
-            raise RuntimeError("asked for")
-        self.texts.put_nowait(text)
-        if self._echo:
-            self.link.send(alone(text))
-
-    def gone(self) -> None:
-        self.departures += 1
-        self.left.set()
-
-
-class House:
-    """A server with a door, and the guests in it."""
-
-    def __init__(self, port: int, echo: bool, at_once: Callable[[Link], None]) -> None:
-        self.port = port
-        self._at_once = at_once
-        self.url = f"ws://127.0.0.1:{port}{PATH}"
-        self._echo = echo
-        self.guests: asyncio.Queue[Guest] = asyncio.Queue()
-        self.bugs: list[dict[str, Any]] = []
-
-    def welcome(self, link: Link) -> Guest:
-        self._at_once(link)
-        guest = Guest(link, self._echo)
-        self.guests.put_nowait(guest)
-        return guest
-
-    async def guest(self) -> Guest:
-        return await asyncio.wait_for(self.guests.get(), SOON)
-
-
-async def app(scope: Any, receive: Any, send: Any) -> None:
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
-    await send({"type": "http.response.body", "body": b"ok"})
-
-
-@asynccontextmanager
-async def house(
-    limits: Limits | None = None,
-    *,
-    echo: bool = True,
-    also: tuple[str, ...] = (),
-    bugs: int = 0,
-    at_once: Callable[[Link], None] = lambda _: None,
-) -> AsyncIterator[House]:
-    sock = listen("127.0.0.1", 0)
-    ours = House(sock.getsockname()[1], echo, at_once)
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: ours.bugs.append(context))
-    door = Door(ours.welcome, same_host(also), limits)
-    server = web_server(app, door)
-    serving = asyncio.ensure_future(server.serve(sockets=[sock]))
-    try:
-        yield ours
-    finally:
-        server.should_exit = True
-        await asyncio.wait_for(serving, SOON)
-    assert (len(ours.bugs), door.inside, server.server_state.connections) == (bugs, set(), set())
-
-
-def visit(ours: House, **options: Any) -> Any:
-    return connect(ours.url, compression=None, ping_interval=None, **options)
-
-
-async def closing(client: ClientConnection) -> tuple[int, str]:
-    """What the server said when it closed."""
-    await asyncio.wait_for(client.wait_closed(), SOON)
-    assert client.close_code is not None
-    return client.close_code, client.close_reason or ""
-
-
-class Raw:
-    """Bytes, without a library that would keep us from writing wrong ones."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.reader = reader
-        self.writer = writer
-
-    async def closing(self) -> int:
-        """The code of the close frame that comes; its reason fits in a frame's short form."""
-        head = await asyncio.wait_for(self.reader.readexactly(2), SOON)
-        assert head[0] == 0x80 | Opcode.CLOSE
-        content = await asyncio.wait_for(self.reader.readexactly(head[1]), SOON)
-        assert await asyncio.wait_for(self.reader.read(), SOON) == b""
-        self.writer.close()
-        return int(struct.unpack("!H", content[:2])[0])
-
-
-def handshake(path: str = PATH, method: str = "GET", **changed: str | None) -> bytes:
-    headers: dict[str, str | None] = {
-        "Host": "chat.example.org",
-        "Connection": "Upgrade",
-        "Upgrade": "websocket",
-        "Sec-WebSocket-Key": KEY,
-        "Sec-WebSocket-Version": "13",
-    }
-    headers |= {name.replace("_", "-"): value for name, value in changed.items()}
-    lines = [f"{name}: {value}" for name, value in headers.items() if value is not None]
-    return "\r\n".join([f"{method} {path} HTTP/1.1", *lines, "", ""]).encode()
-
-
-@asynccontextmanager
-async def raw(ours: House, request: bytes | None = None) -> AsyncIterator[Raw]:
-    """With a request, only that is sent; without, the handshake is over when this begins."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", ours.port)
-    writer.write(handshake() if request is None else request)
-    if request is None:
-        answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), SOON)
-        assert answer.startswith(b"HTTP/1.1 101 ")
-    try:
-        yield Raw(reader, writer)
-    finally:
-        writer.close()
-
-
-async def refusal(ours: House, request: bytes) -> tuple[int, bytes]:
-    async with raw(ours, request) as line:
-        answer = await asyncio.wait_for(line.reader.readuntil(b"\r\n\r\n"), SOON)
-        head = answer.lower()
-        length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        content = await asyncio.wait_for(line.reader.readexactly(length), SOON)
-        assert b"application/problem+json" in head
-    return int(answer.split()[1]), content
-
-
-def masked(opcode: Opcode, data: bytes, fin: bool = True) -> bytes:
-    return WireFrame(opcode, data, fin).serialize(mask=True)
+__all__ = ["anyio_backend", "nobody_warns"]
 
 
 async def test_what_a_client_says_is_heard_and_what_it_is_told_arrives() -> None:
@@ -250,114 +99,6 @@ async def test_a_binary_frame_closes_with_1003_and_is_not_heard() -> None:
         await client.send(b"{}")
         assert await closing(client) == (1003, "text frames only")
         assert guest.texts.empty()
-
-
-@pytest.mark.parametrize("text", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"fine until \xf8"])
-async def test_what_is_not_utf_8_closes_with_1007(text: bytes) -> None:
-    async with house() as ours, raw(ours) as line:
-        line.writer.write(masked(Opcode.TEXT, text))
-        assert await line.closing() == 1007
-
-
-WRONG = {
-    "not masked": WireFrame(Opcode.TEXT, b"x").serialize(mask=False),
-    "a reserved bit": b"\xc1\x80\x00\x00\x00\x00",
-    "no such opcode": b"\x83\x80\x00\x00\x00\x00",
-    "goes on with nothing": masked(Opcode.CONT, b"x"),
-    "a text within a text": masked(Opcode.TEXT, b"a", fin=False) + masked(Opcode.TEXT, b"b"),
-    "a ping too long": b"\x89\xfe\x00\x7e" + bytes(130),
-    "a ping in fragments": b"\x09\x80\x00\x00\x00\x00",
-    "half a close code": masked(Opcode.CLOSE, b"\x03"),
-    "a close code that is never sent": masked(Opcode.CLOSE, b"\x03\xed"),
-    "HTTP": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-}
-
-
-@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-async def test_what_the_protocol_forbids_closes_with_1002(wrong: bytes) -> None:
-    async with house() as ours, raw(ours) as line:
-        guest = await ours.guest()
-        line.writer.write(wrong)
-        assert await line.closing() == 1002
-        await asyncio.wait_for(guest.left.wait(), SOON)
-        assert (guest.texts.qsize(), guest.departures) == (0, 1)
-
-
-async def test_any_garbage_ends_that_connection_and_no_other() -> None:
-    async with house() as ours, visit(ours) as well_behaved:
-        await ours.guest()
-        for _ in range(20):
-            async with raw(ours) as line:
-                guest = await ours.guest()
-                line.writer.write(os.urandom(5000))
-                line.writer.write_eof()
-                await asyncio.wait_for(guest.left.wait(), SOON)
-                assert guest.departures == 1
-        await well_behaved.send("still here")
-        assert await asyncio.wait_for(well_behaved.recv(), SOON) == "still here"
-
-
-@pytest.mark.parametrize(
-    ("request_", "status", "code"),
-    [
-        (handshake("/api/v1/messages"), 404, b"not_found"),
-        (handshake(PATH + "/"), 404, b"not_found"),
-        (handshake(Sec_WebSocket_Key=None), 400, b"bad_handshake"),
-        (handshake(Sec_WebSocket_Key="short"), 400, b"bad_handshake"),
-        (handshake(Sec_WebSocket_Version=None), 400, b"bad_handshake"),
-        (handshake(Sec_WebSocket_Version="8"), 400, b"bad_handshake"),
-        (handshake(method="POST"), 405, b"method_not_allowed"),
-        (handshake(Origin="https://evil.example.org"), 403, b"origin_not_allowed"),
-        (handshake(Origin="null"), 403, b"origin_not_allowed"),
-        (handshake(Origin="http://[bad"), 403, b"origin_not_allowed"),
-        (handshake(Origin="https://chat.example.org\r\nOrigin: https://evil.example.org"), 400, b"bad_handshake"),
-        (handshake(Upgrade=None, Connection=None), 426, b"upgrade_required"),
-        (handshake(Upgrade="h2c"), 426, b"upgrade_required"),
-    ],
-)
-async def test_a_wrong_handshake_is_refused_with_a_reason(request_: bytes, status: int, code: bytes) -> None:
-    async with house() as ours:
-        answered, content = await refusal(ours, request_)
-        assert answered == status, content
-        assert b'"code":"%s"' % code in content
-        assert ours.guests.empty()
-
-
-async def test_a_handshake_with_endless_headers_is_refused() -> None:
-    async with house() as ours, raw(ours, handshake(X_Long="x" * 20_000)) as line:
-        assert (await line.reader.readline()).startswith(b"HTTP/1.1 431 ")
-
-
-@pytest.mark.parametrize("origin", ["http://chat.example.org", "https://CHAT.example.org", "https://other.example.org"])
-async def test_pages_of_the_same_host_or_of_a_named_origin_come_in(origin: str) -> None:
-    async with house(also=("https://other.example.org/",)) as ours, raw(ours, handshake(Origin=origin)) as line:
-        assert (await line.reader.readline()).startswith(b"HTTP/1.1 101 ")
-        assert (await ours.guest()).link.caller.origin == origin
-
-
-async def test_a_query_is_let_pass_and_other_paths_belong_to_the_application() -> None:
-    async with house() as ours:
-        async with raw(ours, handshake(PATH + "?v=1")) as line:
-            assert (await line.reader.readline()).startswith(b"HTTP/1.1 101 ")
-        async with raw(ours, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") as line:
-            assert (await line.reader.readline()).startswith(b"HTTP/1.1 200 ")
-
-
-async def test_no_more_come_in_than_there_is_room_for_until_one_leaves() -> None:
-    async with house(Limits(connections=1)) as ours:
-        async with visit(ours):
-            guest = await ours.guest()
-            with pytest.raises(InvalidStatus) as full:
-                await visit(ours)
-            assert full.value.response.status_code == 503
-        await asyncio.wait_for(guest.left.wait(), SOON)
-        async with visit(ours):
-            await ours.guest()
-
-
-async def test_who_knocks_and_says_nothing_is_not_waited_for() -> None:
-    async with house(Limits(handshake=0.05)) as ours, raw(ours, b"GET ") as line:
-        assert await asyncio.wait_for(line.reader.read(), SOON) == b""
 
 
 async def test_a_client_that_closes_is_answered_and_gone_once() -> None:
@@ -489,6 +230,30 @@ async def test_a_paused_link_hears_nothing_until_it_is_resumed_and_then_all_in_o
             assert await asyncio.wait_for(guest.texts.get(), SOON) == b"%d" % number
             assert guest.texts.empty()
             guest.link.resume()
+
+
+async def test_a_client_that_floods_with_tiny_frames_does_not_hold_up_the_others() -> None:
+    async with house(echo=False) as ours, raw(ours) as flooding, raw(ours) as other:
+        one, two = await ours.guest(), await ours.guest()
+        flooding.writer.write(masked(Opcode.TEXT, b"") * 20_000)
+        await asyncio.wait_for(one.texts.get(), SOON)
+        other.writer.write(masked(Opcode.TEXT, b"me too"))
+        assert await asyncio.wait_for(two.texts.get(), SOON) == b"me too"
+        assert one.texts.qsize() < 15_000
+        for _ in range(19_999):
+            await asyncio.wait_for(one.texts.get(), SOON)
+
+
+async def test_a_link_may_be_paused_and_resumed_in_the_middle_of_a_flood() -> None:
+    async with house(echo=False) as ours, raw(ours) as line:
+        guest = await ours.guest()
+        line.writer.write(b"".join(masked(Opcode.TEXT, b"%d" % number) for number in range(5_000)))
+        for number in range(5_000):
+            guest.link.pause()
+            guest.link.resume()
+            assert await asyncio.wait_for(guest.texts.get(), SOON) == b"%d" % number
+        line.writer.write(masked(Opcode.TEXT, b"and on"))
+        assert await asyncio.wait_for(guest.texts.get(), SOON) == b"and on"
 
 
 async def test_a_visitor_that_fails_loses_its_link_and_the_others_stay() -> None:

@@ -15,6 +15,7 @@ from waypost.model.chat import (
     MOST_MEMBERS,
     Chat,
     ChatKind,
+    FeedName,
     History,
     Member,
     MemberChange,
@@ -28,6 +29,7 @@ from waypost.model.ids import MessageId, UserId
 from waypost.model.message import Status
 from waypost.model.time import Instant
 from waypost.ports.chats import Before, NoChat, NoMessage, NotYours, ReadUp, TooMany
+from waypost.rules import people, recipient
 from waypost.rules.chat_status import ChatStatus, chat_status
 from waypost.rules.entry_ids import EntryId
 
@@ -169,6 +171,19 @@ async def conversation(caller: Caller, where: ConversationId, world: World) -> S
     return shown[0]
 
 
+async def at_phone(caller: Caller, phone: str, world: World) -> list[Shown] | recipient.Unreadable:
+    """The conversations with whoever has this number, in any spelling, one for each of ours that they wrote to."""
+    region = (await world.policies.of(caller.org_id)).default_region
+    number = recipient.read(phone, region)
+    if isinstance(number, recipient.Unreadable):
+        return number
+    return await at(caller, f"phone:{people.alias(number)}", world)
+
+
+async def at(caller: Caller, address: str, world: World) -> list[Shown]:
+    return await _shown(await world.ledger.conversations.at(caller.org_id, address), caller, world)
+
+
 async def history(
     caller: Caller, where: ConversationId, before: Position | None, limit: int, world: World
 ) -> Page | NoChat:
@@ -263,6 +278,18 @@ async def work(
     if isinstance(change.assignee, str) and await _strangers(caller, [change.assignee], world):
         return UnknownPeople((change.assignee,))
     return await world.ledger.chats.work(caller.org_id, where, change, actor_of(caller), world.clock.now())
+
+
+async def audience(caller: Caller, where: ConversationId, world: World) -> list[FeedName]:
+    """The feeds of whoever sees what happens there; none when whoever asks is not among them."""
+    if await world.ledger.conversations.get(caller.org_id, where) is not None:
+        return [FeedName(f"team:{caller.org_id}")]
+    chat = await world.ledger.chats.get(caller.org_id, where)
+    if chat is None or caller.user_id is None or await world.ledger.chats.member(where, caller.user_id) is None:
+        return []
+    if chat.own_feed:
+        return [chat.feed]
+    return [FeedName(f"user:{member.user_id}") for member in await world.ledger.chats.members([where])]
 
 
 async def erase(caller: Caller, message: EntryId, world: World) -> NoChat | NoMessage | NotYours | None:

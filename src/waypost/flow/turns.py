@@ -1,4 +1,4 @@
-"""What people see of turns and conversations, and what they may do to them: replay, take over, hand back."""
+"""What people see of turns, and what they may do to them: replay, take over, hand back."""
 
 from __future__ import annotations
 
@@ -12,20 +12,16 @@ from waypost.model.account import Caller, Role
 from waypost.model.conversation import (
     ANYBODY,
     BOT,
-    ContactId,
     Conversation,
     ConversationId,
     EndedTurn,
-    Entry,
     Lane,
     Position,
 )
-from waypost.model.ids import MessageId, OrgId
-from waypost.model.message import Delivery
+from waypost.model.ids import OrgId
 from waypost.model.turn import Customer
 from waypost.ports.hints import LANES, OUTBOX, about_message
 from waypost.ports.lanes import NoConversation, OpenTurn
-from waypost.rules import people, recipient
 from waypost.rules.customers import customer
 from waypost.rules.lane import LeaseLost
 
@@ -38,26 +34,6 @@ class Of(msgspec.Struct, Generic[T], frozen=True):
 
     turn: T
     customer: Customer | None
-
-
-class Said(msgspec.Struct, frozen=True):
-    """An entry, and what became of it if we sent it."""
-
-    entry: Entry
-    contact_id: ContactId
-    delivery: Delivery | None
-
-
-class Talk(msgspec.Struct, frozen=True, kw_only=True):
-    conversation: Conversation
-    customer: Customer
-    lane: Lane
-    last: Said | None
-
-
-class Page(msgspec.Struct, frozen=True):
-    said: Sequence[Said]
-    more: bool
 
 
 class NoPerson(msgspec.Struct, frozen=True, tag=True):
@@ -103,57 +79,9 @@ async def replay(
     return reopened
 
 
-async def at_phone(org: OrgId, phone: str, world: World) -> list[Talk] | recipient.Unreadable:
-    """The conversations of whoever has this number, in any spelling."""
-    region = (await world.policies.of(org)).default_region
-    number = recipient.read(phone, region)
-    if isinstance(number, recipient.Unreadable):
-        return number
-    return await at(org, f"phone:{people.alias(number)}", world)
-
-
-async def at(org: OrgId, address: str, world: World) -> list[Talk]:
-    found = await world.ledger.conversations.at(org, address)
-    talks = [await _talk(conversation, world) for conversation in found]
-    return [talk for talk in talks if talk is not None]
-
-
-async def talk(org: OrgId, conversation: ConversationId, world: World) -> Talk | None:
-    found = await world.ledger.conversations.get(org, conversation)
-    return None if found is None else await _talk(found, world)
-
-
-async def _talk(found: Conversation, world: World) -> Talk | None:
-    ledger = world.ledger.conversations
-    lane = await ledger.lane(found.id)
-    if lane is None:
-        return None
-    latest = await _said(found, Position(found.position + 1), 1, world)
-    contact = await ledger.contact(found.org_id, found.contact_id)
-    return Talk(conversation=found, customer=customer(found, contact), lane=lane, last=latest[0] if latest else None)
-
-
-async def messages(
-    org: OrgId, conversation: ConversationId, before: Position | None, limit: int, world: World
-) -> Page | None:
-    """Newest first; None when the org has no such conversation."""
-    found = await world.ledger.conversations.get(org, conversation)
-    if found is None:
-        return None
-    said = await _said(found, before or Position(found.position + 1), limit + 1, world)
-    return Page(said[:limit], more=len(said) > limit)
-
-
-async def _said(of: Conversation, before: Position, limit: int, world: World) -> list[Said]:
-    entries = await world.ledger.conversations.entries(of.id, before, limit)
-    ours = [MessageId(entry.message_id) for entry in entries if entry.message_id is not None]
-    sent = {message.id: message.delivery for message in await world.ledger.messages.some(of.org_id, ours)}
-    return [Said(entry, of.contact_id, sent.get(entry.message_id or MessageId(0))) for entry in entries]
-
-
 async def give_floor(
     caller: Caller, conversation: ConversationId, holder: str, actor: str, world: World
-) -> Talk | NoConversation | NoPerson | NotTheirs | UnknownUser:
+) -> Lane | NoConversation | NoPerson | NotTheirs | UnknownUser:
     """To the bot, to whoever asks (`me`), to any person (`human`), or to one by id."""
     if await world.ledger.conversations.get(caller.org_id, conversation) is None:
         return NoConversation()
@@ -178,7 +106,7 @@ async def _holder(caller: Caller, holder: str, world: World) -> str | NoPerson |
 
 async def put_floor(
     org: OrgId, conversation: ConversationId, holder: str, actor: str, world: World
-) -> Talk | NoConversation:
+) -> Lane | NoConversation:
     """What the bot said and was not sent is cancelled when a person takes over."""
     lanes, now = world.ledger.lanes, world.clock.now()
     if holder == BOT:
@@ -190,4 +118,4 @@ async def put_floor(
         return given
     silenced = [about_message(message) for message in given.cancelled]
     world.hints.give([LANES, *silenced, OUTBOX] if silenced else [LANES])
-    return await talk(org, conversation, world) or NoConversation()
+    return given.lane

@@ -25,6 +25,7 @@ from waypost.ports.media import Shelf, Source
 from waypost.ports.meters import Meters
 from waypost.ports.provider import Provider
 from waypost.ports.vault import Vault
+from waypost.ports.whereabouts import Whereabouts
 from waypost.rules.breaker import Record
 from waypost.rules.catalogue import Catalogue
 from waypost.rules.delivery import Unsettled
@@ -66,6 +67,8 @@ class Tuning:
     """Messages that one customer may get at once, before one in six seconds."""
     journal_kept: Span = THIRTY_DAYS
     """How long what webhooks brought stays in the journal."""
+    cursor_kept: Span | None = None
+    """How long a cursor of a list works; None is for ever."""
     feed_kept: Span = THIRTY_DAYS
     """How long what screens were told can be read again."""
     figures: bool = True
@@ -110,6 +113,7 @@ class World:
     ids: Ids
     ledger: Ledger
     hints: Hints
+    whereabouts: Whereabouts
     provider: Provider
     numbers: NumberBook
     templates: TemplateBook

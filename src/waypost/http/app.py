@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from litestar import Litestar
+from litestar import Litestar, Router
 from litestar.di import Provide
 from litestar.exceptions import HTTPException, ValidationException
 from litestar.openapi import OpenAPIConfig
@@ -15,6 +15,7 @@ import waypost
 from waypost.http import (
     accounts,
     batch,
+    chats,
     conversations,
     dossiers,
     error_codes,
@@ -27,9 +28,10 @@ from waypost.http import (
     outbound,
     problems,
     spend,
+    sync,
     templates,
 )
-from waypost.http.context import SCOPE_KEY, Host, world_of
+from waypost.http.context import SCOPE_KEY, Host, reader, world_of
 from waypost.http.documented import Document
 from waypost.http.strict_body import StrictRequest
 from waypost.http.webhook_door import PATH, Receive, Scope, Send, webhook_door
@@ -48,7 +50,13 @@ ROUTES = [
     accounts.router,
     mailboxes.router,
     media.router,
-    conversations.router,
+    Router(  # of two modules, since both have routes at the same paths
+        "/api/v1",
+        dependencies={"caller": Provide(reader)},
+        tags=["Conversations"],
+        route_handlers=[*conversations.HANDLERS, *chats.HANDLERS],
+    ),
+    sync.router,
     operations.router,
 ]
 

@@ -13,6 +13,7 @@ from litestar.params import SkipValidation
 
 from waypost.flow import admit, policies
 from waypost.flow.world import World
+from waypost.http.gateway import Gateway
 from waypost.http.problems import Problem
 from waypost.model.account import Caller, Role
 from waypost.rules.rate import retry_after
@@ -30,11 +31,17 @@ class Host(Protocol):
     @property
     def world(self) -> World: ...
 
+    @property
+    def gateway(self) -> Gateway: ...
+
     def metrics(self) -> bytes:
         """Everything that is counted, in Prometheus' text format."""
 
     async def readiness(self) -> list[str]:
         """What keeps this process from doing its work; empty when it is ready."""
+
+
+Hosting: TypeAlias = NamedDependency[SkipValidation[Host]]
 
 
 async def host_of(request: Request[Any, Any, Any]) -> Host:

@@ -8,16 +8,17 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from waypost.flow.turns import Of, Page, Said, Talk
+from waypost.flow.inbox import Said, Shown, shown_status
+from waypost.flow.turns import Of
 from waypost.http.views import shown
+from waypost.model.chat import ShownChat, ShownTalk
 from waypost.model.conversation import CONTACT, EndedTurn
-from waypost.model.message import Delivery, Status
 from waypost.model.time import to_datetime
 from waypost.model.turn import Customer
 from waypost.ports.lanes import OpenTurn
-from waypost.rules import entry_ids, people
-
-ChatStatus = Literal["sent", "delivered", "read", "failed"]
+from waypost.rules import chat_content, entry_ids
+from waypost.rules.chat_status import ChatStatus
+from waypost.rules.customers import customer
 
 
 class ContactView(msgspec.Struct, kw_only=True):
@@ -139,62 +140,94 @@ def chat_message(said: Said) -> ChatMessage:
         conversation_id=str(entry.conversation_id),
         position=entry.position,
         sender_id=f"contact:{said.contact_id}" if entry.sender == CONTACT else entry.sender,
-        client_message_id=None,
-        content=people.shown(people.read(entry.body, entry.type)),
+        client_message_id=entry.client_message_id,
+        content=chat_content.shown(entry),
         timestamp=to_datetime(entry.at),
-        status=_status(said.delivery) if said.delivery else None,
+        status=said.status,
     )
-
-
-def _status(delivery: Delivery) -> ChatStatus | None:
-    match delivery.status:
-        case Status.SENT:
-            return "sent"
-        case Status.DELIVERED:
-            return "read" if delivery.read_at else "delivered"
-        case Status.FAILED | Status.CANCELLED:
-            return "failed"
-        case _:
-            return None
 
 
 class ConversationView(msgspec.Struct, kw_only=True):
     conversation_id: str
-    kind: Literal["customer"]
-    phone_number_id: str
+    kind: Literal["customer", "direct", "group"]
+    title: str | None
+    members: list[str]
+    """Of a chat: its people's ids; of a large group only where one conversation is asked for."""
+    phone_number_id: str | None
     """Our number that the customer writes to."""
-    contact: ContactView
-    floor: str
-    """Who answers: `bot`, `human` (anybody), or a user's id."""
+    contact: ContactView | None
+    floor: str | None
+    """Who answers a customer: `bot`, `human` (anybody), or a user's id."""
+    assignee: str | None
+    state: str
+    labels: list[str]
     last_message: ChatMessage | None
+    unread: int
+    """Messages of others that the caller has not read, counted up to 100; of a customer, the customer's."""
+    read_position: int
+    """Up to where the caller has read."""
     created_at: datetime
 
 
-def conversation_view(talk: Talk) -> ConversationView:
+def conversation_view(shown: Shown) -> ConversationView:
+    return _talk_view(shown, shown.talk) if isinstance(shown.talk, ShownTalk) else _chat_view(shown, shown.talk)
+
+
+def _talk_view(shown: Shown, talk: ShownTalk) -> ConversationView:
+    of = talk.conversation
+    status = shown_status(talk.status, talk.was_read)
+    said = Said(entry=talk.last, contact_id=of.contact_id, status=status) if talk.last else None
     return ConversationView(
-        conversation_id=str(talk.conversation.id),
+        conversation_id=str(of.id),
         kind="customer",
-        phone_number_id=talk.conversation.number,
-        contact=contact_view(talk.customer),
-        floor=talk.lane.floor,
-        last_message=chat_message(talk.last) if talk.last else None,
-        created_at=to_datetime(talk.conversation.created_at),
+        title=None,
+        members=[],
+        phone_number_id=of.number,
+        contact=contact_view(customer(of, shown.contact)),
+        floor=talk.floor,
+        assignee=of.assignee,
+        state=of.state,
+        labels=list(of.labels),
+        last_message=chat_message(said) if said else None,
+        unread=talk.unread,
+        read_position=talk.read,
+        created_at=to_datetime(of.created_at),
     )
 
 
-class ConversationList(msgspec.Struct):
+def _chat_view(shown: Shown, talk: ShownChat) -> ConversationView:
+    said = Said(entry=talk.last, contact_id=None, status="sent") if talk.last else None
+    return ConversationView(
+        conversation_id=str(talk.chat.id),
+        kind=talk.chat.kind.value,
+        title=talk.chat.title,
+        members=[member.user_id for member in shown.members],
+        phone_number_id=None,
+        contact=None,
+        floor=None,
+        assignee=None,
+        state="open",
+        labels=[],
+        last_message=chat_message(said) if said else None,
+        unread=talk.unread,
+        read_position=talk.read,
+        created_at=to_datetime(talk.chat.created_at),
+    )
+
+
+class ConversationList(msgspec.Struct, kw_only=True):
     conversations: list[ConversationView]
+    """By latest activity."""
+    next_cursor: str | None = None
+    has_more: bool = False
 
 
-class MessageList(msgspec.Struct):
+class MessageList(msgspec.Struct, kw_only=True):
     messages: list[ChatMessage]
     """Newest first."""
+    next_cursor: str | None
+    """Ask again with this for what came before."""
     has_more: bool
-    """There are earlier ones: ask again with `before` the last position here."""
-
-
-def message_list(page: Page) -> MessageList:
-    return MessageList([chat_message(said) for said in page.said], page.more)
 
 
 class GiveFloor(msgspec.Struct, forbid_unknown_fields=True):

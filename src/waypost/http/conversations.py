@@ -1,16 +1,18 @@
-"""/api/v1: turns that are open or were given up, conversations, and who has the floor in them."""
+"""/api/v1: turns that are open or were given up, conversations and their histories, and who has the floor."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from litestar import Router, get, post
-from litestar.di import Provide
-from litestar.params import Body, PathParameter, QueryParameter
+import msgspec
+from litestar import get, post
+from litestar.di import NamedDependency, Provide
+from litestar.params import Body, PathParameter, QueryParameter, SkipValidation
 
-from waypost.flow import turns
+from waypost.flow import inbox, turns
 from waypost.flow.audit import actor_of
-from waypost.http.context import Asking, Here, reader, writer
+from waypost.flow.world import World
+from waypost.http.context import Asking, Here, writer
 from waypost.http.conversation_examples import FLOOR_EXAMPLES
 from waypost.http.conversation_views import (
     ConversationList,
@@ -19,37 +21,46 @@ from waypost.http.conversation_views import (
     MessageList,
     ReplayedTurn,
     TurnList,
+    chat_message,
     conversation_view,
     failed_view,
-    message_list,
     turn_view,
 )
 from waypost.http.documented import problems
 from waypost.http.problems import Problem
 from waypost.http.views import shown
+from waypost.model.account import Caller
 from waypost.model.conversation import ConversationId, Position
+from waypost.model.time import Instant
+from waypost.ports.chats import Before, NoChat
 from waypost.ports.lanes import NoConversation
+from waypost.rules import cursor as cursors
 from waypost.rules.entry_ids import LARGEST_CONVERSATION, LARGEST_POSITION
 from waypost.rules.lane import LeaseLost
 from waypost.rules.recipient import Unreadable, is_user_id
 
 ConversationPath: TypeAlias = Annotated[str, PathParameter(description="A conversation's id")]
 Limit: TypeAlias = Annotated[int, QueryParameter(ge=1, le=200)]
+Cursor: TypeAlias = Annotated[
+    str | None, QueryParameter(required=False, description="`next_cursor` of the page before; none: the newest")
+]
+CURSORS = "cursors"
+"""What their key is for."""
 
 
 def _numbered(text: str, largest: int) -> int:
     """An id as we give them out, or nothing that there could be."""
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= len(str(largest)) else 0
     if not 0 < number <= largest or text != str(number):
-        raise _missing()
+        raise missing()
     return number
 
 
-def _conversation(text: str) -> ConversationId:
+def conversation_of(text: str) -> ConversationId:
     return ConversationId(_numbered(text, LARGEST_CONVERSATION))
 
 
-def _missing() -> Problem:
+def missing() -> Problem:
     return Problem(404, "not_found", "this org has no such conversation")
 
 
@@ -84,7 +95,7 @@ async def replay_turn(
     world: Here,
 ) -> ReplayedTurn:
     """The bot has the floor again and the burst is due now, unless something was answered since."""
-    where, hi = _conversation(conversation_id), Position(_numbered(position, LARGEST_POSITION))
+    where, hi = conversation_of(conversation_id), Position(_numbered(position, LARGEST_POSITION))
     reopened = await turns.replay(caller.org_id, where, hi, actor_of(caller), world)
     if isinstance(reopened, NoConversation):
         raise Problem(404, "not_found", "no turn of this org up to that message was given up")
@@ -94,56 +105,128 @@ async def replay_turn(
     return ReplayedTurn(conversation_id, shown(reopened.due_at), reopened.floor)
 
 
-@get("/conversations", summary="The conversations with one customer", responses=problems(400))
+async def wanted_of(
+    kind: Annotated[Literal["customer", "direct", "group"] | None, QueryParameter(required=False)] = None,
+    assignee: Annotated[
+        str | None, QueryParameter(max_length=64, required=False, description="Customers that this person works on")
+    ] = None,
+    open_or_closed: Annotated[
+        Literal["open", "closed"] | None,
+        QueryParameter(name="state", required=False, description="Only customers' that are closed"),
+    ] = None,
+    floor: Annotated[
+        str | None,
+        QueryParameter(max_length=64, required=False, description="Where a person answers: `human`, or a user's id"),
+    ] = None,
+) -> inbox.Wanted:
+    if sum(given is not None for given in (assignee, open_or_closed, floor)) > 1:
+        raise Problem(400, "invalid_parameter", "only one of assignee, state and floor can be asked for", field="state")
+    return inbox.Wanted(kind=kind, assignee=assignee, state=open_or_closed, floor=floor)
+
+
+@get(
+    "/conversations",
+    dependencies={"wanted": Provide(wanted_of)},
+    summary="Conversations by latest activity",
+    responses=problems(400, 410),
+)
 async def list_conversations(
     caller: Asking,
     world: Here,
+    wanted: NamedDependency[SkipValidation[inbox.Wanted]],
     phone: Annotated[str | None, QueryParameter(max_length=64, required=False)] = None,
     user_id: Annotated[
         str | None,
         QueryParameter(max_length=160, required=False, description="The customer's business-scoped user id"),
     ] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
 ) -> ConversationList:
-    """One for each of our numbers that the customer wrote to. Exactly one of `phone` and `user_id` is needed."""
-    if (phone is None) == (user_id is None):
-        raise Problem(400, "invalid_parameter", "phone or user_id is required, and only one of them", field="phone")
+    """The org's customers and the caller's own chats. With `phone` or `user_id`: those with one customer, one for each
+    of our numbers that they wrote to."""
+    if phone is not None or user_id is not None:
+        return await _with_customer(phone, user_id, caller, world)
+    bound = _bound(caller, msgspec.json.encode(wanted).decode())
+    place = _place(cursor, bound, world)
+    before = inbox.NEWEST if place is None else Before(Instant(place.first), ConversationId(place.second))
+    page = await inbox.conversations(caller, wanted, before, limit, world)
+    last = page.shown[-1].active if page.shown else before
+    return ConversationList(
+        conversations=[conversation_view(shown) for shown in page.shown],
+        next_cursor=_next(last.active_at, last.conversation_id, bound, world) if page.more else None,
+        has_more=page.more,
+    )
+
+
+async def _with_customer(phone: str | None, user_id: str | None, caller: Caller, world: World) -> ConversationList:
+    if phone is not None and user_id is not None:
+        raise Problem(400, "invalid_parameter", "only one of phone and user_id can be asked for", field="phone")
     if user_id is not None:
-        found = await turns.at(caller.org_id, f"user:{user_id}", world) if is_user_id(user_id) else []
-        return ConversationList([conversation_view(talk) for talk in found])
-    talks = await turns.at_phone(caller.org_id, phone or "", world)
-    if isinstance(talks, Unreadable):
-        raise Problem(400, "invalid_parameter", f"phone: {talks.reason}", field="phone")
-    return ConversationList([conversation_view(talk) for talk in talks])
+        found = await inbox.at(caller, f"user:{user_id}", world) if is_user_id(user_id) else []
+        return ConversationList(conversations=[conversation_view(shown) for shown in found])
+    shown = await inbox.at_phone(caller, phone or "", world)
+    if isinstance(shown, Unreadable):
+        raise Problem(400, "invalid_parameter", f"phone: {shown.reason}", field="phone")
+    return ConversationList(conversations=[conversation_view(each) for each in shown])
 
 
 @get("/conversations/{conversation_id:str}", summary="One conversation", responses=problems(404))
 async def get_conversation(conversation_id: ConversationPath, caller: Asking, world: Here) -> ConversationView:
-    found = await turns.talk(caller.org_id, _conversation(conversation_id), world)
-    if found is None:
-        raise _missing()
+    return await shown_conversation(conversation_of(conversation_id), caller, world)
+
+
+async def shown_conversation(where: ConversationId, caller: Caller, world: World) -> ConversationView:
+    found = await inbox.conversation(caller, where, world)
+    if isinstance(found, NoChat):
+        raise missing()
     return conversation_view(found)
 
 
 @get(
     "/conversations/{conversation_id:str}/messages",
     summary="What was said, newest first",
-    responses=problems(400, 404),
+    responses=problems(400, 404, 410),
 )
 async def list_messages(
-    conversation_id: ConversationPath,
-    caller: Asking,
-    world: Here,
-    before: Annotated[
-        int | None,
-        QueryParameter(ge=1, le=LARGEST_POSITION, required=False, description="Only positions below this one"),
-    ] = None,
-    limit: Limit = 50,
+    conversation_id: ConversationPath, caller: Asking, world: Here, cursor: Cursor = None, limit: Limit = 50
 ) -> MessageList:
-    below = None if before is None else Position(before)
-    page = await turns.messages(caller.org_id, _conversation(conversation_id), below, limit, world)
-    if page is None:
-        raise _missing()
-    return message_list(page)
+    where = conversation_of(conversation_id)
+    bound = _bound(caller, f"messages of {where}")
+    if isinstance(await inbox.conversation(caller, where, world), NoChat):
+        raise missing()
+    place = _place(cursor, bound, world)
+    page = await inbox.history(caller, where, None if place is None else Position(place.first), limit, world)
+    if isinstance(page, NoChat):
+        raise missing()
+    last = page.said[-1].entry.position if page.said else 0
+    return MessageList(
+        messages=[chat_message(said) for said in page.said],
+        next_cursor=_next(last, 0, bound, world) if page.more else None,
+        has_more=page.more,
+    )
+
+
+def _bound(caller: Caller, of: str) -> dict[str, str]:
+    """A cursor is of use to whoever it was made for only, and for the same list."""
+    return {"org": caller.org_id, "whose": actor_of(caller), "list": of}
+
+
+def _place(text: str | None, bound: dict[str, str], world: World) -> cursors.Place | None:
+    if text is None:
+        return None
+    found = cursors.read(text, bound, world.vault.key_for(CURSORS), world.clock.now(), world.tuning.cursor_kept)
+    match found:
+        case cursors.Forged():
+            raise Problem(400, "invalid_cursor", "cursor: not one of this list: begin without one", field="cursor")
+        case cursors.Expired():
+            raise Problem(410, "cursor_expired", "cursor: too old: begin without one", field="cursor")
+        case _:
+            return found
+
+
+def _next(first: int, second: int, bound: dict[str, str], world: World) -> str:
+    place = cursors.Place(first, second, world.clock.now())
+    return cursors.made(place, bound, world.vault.key_for(CURSORS))
 
 
 @post(
@@ -161,11 +244,11 @@ async def give_floor(
 ) -> ConversationView:
     """While a person has the floor the bot is silent: its running turn is lost, and what it said and was not sent is
     cancelled. When it has it back it answers what came meanwhile, or not, as the org's policy says."""
-    where = _conversation(conversation_id)
+    where = conversation_of(conversation_id)
     given = await turns.give_floor(caller, where, data.holder, actor_of(caller), world)
     match given:
         case NoConversation():
-            raise _missing()
+            raise missing()
         case turns.NoPerson():
             detail = "holder: a key is nobody: write `human`, or the id of a person"
             raise Problem(422, "not_a_person", detail, field="holder")
@@ -174,19 +257,14 @@ async def give_floor(
         case turns.UnknownUser():
             raise Problem(422, "unknown_user", "holder: this org has no person with that id", field="holder")
         case _:
-            return conversation_view(given)
+            return await shown_conversation(where, caller, world)
 
 
-router = Router(
-    "/api/v1",
-    dependencies={"caller": Provide(reader)},
-    tags=["Conversations"],
-    route_handlers=[
-        list_turns,
-        replay_turn,
-        list_conversations,
-        get_conversation,
-        list_messages,
-        give_floor,
-    ],
-)
+HANDLERS = [
+    list_turns,
+    replay_turn,
+    list_conversations,
+    get_conversation,
+    list_messages,
+    give_floor,
+]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import msgspec
 from litestar import MediaType, Response, Router, get
-from litestar.di import NamedDependency, Provide
+from litestar.di import Provide
 from litestar.openapi.datastructures import ResponseSpec
-from litestar.params import SkipValidation
 
-from waypost.http.context import Host, host_of
-
-ThisHost: TypeAlias = NamedDependency[SkipValidation[Host]]
+from waypost.http.context import Hosting, host_of
 
 
 class Health(msgspec.Struct):
@@ -29,13 +26,13 @@ async def healthz() -> Health:
 
 
 @get("/readyz", summary="Can it do its work?", security=[{}], responses={503: _NOT_READY})
-async def readyz(host: ThisHost) -> Response[Health]:
+async def readyz(host: Hosting) -> Response[Health]:
     problems = await host.readiness()
     return Response(Health("not ready" if problems else "ok", problems), status_code=503 if problems else 200)
 
 
 @get("/metrics", media_type=MediaType.TEXT, summary="Figures for Prometheus", security=[{}], sync_to_thread=True)
-def metrics(host: ThisHost) -> Response[str]:
+def metrics(host: Hosting) -> Response[str]:
     """In a thread: the process's own figures are read from files."""
     return Response(host.metrics().decode(), media_type="text/plain; version=0.0.4; charset=utf-8")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, cast
 
@@ -36,7 +37,11 @@ LONGEST_REASON = 123
 PONGS_UNTIL = 64 * 1024
 """Bytes that wait; a client that reads nothing gets no answers to its pings either, so that they cannot pile up."""
 
+AT_ONCE = 4096
+"""Bytes read before the others get their turn: that many tiny frames take some milliseconds."""
+
 _log = logging.getLogger("waypost.websocket")
+_NOTHING: Iterator[Event] = iter(())
 _log.setLevel(logging.ERROR)  # the library tells of every socket that opens and closes
 
 
@@ -114,8 +119,10 @@ class Socket(asyncio.Protocol):
         "_open",
         "_part",
         "_paused",
+        "_scheduled",
         "_transport",
         "_unheard",
+        "_unread",
         "_visitor",
         "_ws",
         "caller",
@@ -127,9 +134,10 @@ class Socket(asyncio.Protocol):
         self._connections = connections
         self._ws = ServerProtocol(max_size=door.limits.frame, logger=_log)
         self._visitor: Visitor | None = None
-        self._open = self._deaf = self._paused = self._lost = False
+        self._open = self._deaf = self._paused = self._scheduled = self._lost = False
         self._part: bytearray | None = None
-        self._unheard: list[Event] | None = None
+        self._unheard: Iterator[Event] = _NOTHING
+        self._unread = b""
         self._closing: asyncio.TimerHandle | None = None
 
     # What uvicorn and the loop call
@@ -140,13 +148,14 @@ class Socket(asyncio.Protocol):
         self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        self._ws.receive_data(data)
-        events = self._ws.events_received()
-        if self._visitor is None:
-            self._answer_handshake(events)
-            return
-        self._reply()
-        self._hear(events)
+        if self._unread or self._paused:  # reading is stopped then; a transport may still have had some
+            self._unread += data
+        elif len(data) <= AT_ONCE:
+            self._read(data)
+        else:
+            self._transport.pause_reading()
+            self._read(data)
+            self._go_on()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  # lost is lost
         self._connections.discard(self)
@@ -179,11 +188,10 @@ class Socket(asyncio.Protocol):
             self._transport.pause_reading()
 
     def resume(self) -> None:
-        if self._paused and not self._lost:
+        if self._paused:
             self._paused = False
-            self._transport.resume_reading()
-            events, self._unheard = self._unheard or [], None
-            self._hear(events)
+            self._hear(self._unheard)
+            self._go_on()
 
     def close(self, code: int, reason: str) -> None:
         if self._open:
@@ -194,8 +202,37 @@ class Socket(asyncio.Protocol):
 
     # Within
 
+    def _read(self, data: bytes) -> None:
+        if self._ws.eof_sent:
+            return  # all is said; the client goes on until it has noticed
+        self._unread = data[AT_ONCE:]
+        self._ws.receive_data(data[:AT_ONCE])
+        events = self._ws.events_received()
+        if self._visitor is None:
+            self._answer_handshake(events)
+        else:
+            self._reply()
+            self._hear(iter(events))
+
+    def _go_on(self) -> None:
+        """With what had arrived, in the next turn of the loop; with the network when nothing of it is left."""
+        if self._paused or self._lost:
+            return
+        if not self._unread:
+            self._transport.resume_reading()
+        elif not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._read_on)
+
+    def _read_on(self) -> None:
+        self._scheduled = False
+        if not self._paused and not self._lost:
+            data, self._unread = self._unread, b""
+            self._read(data)
+            self._go_on()
+
     def _answer_handshake(self, events: list[Event]) -> None:
-        """Without an event, the library has refused what it could not read."""
+        """Without an event, more of it is to come, or the library has refused what it could not read."""
         for request in events:
             if isinstance(request, Request) and self._let_in(request):
                 self._door.inside.add(self)
@@ -204,7 +241,8 @@ class Socket(asyncio.Protocol):
                 self._reply()
                 self._visitor = self._door.welcome(self)
                 return
-        self._reply()
+        if self._ws.eof_sent:
+            self._reply()
 
     def _let_in(self, request: Request) -> bool:
         answer = self._ws.accept(request)
@@ -245,15 +283,17 @@ class Socket(asyncio.Protocol):
                 self._closing.cancel()
             self._closing = asyncio.get_running_loop().call_later(seconds, self._transport.abort)
 
-    def _hear(self, events: list[Event]) -> None:
-        for place, event in enumerate(events):
-            if self._deaf or self._visitor is None:
-                return
-            if self._paused:
-                self._unheard = [*(self._unheard or ()), *events[place:]]
+    def _hear(self, events: Iterator[Event]) -> None:
+        """An iterator, so that to stop after each of thousands and go on costs no more than to hear them all."""
+        self._unheard = _NOTHING
+        for event in events:
+            if self._deaf:
                 return
             if isinstance(event, WireFrame):
                 self._take(event)
+            if self._paused:
+                self._unheard = events
+                return
 
     def _take(self, frame: WireFrame) -> None:
         if frame.opcode is Opcode.BINARY:

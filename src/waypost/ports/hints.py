@@ -14,6 +14,12 @@ LANES = "lanes"
 MEDIA = "media"
 """A customer's file is to be fetched."""
 GONE = "gone"
+FEED = "feed"
+"""Something was added to a feed: `feed:user:…`."""
+TYPING = "typing"
+PRESENCE = "presence"
+DEVICE = "device"
+"""A device came anew: an older connection of it ends."""
 
 
 def about_message(message_id: int) -> str:

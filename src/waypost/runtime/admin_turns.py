@@ -7,14 +7,18 @@ from typing import Annotated, Literal
 
 import typer
 
-from waypost.flow import turns
+from waypost.flow import inbox, turns
 from waypost.flow.world import World
 from waypost.http.conversation_views import chat_message
+from waypost.model.account import Caller, Role
 from waypost.model.audit import OPERATOR
+from waypost.model.chat import ShownTalk
 from waypost.model.conversation import ConversationId, Position
 from waypost.model.ids import OrgId
+from waypost.ports.chats import NoChat
 from waypost.ports.lanes import NoConversation
 from waypost.rules import people
+from waypost.rules.customers import customer as known_as
 from waypost.rules.entry_ids import LARGEST_CONVERSATION, LARGEST_POSITION
 from waypost.rules.lane import LeaseLost
 from waypost.rules.recipient import Unreadable, is_user_id
@@ -41,18 +45,19 @@ def conversations(
 ) -> None:
     """List the conversations with a customer, one for each number that they wrote to."""
 
-    async def find(world: World) -> list[turns.Talk] | Unreadable:
+    async def find(world: World) -> list[inbox.Shown] | Unreadable:
         if is_user_id(customer):
-            return await turns.at(OrgId(org), f"user:{customer}", world)
-        return await turns.at_phone(OrgId(org), customer, world)
+            return await inbox.at(_operator(org), f"user:{customer}", world)
+        return await inbox.at_phone(_operator(org), customer, world)
 
     found = of_known(org, find)
     if isinstance(found, Unreadable):
         raise Failed(f"{customer[:40]}: {found.reason}")
-    rows = [
-        [str(t.conversation.id), t.conversation.number, who(t.customer), t.lane.floor, str(t.conversation.position)]
-        for t in found
-    ]
+    rows = []
+    for shown in found:
+        if isinstance(shown.talk, ShownTalk):
+            of = shown.talk.conversation
+            rows.append([str(of.id), of.number, who(known_as(of, shown.contact)), shown.talk.floor, str(of.position)])
     table(["conversation_id", "phone_number_id", "contact", "floor", "messages"], rows, as_json=json)
 
 
@@ -68,8 +73,8 @@ def messages(
     """Read what was said in a conversation, newest first."""
     below = None if before is None else Position(before)
     where = ConversationId(conversation)
-    page = of_known(org, lambda world: turns.messages(OrgId(org), where, below, limit, world))
-    if page is None:
+    page = of_known(org, lambda world: inbox.history(_operator(org), where, below, limit, world))
+    if isinstance(page, NoChat):
         raise _missing(org, conversation)
     rows = []
     for view in map(chat_message, page.said):
@@ -89,7 +94,7 @@ def floor(
     given = of_known(org, lambda world: turns.put_floor(OrgId(org), where, to, OPERATOR, world))
     if isinstance(given, NoConversation):
         raise _missing(org, conversation)
-    sys.stdout.write(f"conversation {conversation}: the floor is {given.lane.floor}\n")
+    sys.stdout.write(f"conversation {conversation}: the floor is {given.floor}\n")
 
 
 def replay_turn(
@@ -107,6 +112,11 @@ def replay_turn(
     if isinstance(reopened, LeaseLost):
         raise Failed("something was answered in this conversation since, or is being answered")
     sys.stdout.write(f"conversation {conversation}: the bot answers it now\n")
+
+
+def _operator(org: str) -> Caller:
+    """Whoever has the machine sees an org's customers as its admin does."""
+    return Caller(org_id=OrgId(org), role=Role.ADMIN)
 
 
 def _missing(org: str, conversation: int) -> Failed:

@@ -73,7 +73,9 @@ async def demo(settings: Settings, place: DemoPlace) -> None:
     memory.settle()
     welcome = asyncio.ensure_future(_welcome(account, sandbox, url, sandbox_url, as_json=place.as_json))
     try:
-        await serve_until(told, [(web_server(server.app), front), (web_server(sandbox), back)], server.wind_down)
+        await serve_until(
+            told, [(web_server(server.app, server.door), front), (web_server(sandbox), back)], server.wind_down
+        )
     finally:
         welcome.cancel()
         with contextlib.suppress(asyncio.CancelledError):

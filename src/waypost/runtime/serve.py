@@ -48,7 +48,7 @@ async def serve(settings: Settings, sock: socket.socket, roles: frozenset[Role],
     beating = beat_forever(heartbeat) if heartbeat is not None else None
     log.info("listening", url=address(sock), pid=os.getpid(), roles=sorted(roles), database=settings.database_kind)
     try:
-        await serve_until(told, [(web_server(server.app), sock)], server.wind_down)
+        await serve_until(told, [(web_server(server.app, server.door), sock)], server.wind_down)
     finally:
         closed = await server.stop()
         if beating is not None:

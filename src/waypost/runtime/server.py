@@ -16,9 +16,11 @@ from waypost.flow.fetch_media import FORGET_EVERY as FORGET_MEDIA_EVERY
 from waypost.flow.fetch_media import MediaFetcher, forget_media
 from waypost.flow.world import World
 from waypost.http.app import Edge
+from waypost.http.gateway import Gateway
+from waypost.http.websocket import Door
 from waypost.model.time import Span, seconds
 from waypost.ports.failure import LedgerError
-from waypost.ports.hints import ACCOUNTS
+from waypost.ports.hints import ACCOUNTS, FEED
 from waypost.runtime.operations_edge import OperationsEdge
 from waypost.runtime.roles import ALL_ROLES, Role
 from waypost.runtime.telemetry import Telemetry
@@ -39,6 +41,7 @@ class Server:
     def __init__(self, world: World, telemetry: Telemetry, roles: frozenset[Role] = ALL_ROLES) -> None:
         self.world = world
         self.app = Edge(self) if Role.API in roles else OperationsEdge(Edge(self))
+        self.gateway = Gateway(world)
         self._telemetry = telemetry
         self._roles = roles
         self._courier = Courier(world)
@@ -50,29 +53,36 @@ class Server:
     async def start(self) -> None:
         world = self.world
         self._keep(self._follow_accounts)
+        world.ledger.feeds.on_moved(lambda heads: world.hints.give([f"{FEED}:{feed}" for feed in heads]))
         if Role.API in self._roles:
             self._keep(lambda: tend.hold_door(world))
+        if self._roles & {Role.API, Role.GATEWAY}:
+            for work in self.gateway.works:
+                self._keep(work)
         if Role.WORKER in self._roles:
-            self._keep(self._courier.run)
-            if self._converser is not None:
-                self._answer(self._converser)
-            self._keep(lambda: tend.every(tend.SHOW_LIFE_EVERY, tend.show_life, world))
-            self._keep(lambda: tend.every(world.tuning.door_tick, tend.settle_unsure, world))
-            self._keep(lambda: tend.every(tend.TIDY_EVERY, tend.tidy, world))
-            self._keep(lambda: tend.every(detect.LOOK_EVERY, self._detect, world))
-            self._keep(lambda: tend.every(tend.EXPIRE_EVERY, tend.expire, world))
-            self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_windows, world))
-            self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_arrivals, world))
-            self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_journal, world))
-            self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_turns, world))
-            self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_feeds, world))
-            self._keep(lambda: tend.every(FAIL_OVER_EVERY, FailOver().round, world))
-            self._keep(MediaFetcher(world).run)
-            self._keep(lambda: tend.every(FORGET_MEDIA_EVERY, forget_media, world))
-            if world.tuning.figures:
-                self._keep(lambda: tend.survey(world))
-            self._keep(lambda: tend.every(budgets.CHECK_EVERY, budgets.check_budgets, world))
-            self._keep(lambda: tend.every(templates.LOOK_EVERY, templates.refresh, world))
+            self._start_worker(world)
+
+    def _start_worker(self, world: World) -> None:
+        self._keep(self._courier.run)
+        if self._converser is not None:
+            self._answer(self._converser)
+        self._keep(lambda: tend.every(tend.SHOW_LIFE_EVERY, tend.show_life, world))
+        self._keep(lambda: tend.every(world.tuning.door_tick, tend.settle_unsure, world))
+        self._keep(lambda: tend.every(tend.TIDY_EVERY, tend.tidy, world))
+        self._keep(lambda: tend.every(detect.LOOK_EVERY, self._detect, world))
+        self._keep(lambda: tend.every(tend.EXPIRE_EVERY, tend.expire, world))
+        self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_windows, world))
+        self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_arrivals, world))
+        self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_journal, world))
+        self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_turns, world))
+        self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_feeds, world))
+        self._keep(lambda: tend.every(FAIL_OVER_EVERY, FailOver().round, world))
+        self._keep(MediaFetcher(world).run)
+        self._keep(lambda: tend.every(FORGET_MEDIA_EVERY, forget_media, world))
+        if world.tuning.figures:
+            self._keep(lambda: tend.survey(world))
+        self._keep(lambda: tend.every(budgets.CHECK_EVERY, budgets.check_budgets, world))
+        self._keep(lambda: tend.every(templates.LOOK_EVERY, templates.refresh, world))
 
     def _answer(self, converser: Converser) -> None:
         async def from_the_start() -> None:
@@ -109,6 +119,11 @@ class Server:
                     self.world.mailboxes.forget()
                     self.world.policies.forget()
 
+    @property
+    def door(self) -> Door | None:
+        """Where WebSockets come in, if this process takes any."""
+        return Door(self.gateway.welcome) if Role.GATEWAY in self._roles else None
+
     async def wind_down(self, grace: Span = GRACE) -> None:
         """Take nothing new and finish what is under way, while statuses can still come in.
 
@@ -116,6 +131,7 @@ class Server:
         """
         self._stopping = True
         self.world.closing.set()
+        self.gateway.say_goodbye()
         began = self.world.clock.monotonic()
         if self._converser is not None:
             await self._converser.stop(Span(grace // 2))

@@ -21,6 +21,8 @@ log = structlog.get_logger("server")
 
 GRACE = 3
 """Seconds that requests under way have to finish."""
+BACKLOG = 4096
+"""Connections that may wait to be accepted: after a restart all clients come at once."""
 
 
 class CannotListen(Exception):
@@ -32,7 +34,7 @@ def listen(host: str, port: int, option: str = "--port") -> socket.socket:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((host, port))
-        sock.listen(2048)
+        sock.listen(BACKLOG)
     except OSError as error:
         sock.close()
         taken = error.errno == errno.EADDRINUSE
@@ -81,6 +83,7 @@ def web_server(app: Any, door: Door | None = None) -> uvicorn.Server:
         access_log=False,
         server_header=False,
         date_header=False,
+        backlog=BACKLOG,
         timeout_graceful_shutdown=GRACE,
     )
     logging.getLogger("uvicorn.error").addFilter(_ASKED_FOR)

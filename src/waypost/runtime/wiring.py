@@ -19,6 +19,7 @@ from waypost.adapters.local.clock import SystemClock, SystemDice, SystemIds
 from waypost.adapters.local.hints import NeighbourPost, ProcessHints
 from waypost.adapters.local.shelf import FolderShelf, MemoryShelf
 from waypost.adapters.local.vault import AesVault
+from waypost.adapters.local.whereabouts import LocalWhereabouts
 from waypost.adapters.reqwest.wire import ReqwestWire
 from waypost.adapters.smtp.mailer import SmtpMailer
 from waypost.adapters.sql.group_commit import Conflict
@@ -102,6 +103,7 @@ def build_world(
         ids=ports.ids,
         ledger=ledger,
         hints=ports.hints,
+        whereabouts=LocalWhereabouts(ports.hints, ports.clock),
         provider=CloudApi(ports.wire, graph_timeout),
         numbers=NumberBook(ports.ledger.accounts, ports.vault, ports.clock, graph_url),
         policies=PolicyBook(ports.ledger.policies, ports.clock, tuning.defaults),

@@ -61,10 +61,10 @@ class HostileProxy:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._deaf()
-        self.cut()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.open.set()
+        while self._tasks:  # one may have been taken while others ended
+            self.cut()
+            await asyncio.wait(self._tasks)
 
     # Orders
 

@@ -1,0 +1,193 @@
+"""What is said over a live line: frames that clients send, and those that they get."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from waypost.flow.inbox import Said, shown_status
+from waypost.http.conversation_views import ChatMessage, chat_message
+from waypost.model.chat import FeedName, Told
+from waypost.model.time import to_datetime
+from waypost.ports.link import Bundle, Frame
+
+Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class Hello(msgspec.Struct, tag="hello", tag_field="type", kw_only=True):
+    device_id: Name
+    token: str | None = None
+    epoch: str | None = None
+    cursors: dict[str, Annotated[int, Meta(ge=0, le=2**62)]] = {}
+
+
+class Send(msgspec.Struct, tag="send", tag_field="type", kw_only=True):
+    client_message_id: Name
+    conversation_id: Name
+    content: Any
+
+
+class Ack(msgspec.Struct, tag="ack", tag_field="type", kw_only=True):
+    feed: Name
+    seq: Annotated[int, Meta(ge=0, le=2**62)]
+
+
+class Read(msgspec.Struct, tag="read", tag_field="type", kw_only=True):
+    conversation_id: Name
+    message_id: Name
+
+
+class Typing(msgspec.Struct, tag="typing", tag_field="type", kw_only=True):
+    conversation_id: Name
+
+
+class Ping(msgspec.Struct, tag="ping", tag_field="type", kw_only=True):
+    pass
+
+
+FromClient: TypeAlias = Hello | Send | Ack | Read | Typing | Ping
+read_frame = msgspec.json.Decoder(FromClient).decode
+
+
+class Welcome(msgspec.Struct, tag="welcome", tag_field="type", kw_only=True):
+    epoch: str
+    heads: Mapping[FeedName, int]
+    resumed: bool
+    heartbeat_ms: int
+
+
+class Live(msgspec.Struct, tag="live", tag_field="type", kw_only=True):
+    heads: Mapping[FeedName, int]
+
+
+class Acked(msgspec.Struct, tag="ack", tag_field="type", kw_only=True):
+    client_message_id: str
+    message_id: str
+    conversation_id: str
+    position: int
+    timestamp: datetime
+    duplicate: bool
+
+
+class Pong(msgspec.Struct, tag="pong", tag_field="type", kw_only=True):
+    heads: Mapping[FeedName, int]
+
+
+class SomebodyTypes(msgspec.Struct, tag="typing", tag_field="type", kw_only=True):
+    conversation_id: str
+    user_id: str
+
+
+class SomebodyIs(msgspec.Struct, tag="presence", tag_field="type", kw_only=True):
+    user_id: str
+    state: Literal["offline", "syncing", "online"]
+
+
+class ResyncRequired(msgspec.Struct, tag="resync_required", tag_field="type", kw_only=True):
+    epoch: str
+    heads: Mapping[FeedName, int]
+    reason: str
+
+
+class Error(msgspec.Struct, tag="error", tag_field="type", kw_only=True, omit_defaults=True):
+    code: str
+    retryable: bool = msgspec.field()
+    detail: str
+    client_message_id: str | None = None
+    field: str | None = None
+
+
+ToClient: TypeAlias = Welcome | Live | Acked | Pong | SomebodyTypes | SomebodyIs | ResyncRequired | Error
+
+
+def one(frame: ToClient) -> Bundle:
+    return Bundle((Frame(msgspec.json.encode(frame)),))
+
+
+def item(told: Told) -> dict[str, Any]:
+    """An item as the socket and the long poll show it."""
+    about = told.item
+    shown: dict[str, Any] = {
+        "feed": about.feed,
+        "seq": about.seq,
+        "prev": about.seq - 1,
+        "kind": about.kind,
+        "conversation_id": str(about.conversation_id),
+        "at": to_datetime(about.at),
+    }
+    if about.kind == "message":
+        shown["message"] = None if told.entry is None else message(told)
+    else:
+        shown |= msgspec.json.decode(about.body)
+    return shown
+
+
+def message(told: Told) -> ChatMessage | None:
+    if told.entry is None:
+        return None
+    if told.contact_id is None:
+        return chat_message(Said(entry=told.entry, contact_id=None, status="sent"))
+    status = shown_status(told.status, told.was_read)
+    return chat_message(Said(entry=told.entry, contact_id=told.contact_id, status=status))
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """An item after which somebody follows more, or less."""
+
+    seq: int
+    joins: FeedName | None = None
+    since: int = 0
+    leaves: frozenset[str] = frozenset()
+    """Who is no longer in the conversation."""
+    conversation_id: int = 0
+
+
+class Numbered(msgspec.Struct, frozen=True):
+    """A frame with its place in its feed."""
+
+    seq: int
+    frame: Frame
+    change: Change | None = None
+
+
+class News(msgspec.Struct, frozen=True, kw_only=True):
+    """Items of one feed that follow each other, ready to be sent to any number of sockets."""
+
+    first: int
+    items: tuple[Numbered, ...]
+    bundle: Bundle
+    changes: tuple[Change, ...]
+
+
+def numbered(told: Told) -> Numbered:
+    frame = Frame(msgspec.json.encode({"type": "item", **item(told)}))
+    return Numbered(told.item.seq, frame, _change(told))
+
+
+def _change(told: Told) -> Change | None:
+    if told.item.kind not in ("joined", "members"):
+        return None
+    body = msgspec.json.decode(told.item.body)
+    joins = body.get("joins") or {}
+    return Change(
+        seq=told.item.seq,
+        joins=joins.get("feed"),
+        since=joins.get("from", 0),
+        leaves=frozenset(body.get("removed", ())),
+        conversation_id=told.item.conversation_id,
+    )
+
+
+def news(found: Sequence[Told]) -> News:
+    """Made once for everybody who follows the feed."""
+    items = tuple(numbered(told) for told in found)
+    return News(
+        first=items[0].seq,
+        items=items,
+        bundle=Bundle(each.frame for each in items),
+        changes=tuple(each.change for each in items if each.change is not None),
+    )

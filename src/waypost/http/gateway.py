@@ -1,0 +1,218 @@
+"""Everybody who is connected to this process: who they are, what they follow, and what they are told of each other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+import structlog
+
+from waypost.flow import admit
+from waypost.flow.follow import Tails
+from waypost.flow.world import World
+from waypost.http import frames, session
+from waypost.http.frames import News
+from waypost.http.session import Session
+from waypost.model.account import Caller
+from waypost.model.chat import DeviceId, FeedName
+from waypost.model.ids import UserId
+from waypost.model.time import Instant, Span, as_seconds, seconds
+from waypost.ports.chats import Acked
+from waypost.ports.failure import LedgerError
+from waypost.ports.hints import ACCOUNTS, DEVICE, TYPING
+from waypost.ports.link import Bundle, Link
+from waypost.ports.whereabouts import Presence
+
+log = structlog.get_logger("live")
+
+HEARTBEAT: Span = seconds(15)
+SILENT_FOR: Span = Span(HEARTBEAT * 3)
+"""A connection that says nothing for so long is gone, whatever the network thinks."""
+HELLO_WITHIN: Span = seconds(10)
+TICK: Span = seconds(1)
+LOOK_AT_TOKENS_EVERY: Span = seconds(600)
+"""Where the hint that somebody's ended was lost."""
+CONNECTIONS_EACH = 20
+"""Of one person, in one process."""
+FOLLOWED_BY_FEW = 500
+"""Who is here is told around only where no more than this would hear it."""
+
+
+class Gateway:
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.tails: Tails[News] = Tails(world, frames.news)
+        self.heartbeat_ms = round(as_seconds(HEARTBEAT) * 1000)
+        self._strangers: set[Session] = set()
+        self._people: dict[UserId, dict[DeviceId, Session]] = {}
+        self._known: dict[Session, tuple[UserId, bytes]] = {}
+        """Who said hello: whose connection it is, and the digest of their token."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._told: dict[UserId, Presence] = {}
+        self._closing = False
+
+    def welcome(self, link: Link) -> Session:
+        visitor = Session(link, self)
+        self._strangers.add(visitor)
+        if self._closing:
+            visitor.close(session.GOING_AWAY, "server going away")
+        return visitor
+
+    def enter(self, visitor: Session, user: UserId, device: DeviceId, token: str) -> bool:
+        """A device has one connection: the older one ends, in whichever process it is."""
+        theirs = self._people.setdefault(user, {})
+        if device not in theirs and len(theirs) >= CONNECTIONS_EACH:
+            return False
+        older, theirs[device] = theirs.get(device), visitor
+        visitor.device = device
+        self._strangers.discard(visitor)
+        self._known[visitor] = (user, admit.digest(token))
+        if older is not None:
+            older.close(session.REPLACED, "a newer connection of this device took over")
+        self.world.hints.give([f"{DEVICE}:{self.world.worker} {user} {device}"])
+        return True
+
+    def leave(self, visitor: Session) -> None:
+        self._strangers.discard(visitor)
+        user, _ = self._known.pop(visitor, (None, b""))
+        if user is None or self._people.get(user, {}).get(visitor.device) is not visitor:
+            return  # nobody, or somebody whose newer connection took over
+        del self._people[user][visitor.device]
+        if not self._people[user]:
+            del self._people[user]
+        self._note_acks([visitor])
+        if visitor.caller is not None:
+            self.world.whereabouts.say(visitor.caller.org_id, user, visitor.device, Presence.OFFLINE)
+
+    def say_where(self, visitor: Session, caller: Caller) -> None:
+        """Catching up, or here; said again and again, since it expires."""
+        if caller.user_id is not None:
+            presence = Presence.ONLINE if visitor.is_live else Presence.SYNCING
+            self.world.whereabouts.say(caller.org_id, caller.user_id, visitor.device, presence)
+
+    def somebody_types(self, caller: Caller, conversation: str, feeds: Sequence[FeedName]) -> None:
+        self.world.hints.give([f"{TYPING}:{' '.join([conversation, caller.user_id or '', *feeds])}"])
+
+    def keep(self, task: asyncio.Task[None]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    @property
+    def connected(self) -> int:
+        return len(self._strangers) + len(self._known)
+
+    # For ever
+
+    @property
+    def works(self) -> Sequence[Callable[[], Awaitable[None]]]:
+        """What must run as long as anybody may be connected."""
+        return (self.tails.run, self.listen_to_people, self.watch_people, self.check_tokens, self.tick)
+
+    async def listen_to_people(self) -> None:
+        """Who types, and which devices came anew elsewhere."""
+        with self.world.hints.listen(TYPING) as typing, self.world.hints.listen(DEVICE) as anew:
+            while True:
+                waits = [asyncio.ensure_future(ear.wait(seconds(60))) for ear in (typing, anew)]
+                try:
+                    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    for wait in waits:
+                        wait.cancel()
+                for name in typing.named():
+                    self._tell_typing(name)
+                for name in anew.named():
+                    self._give_way(name)
+
+    def _tell_typing(self, name: str) -> None:
+        conversation, user, *feeds = name.split(" ")
+        bundle = frames.one(frames.SomebodyTypes(conversation_id=conversation, user_id=user))
+        for feed in feeds:
+            self._tell(FeedName(feed), bundle, but=user)
+
+    def _tell(self, feed: FeedName, bundle: Bundle, but: str = "") -> None:
+        for follower in self.tails.followers(feed):
+            if isinstance(follower, Session) and follower.caller and follower.caller.user_id != but:
+                follower.tell(bundle)
+
+    def _give_way(self, name: str) -> None:
+        worker, user, device = name.split(" ", 2)
+        older = self._people.get(UserId(user), {}).get(DeviceId(device))
+        if worker != self.world.worker and older is not None:
+            older.close(session.REPLACED, "a newer connection of this device took over")
+
+    async def watch_people(self) -> None:
+        """Who came and went, told to those who work with them."""
+        with self.world.whereabouts.listen() as ear:
+            while True:
+                await ear.wait(seconds(60))
+                for org, user in ear.named():
+                    feed = FeedName(f"team:{org}")
+                    state = (await self.world.whereabouts.of([user]))[user]
+                    if self._told.get(user, Presence.OFFLINE) is state:
+                        continue
+                    self._told[user] = state
+                    if state is Presence.OFFLINE:
+                        del self._told[user]
+                    if len(self.tails.followers(feed)) <= FOLLOWED_BY_FEW:
+                        self._tell(feed, frames.one(frames.SomebodyIs(user_id=user, state=state.value)), but=user)
+
+    async def tick(self) -> None:
+        """Acks are stored, the silent are closed, who is here is said again."""
+        said_at = Instant(0)
+        while True:
+            await self.world.clock.sleep(TICK)
+            now = self.world.clock.now()
+            everybody = [each for theirs in self._people.values() for each in theirs.values()]
+            self._close_the_silent(now)
+            await self._store_acks(everybody)
+            if now - said_at >= HEARTBEAT // 2:
+                said_at = now
+                for each in everybody:
+                    if each.caller is not None:
+                        self.say_where(each, each.caller)
+
+    def _close_the_silent(self, now: Instant) -> None:
+        for each in [each for each in self._strangers if now - each.heard_at > HELLO_WITHIN]:
+            self._strangers.discard(each)
+            each.close(session.NOT_KNOWN, "no hello came in time")
+        for each in [each for each in self._known if now - each.heard_at > SILENT_FOR]:
+            each.close(session.COME_BACK, "nothing was heard of you: come back")
+
+    def _note_acks(self, sessions: Sequence[Session]) -> None:
+        """Of one that leaves: stored by the way, since they only save the device from reading again."""
+        if moves := _moves(sessions):
+            self.keep(asyncio.ensure_future(self._put_acks(moves)))
+
+    async def _store_acks(self, sessions: Sequence[Session]) -> None:
+        if moves := _moves(sessions):
+            await self._put_acks(moves)
+
+    async def _put_acks(self, moves: Sequence[Acked]) -> None:
+        try:
+            await self.world.ledger.follows.acked(moves)
+        except LedgerError as failure:
+            log.warning("acks_not_stored", count=len(moves), error=str(failure))
+
+    async def check_tokens(self) -> None:
+        """Whoever's token ended is sent away."""
+        with self.world.hints.listen(ACCOUNTS) as ear:
+            while True:
+                await ear.wait(LOOK_AT_TOKENS_EVERY)
+                for each, (_, digest) in list(self._known.items()):
+                    if await self.world.ledger.accounts.caller(digest, self.world.clock.now()) is None:
+                        each.close(session.NOT_KNOWN, "this token has ended")
+
+    def say_goodbye(self) -> None:
+        """The server stops: everybody comes back, to another one or to the next."""
+        self._closing = True
+        for each in [*self._strangers, *self._known]:
+            each.close(session.GOING_AWAY, "server going away")
+
+
+def _moves(sessions: Sequence[Session]) -> list[Acked]:
+    return [
+        Acked(each.caller.user_id, each.device, feed, seq)
+        for each in sessions
+        if each.caller is not None and each.caller.user_id is not None
+        for feed, seq in each.take_acks().items()
+    ]

@@ -1,0 +1,412 @@
+"""One device on a live line: it says hello, catches up, goes live, and says what its person does.
+
+Nothing is lost between page and stream: from the moment that a feed is followed, what it gets is kept here until the
+pages have reached it; then both are merged and the device is live, without an await in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, assert_never
+
+import msgspec
+import structlog
+
+from waypost.flow import admit, devices, inbox, post
+from waypost.flow.devices import Greeting
+from waypost.flow.submit import Refusal
+from waypost.http import frames
+from waypost.http.frames import News, Numbered
+from waypost.model.account import Caller
+from waypost.model.chat import DeviceId, FeedName
+from waypost.model.conversation import ConversationId
+from waypost.model.ids import UserId
+from waypost.model.policy import RequestRate
+from waypost.model.time import Instant, Span, seconds, to_datetime
+from waypost.ports.chats import NoChat, ReadUp
+from waypost.ports.failure import LedgerError
+from waypost.ports.link import Bundle, Link
+from waypost.rules import catchup, entry_ids
+from waypost.rules.entry_ids import LARGEST_CONVERSATION, EntryId
+from waypost.rules.rate import TooSoon, draw
+
+if TYPE_CHECKING:
+    from waypost.http.gateway import Gateway
+
+log = structlog.get_logger("live")
+
+COME_BACK, GOING_AWAY, SLOW = 4000, 4001, 4008
+NOT_KNOWN, FORBIDDEN, REPLACED = 4401, 4403, 4409
+RATE = RequestRate(per_second=50, burst=200)
+"""Frames that one connection may send."""
+MOST_UNREAD_FRAMES = 500
+"""Frames heard that wait for those before them; whoever sends more is made to wait."""
+MOST_WAITING = 1024 * 1024
+"""Bytes that the network has not taken; a device this slow comes back later, and loses nothing."""
+CATCH_UP_PAGE = 200
+MOST_KEPT = 1000
+"""Items that are kept while pages are read; beyond, they are read as well."""
+
+
+class Session:
+    """The visitor of one link."""
+
+    __slots__ = (
+        "_acked",
+        "_bucket",
+        "_cursors",
+        "_frames",
+        "_gateway",
+        "_kept",
+        "_link",
+        "_live",
+        "_over",
+        "_typed",
+        "_working",
+        "caller",
+        "device",
+        "heard_at",
+    )
+
+    def __init__(self, link: Link, gateway: Gateway) -> None:
+        self._link = link
+        self._gateway = gateway
+        self._frames: deque[frames.FromClient] | None = None
+        self._working: asyncio.Task[None] | None = None
+        self._cursors: dict[FeedName, int] = {}
+        self._kept: dict[FeedName, list[Numbered]] | None = None
+        self._acked: dict[FeedName, int] | None = None
+        self._typed: dict[str, Instant] | None = None
+        self._live = self._over = False
+        self._bucket = Instant(0)
+        self.caller: Caller | None = None
+        self.device = DeviceId("")
+        self.heard_at = gateway.world.clock.now()
+
+    # What the link calls
+
+    def heard(self, text: bytes) -> None:
+        if self._over:
+            return
+        self.heard_at = now = self._gateway.world.clock.now()
+        drawn = draw(self._bucket, RATE, now)
+        if isinstance(drawn, TooSoon):
+            self._complain("rate_limited", "this connection sends too many frames: slow down", retryable=True)
+            return
+        self._bucket = drawn
+        try:
+            frame = frames.read_frame(text)
+        except (msgspec.DecodeError, RecursionError) as wrong:
+            self._complain("invalid_frame", str(wrong)[:200])
+            return
+        self._dispatch(frame)
+
+    def gone(self) -> None:
+        self._over = True
+        for feed in self._cursors:
+            self._gateway.tails.leave(feed, self)
+        if self._working is not None:
+            self._working.cancel()
+        self._gateway.leave(self)
+
+    # What the gateway and the tails call
+
+    def take(self, feed: FeedName, last: int, news: News) -> None:
+        """Handed to every follower of the feed: the usual case is one comparison and one write."""
+        if self._kept is not None:
+            self._keep(feed, news)
+            return
+        cursor = self._cursors[feed]
+        if cursor == news.first - 1:
+            self._cursors[feed] = last
+            self._send(news.bundle)
+            if news.changes:
+                self._follow_changes(feed, news.items)
+        elif cursor < last:
+            self._take_some(feed, cursor, news)
+
+    def _take_some(self, feed: FeedName, cursor: int, news: News) -> None:
+        merged = catchup.merge(cursor, news.items, ())
+        if merged.gap:
+            self._catch_up_again()
+            return
+        self._cursors[feed] = merged.last
+        self._send(Bundle(each.frame for each in merged.items))
+        self._follow_changes(feed, merged.items)
+
+    def _keep(self, feed: FeedName, news: News) -> None:
+        kept = self._kept.setdefault(feed, []) if self._kept is not None else []
+        if len(kept) < MOST_KEPT:
+            kept.extend(news.items)
+
+    def close(self, code: int, reason: str) -> None:
+        self._over = True
+        self._link.close(code, reason)
+
+    def tell(self, bundle: Bundle) -> None:
+        """Something that is lost if it does not get there: who types, who is here."""
+        if self._live:
+            self._send(bundle)
+
+    def take_acks(self) -> Mapping[FeedName, int]:
+        acked, self._acked = self._acked, None
+        return acked or {}
+
+    @property
+    def is_live(self) -> bool:
+        return self._live
+
+    # Within
+
+    def _send(self, bundle: Bundle) -> None:
+        self._link.send(bundle)
+        if self._link.waiting > MOST_WAITING and not self._over:
+            self.close(SLOW, "you read too slowly: come back, nothing is lost")
+
+    def _complain(self, code: str, detail: str, *, retryable: bool = False, about: str | None = None) -> None:
+        error = frames.Error(code=code, retryable=retryable, detail=detail, client_message_id=about)
+        self._send(frames.one(error))
+
+    def _dispatch(self, frame: frames.FromClient) -> None:
+        if self.caller is None and not isinstance(frame, frames.Hello):
+            waiting = self._working is not None  # hello is being answered: what comes meanwhile waits for it
+            if not waiting:
+                self._complain("hello_first", "the first frame must be hello")
+                return
+        match frame:
+            case frames.Ping() if self.caller is not None:
+                self._send(frames.one(frames.Pong(heads=self._cursors)))
+            case frames.Ack() if self.caller is not None:
+                self._note_ack(frame)
+            case frames.Hello() if self.caller is not None or self._working is not None:
+                self._complain("hello_again", "hello was said already: open a new connection")
+            case _:
+                self._enqueue(frame)
+
+    def _enqueue(self, frame: frames.FromClient) -> None:
+        """Frames are answered one after the other, so that what somebody sends stays in order."""
+        if self._frames is None:
+            self._frames = deque()
+        self._frames.append(frame)
+        if len(self._frames) >= MOST_UNREAD_FRAMES:
+            self._link.pause()
+        if self._working is None:
+            self._working = asyncio.ensure_future(self._work())
+
+    async def _work(self) -> None:
+        try:
+            while self._frames and not self._over:
+                await self._answer(self._frames.popleft())
+                if len(self._frames) < MOST_UNREAD_FRAMES // 2:
+                    self._link.resume()
+        finally:
+            self._working = None
+            self._frames = self._frames or None
+
+    async def _answer(self, frame: frames.FromClient) -> None:
+        about = frame.client_message_id if isinstance(frame, frames.Send) else None
+        try:
+            await self._do(frame)
+        except LedgerError as failure:
+            log.warning("frame_not_answered", error=str(failure))
+            if self.caller is None:
+                self.close(COME_BACK, "not available: come back")
+            else:
+                self._complain("unavailable", "try again", retryable=True, about=about)
+
+    async def _do(self, frame: frames.FromClient) -> None:
+        match frame:
+            case frames.Hello():
+                await self._hello(frame)
+            case frames.Send():
+                await self._post(frame)
+            case frames.Read():
+                await self._read(frame)
+            case frames.Typing():
+                await self._type(frame)
+            case frames.Ack():
+                self._note_ack(frame)
+            case frames.Ping():
+                self._send(frames.one(frames.Pong(heads=self._cursors)))
+            case _:
+                assert_never(frame)
+
+    # Hello, catching up, live
+
+    async def _hello(self, hello: frames.Hello) -> None:
+        if not devices.is_device_id(hello.device_id):
+            self.close(FORBIDDEN, "device_id must have 1 to 64 printable characters and no space")
+            return
+        scheme, _, secret = (self._link.caller.authorization or "").partition(" ")
+        token = hello.token or (secret if scheme.lower() == "bearer" else "")
+        caller = await admit.caller(token, self._gateway.world) if token else None
+        if caller is None:
+            self.close(NOT_KNOWN, "this token is unknown or ended")
+        elif caller.user_id is None:
+            self.close(FORBIDDEN, "a key is nobody: say hello with a user's token")
+        elif not self._gateway.enter(self, caller.user_id, DeviceId(hello.device_id), token):
+            self.close(FORBIDDEN, "too many connections of one person")
+        else:
+            await self._begin(caller, caller.user_id, hello)
+
+    async def _begin(self, caller: Caller, user: UserId, hello: frames.Hello) -> None:
+        self._gateway.say_where(self, caller)
+        greeting = Greeting(device_id=DeviceId(hello.device_id), epoch=hello.epoch, cursors=hello.cursors)
+        begun = await devices.begin(caller.org_id, user, greeting, self._gateway.world)
+        self._kept = {}
+        self._cursors = dict(begun.cursors)
+        for feed in begun.cursors:
+            self._gateway.tails.follow(feed, begun.heads[feed], self)
+        self.caller = caller
+        epoch = begun.device.epoch
+        welcome = frames.Welcome(
+            epoch=epoch, heads=begun.heads, resumed=begun.resumed, heartbeat_ms=self._gateway.heartbeat_ms
+        )
+        self._send(frames.one(welcome))
+        if begun.lost is not None:
+            self._send(frames.one(frames.ResyncRequired(epoch=epoch, heads=begun.heads, reason=begun.lost)))
+        await self._catch_up()
+
+    async def _catch_up(self) -> None:
+        """Page by page from the Ledger, until a page and what came meanwhile leave nothing out."""
+        while not self._over:
+            found = await devices.page(self._cursors, CATCH_UP_PAGE, self._gateway.world)
+            pages: dict[FeedName, list[Numbered]] = {}
+            for told in found:
+                pages.setdefault(FeedName(told.item.feed), []).append(frames.numbered(told))
+            for feed, page in pages.items():
+                self._advance(feed, page, [])
+            await self._drained()
+            if len(found) < CATCH_UP_PAGE and self._merge_what_came():
+                return
+
+    def _merge_what_came(self) -> bool:
+        """True when that makes the device live; no await from here to there."""
+        kept, self._kept = self._kept or {}, {}
+        whole = all(self._advance(feed, [], items) for feed, items in kept.items() if feed in self._cursors)
+        behind = any(self._gateway.tails.last(feed) > cursor for feed, cursor in self._cursors.items())
+        if not whole or behind:
+            return False
+        self._kept = None
+        if not self._over and self.caller is not None:
+            self._live = True
+            self._send(frames.one(frames.Live(heads=self._cursors)))
+            self._gateway.say_where(self, self.caller)
+        return True
+
+    def _advance(self, feed: FeedName, page: list[Numbered], kept: list[Numbered]) -> bool:
+        """Send what follows; False when something between is missing, and must be read."""
+        merged = catchup.merge(self._cursors[feed], page, kept)
+        if merged.items:
+            self._cursors[feed] = merged.last
+            self._send(Bundle(each.frame for each in merged.items))
+            self._follow_changes(feed, merged.items)
+        return not merged.gap
+
+    async def _drained(self) -> None:
+        """A device that reads slowly is waited for; one that reads nothing is closed by `_send`, or by its silence."""
+        while self._link.waiting > MOST_WAITING // 2 and not self._over:
+            await self._gateway.world.clock.sleep(seconds(0.02))
+
+    def _follow_changes(self, feed: FeedName, items: Sequence[Numbered]) -> None:
+        """Large groups that the person joined or left."""
+        user = self.caller.user_id if self.caller else None
+        for change in (each.change for each in items if each.change is not None):
+            if feed == f"user:{user}" and change.joins is not None and change.joins not in self._cursors:
+                self._cursors[change.joins] = change.since
+                self._gateway.tails.follow(change.joins, change.since, self)
+                self._catch_up_again()
+            elif user in change.leaves and feed == f"group:{change.conversation_id}":
+                self._gateway.tails.leave(feed, self)
+                del self._cursors[feed]
+                return
+
+    def _catch_up_again(self) -> None:
+        """Without saying hello anew: what is missing is read, then the device is live again."""
+        if self._kept is None:
+            self._kept = {}
+            task = asyncio.ensure_future(self._answer_to_a_gap())
+            self._gateway.keep(task)
+
+    async def _answer_to_a_gap(self) -> None:
+        try:
+            await self._catch_up()
+        except LedgerError:
+            self.close(COME_BACK, "not available: come back")
+
+    # What a person does
+
+    async def _post(self, frame: frames.Send) -> None:
+        where = _numbered(frame.conversation_id)
+        words = post.Words(
+            client_message_id=frame.client_message_id,
+            conversation_id=where or ConversationId(LARGEST_CONVERSATION),
+            content=frame.content,
+        )
+        answer = await post.post(words, self._somebody(), self._gateway.world)
+        if isinstance(answer, Refusal):
+            error = frames.Error(
+                code=answer.code,
+                retryable=False,
+                detail=f"{answer.field}: {answer.reason}",
+                client_message_id=frame.client_message_id,
+                field=answer.field,
+            )
+            self._send(frames.one(error))
+        elif isinstance(answer, NoChat):
+            self._complain("not_found", "there is no such conversation", about=frame.client_message_id)
+        else:
+            named = EntryId(conversation_id=answer.conversation_id, position=answer.position, id_at=answer.id_at)
+            ack = frames.Acked(
+                client_message_id=frame.client_message_id,
+                message_id=entry_ids.made(named),
+                conversation_id=str(answer.conversation_id),
+                position=answer.position,
+                timestamp=to_datetime(answer.id_at),
+                duplicate=answer.duplicate,
+            )
+            self._send(frames.one(ack))
+
+    async def _read(self, frame: frames.Read) -> None:
+        where, message = _numbered(frame.conversation_id), entry_ids.read(frame.message_id)
+        if where is None:
+            self._complain("not_found", "there is no such conversation")
+            return
+        answer = await inbox.read_up_to(self._somebody(), where, message, self._gateway.world)
+        if not isinstance(answer, ReadUp):
+            self._complain("not_found", "there is no such message in that conversation")
+
+    async def _type(self, frame: frames.Typing) -> None:
+        now, typed = self._gateway.world.clock.now(), self._typed or {}
+        if now - typed.get(frame.conversation_id, 0) < TYPING_EVERY:
+            return
+        where = _numbered(frame.conversation_id)
+        feeds = await inbox.audience(self._somebody(), where, self._gateway.world) if where else []
+        if not feeds:
+            self._complain("not_found", "there is no such conversation")
+            return
+        self._typed = {name: at for name, at in typed.items() if now - at < TYPING_EVERY} | {frame.conversation_id: now}
+        self._gateway.somebody_types(self._somebody(), str(where), feeds)
+
+    def _note_ack(self, ack: frames.Ack) -> None:
+        feed = FeedName(ack.feed)
+        if feed in self._cursors and ack.seq <= self._cursors[feed]:
+            if self._acked is None:
+                self._acked = {}
+            self._acked[feed] = max(ack.seq, self._acked.get(feed, 0))
+
+    def _somebody(self) -> Caller:
+        if self.caller is None:
+            raise RuntimeError("nobody said hello")
+        return self.caller
+
+
+TYPING_EVERY: Span = seconds(2)
+
+
+def _numbered(text: str) -> ConversationId | None:
+    """An id as we give them out, or none that there could be."""
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else 0
+    return ConversationId(number) if 0 < number <= LARGEST_CONVERSATION and text == str(number) else None
