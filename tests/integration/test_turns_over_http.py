@@ -137,7 +137,7 @@ async def test_messages_are_read_in_pages_and_their_ids_sort_by_time(talking: St
     assert times == sorted(set(times))[::-1]
     page = await stage.get(f"{TALKS}/1/messages?limit=2")
     assert ([each["position"] for each in page["messages"]], page["has_more"]) == ([5, 4], True)
-    page = await stage.get(f"{TALKS}/1/messages?limit=3&before=4")
+    page = await stage.get(f"{TALKS}/1/messages?limit=3&cursor={page['next_cursor']}")
     assert ([each["position"] for each in page["messages"]], page["has_more"]) == ([3, 2, 1], False)
     assert (await stage.call("GET", f"{TALKS}/1/messages?limit=201")).status == 400
     await stage.reads()
@@ -155,7 +155,7 @@ async def test_a_conversation_is_found_by_the_phone_in_any_spelling(talking: Sta
     (found,) = (await stage.get(f"{TALKS}?phone=%2B16505551234"))["conversations"]
     assert (found["conversation_id"], found["kind"], found["floor"]) == ("1", "customer", "bot")
     for phone in ("16505551234", "%2B1%20(650)%20555-1234"):
-        assert await stage.get(f"{TALKS}?phone={phone}") == {"conversations": [found]}
+        assert (await stage.get(f"{TALKS}?phone={phone}"))["conversations"] == [found]
     assert found["contact"] == {
         "contact_id": "1",
         "name": None,
@@ -167,8 +167,8 @@ async def test_a_conversation_is_found_by_the_phone_in_any_spelling(talking: Sta
     assert found["phone_number_id"] == "1001"
     assert found["last_message"]["content"] == {"type": "text", "text": "hello"}
     assert await stage.get(f"{TALKS}/1") == found
-    assert await stage.get(f"{TALKS}?phone=%2B16505559999") == {"conversations": []}
-    for query in ("", "?phone=12", "?phone=abc", f"?phone={PHONE}&user_id=US.1"):
+    assert (await stage.get(f"{TALKS}?phone=%2B16505559999"))["conversations"] == []
+    for query in ("?phone=12", "?phone=abc", f"?phone={PHONE}&user_id=US.1"):
         answer = await stage.call("GET", f"{TALKS}{query}")
         assert (answer.status, answer.code) == (400, "invalid_parameter"), query
 
@@ -180,8 +180,8 @@ async def test_who_keeps_the_phone_number_back_is_found_by_the_user_id(talking: 
     await wrote(stage, "hello", **nameless)
     (found,) = (await stage.get(f"{TALKS}?user_id=US.13491208655302741918"))["conversations"]
     assert (found["contact"]["phone"], found["contact"]["user_id"]) == (None, "US.13491208655302741918")
-    assert await stage.get(f"{TALKS}?user_id=US.1") == {"conversations": []}
-    assert await stage.get(f"{TALKS}?user_id=nobody") == {"conversations": []}
+    for nobody in ("US.1", "nobody"):
+        assert (await stage.get(f"{TALKS}?user_id={nobody}"))["conversations"] == []
 
 
 async def a_person(stage: Stage, role: str = "agent") -> tuple[str, str]:
@@ -321,7 +321,7 @@ async def test_another_orgs_conversations_do_not_exist(talking: Stage, bot: Pati
     await the_turn(stage, owner=...)
     key = stage.globex.key
     assert await stage.get(TURNS, key) == {"turns": [], "failed": []}
-    assert await stage.get(f"{TALKS}?phone=16505551234", key) == {"conversations": []}
+    assert (await stage.get(f"{TALKS}?phone=16505551234", key))["conversations"] == []
     for path in (f"{TALKS}/1", f"{TALKS}/1/messages"):
         assert (await stage.call("GET", path, key=key)).status == 404
     bot.says(BotFailed("no", hopeless=True))
