@@ -19,6 +19,9 @@ import { Unread } from "./unread.js";
 /** How often a client says to the other tabs that it lives, and looks for what those that are gone left behind. */
 const ALIVE_EVERY_MS = 5_000;
 
+/** The server passes on no more than this. */
+const TYPING_EVERY_MS = 2_000;
+
 export interface Paging {
   readonly cursor?: string | null;
   readonly limit?: number;
@@ -35,6 +38,8 @@ export class WaypostClient {
   readonly #sender: Sender;
   readonly #reads: Reads;
   readonly #alive: Alarm;
+  /** When the server was last told. */
+  readonly #typed = new Map<string, number>();
   /** The latest question for the count of a conversation: an answer to an earlier one says nothing. */
   readonly #counting = new Map<string, object>();
 
@@ -110,8 +115,13 @@ export class WaypostClient {
     if (this.state !== "stopped") this.#reads.read(conversation_id, message_id);
   }
 
+  /** May be called with every key that is pressed. */
   typing(conversation_id: string): void {
-    if (this.state === "live") this.#say({ type: "typing", conversation_id });
+    const now = this.#options.clock.now();
+    const isNews = now - (this.#typed.get(conversation_id) ?? -Infinity) >= TYPING_EVERY_MS;
+    if (this.state !== "live" || !isNews) return;
+    this.#typed.set(conversation_id, now);
+    this.#say({ type: "typing", conversation_id });
   }
 
   async conversations(

@@ -29,10 +29,15 @@ export interface Item {
   readonly prev: number;
   readonly kind: Kind | (string & {});
   readonly conversation_id?: string;
-  readonly message?: Message;
-  readonly joins?: { readonly feed: string; readonly from: number };
+  /** Of a `message`; null when it is no longer there. */
+  readonly message?: Message | null;
+  /** Of a `joined`, where a feed of its own is followed from now on. */
+  readonly joins?: { readonly feed: string; readonly from: number } | null;
   readonly [field: string]: unknown;
 }
+
+/** A larger frame ends the connection; what does not fit goes by REST. */
+export const LARGEST_FRAME = 64 * 1024;
 
 /** Everything that posting needs; the id makes a second try the same message. */
 export interface Outgoing {

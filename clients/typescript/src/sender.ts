@@ -4,7 +4,7 @@ import { Alarm, type Clock } from "./clock.js";
 import { WaypostError } from "./errors.js";
 import type { Kept } from "./kept.js";
 import type { Link } from "./link.js";
-import type { Outgoing, Sent } from "./protocol.js";
+import { LARGEST_FRAME, type Outgoing, type Sent } from "./protocol.js";
 import { pause } from "./returning.js";
 import { nextMove, type Outcome } from "./sending.js";
 import type { Timings } from "./timings.js";
@@ -40,6 +40,7 @@ interface Waiting {
   readonly promise: Promise<Sent>;
   readonly resolve: (sent: Sent) => void;
   readonly reject: (error: WaypostError) => void;
+  readonly fitsASocket: boolean;
   triedOn: Link | null;
   tries: number;
   /** When it was first due, or last tried. */
@@ -141,11 +142,12 @@ export class Sender {
     if (first === undefined || first.posting || !this.#running) return;
     const { clock, timings, ways } = this.#options;
     const { link, polling } = ways();
+    const onlyRest = polling || !first.fitsASocket;
     const tries = first.triedOn === link ? first.tries : 0;
     const now = clock.now();
     const situation = {
       socket: link !== null,
-      polling,
+      polling: onlyRest,
       tries,
       waited: now - first.since,
       not_before: Math.max(0, first.notBefore - now),
@@ -201,6 +203,10 @@ export class Sender {
 
 const stopped = (): WaypostError => new WaypostError("stopped", "kept, and sent by the next start");
 
+function fitsASocket(message: Outgoing): boolean {
+  return new TextEncoder().encode(JSON.stringify({ type: "send", ...message })).length <= LARGEST_FRAME;
+}
+
 function aWaiting(message: Outgoing, now: number): Waiting {
   let resolve: (sent: Sent) => void = () => undefined;
   let reject: (error: WaypostError) => void = () => undefined;
@@ -211,6 +217,7 @@ function aWaiting(message: Outgoing, now: number): Waiting {
     promise,
     resolve,
     reject,
+    fitsASocket: fitsASocket(message),
     triedOn: null,
     tries: 0,
     since: now,

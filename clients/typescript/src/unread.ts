@@ -39,7 +39,7 @@ export class Unread {
   }
 
   applied({ kind, message }: Item, me: string | null): void {
-    if (kind !== "message" || message === undefined || message.sender_id === me) return;
+    if (kind !== "message" || message == null || message.sender_id === me) return;
     const { conversation_id, position, sender_id: sender } = message;
     const recent = this.#recent.get(conversation_id) ?? [];
     this.#recent.set(conversation_id, [...recent, { position, sender }].slice(-MOST_RECENT));

@@ -162,6 +162,32 @@ test("two tries on the socket, then REST, with one id", async () => {
   assert.deepEqual([app.tries, server.texts, duplicate], [["socket", "socket", "rest"], ["hello"], true]);
 });
 
+test("a message too large for a frame goes by REST", async () => {
+  const app = await new App(server).live();
+  await app.client.send(ROOM, "é".repeat(33_000));
+  await app.client.send(ROOM, "small");
+  assert.deepEqual(app.tries, ["rest", "socket"]);
+});
+
+test("a message that is no longer there is an item like any other", async () => {
+  const app = await new App(server).live();
+  server.add({ kind: "message", conversation_id: ROOM, message: null });
+  server.otherPosts("next");
+  await app.shows(undefined, "next");
+});
+
+test("typing is told once in a while, however many keys are pressed", async () => {
+  const app = await new App(server).live();
+  for (let key = 0; key < 9; key += 1) app.client.typing(ROOM);
+  app.client.typing("side");
+  await app.client.send(ROOM, "typed");
+  const typed = server.heard.filter(({ type }) => type === "typing");
+  assert.deepEqual(
+    typed,
+    [ROOM, "side"].map((conversation_id) => ({ type: "typing", conversation_id })),
+  );
+});
+
 test("an own message that is shown was sent, though its ack was lost", async () => {
   const app = await new App(server, { timings: { ...FAST, ack_timeout: 60_000 } }).live();
   server.passes = ({ type }) => type !== "ack";
