@@ -211,6 +211,7 @@ class Stage:
     """Everything that a step can name."""
 
     api: Api
+    admin_key: str
     proxy: HostileProxy
     me: Person
     other: Person

@@ -158,7 +158,7 @@ class Following:
                 await self._posting.told(frame)
             case "live":
                 self._failures = 0
-                await self._apply(self._stream.live(now_ms()))
+                await self._apply(self._stream.live(frame, now_ms()))
                 self._situation.become(State.LIVE)
             case "pong" if self._situation.state is State.LIVE:
                 self._stream.pong(frame, now_ms())

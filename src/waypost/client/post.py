@@ -122,8 +122,8 @@ class Posting:
             case Sent() | Refusal():
                 if self._queue.settle(name):
                     self._bell.set()
+                    self._answer(name, verdict)  # first: a crash between the two tells it again, never not at all
                     await self._store.remove(name)
-                    self._answer(name, verdict)
             case Later():
                 self._queue.later(name, verdict, self._dice(), now_ms())
                 self._bell.set()

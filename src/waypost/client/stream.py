@@ -37,8 +37,10 @@ class Stream:
         self.buffer.keep_only(self._welcomed)
         return []
 
-    def live(self, now: float) -> list[Applied]:
-        return [*self.buffer.live(self._welcomed, now)]
+    def live(self, frame: Mapping[str, Any], now: float) -> list[Applied]:
+        applied: list[Applied] = [*self.buffer.live(self._welcomed, now)]
+        self.pong(frame, now)  # it tells the heads, too
+        return applied
 
     def item(self, frame: Mapping[str, Any], now: float) -> list[Applied]:
         item = item_of(frame)
