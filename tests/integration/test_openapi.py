@@ -27,7 +27,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.integration.database import Database
-from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage, live_clock, open_stage
+from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage, live_clock
+from tests.integration.staging import open_stage
 from tests.integration.webhooks import a_text, change, envelope
 from waypost.adapters.sqlite.store import Store
 from waypost.http.app import api

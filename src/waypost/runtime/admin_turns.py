@@ -153,7 +153,7 @@ def replay_turn(
     if isinstance(reopened, NoConversation):
         raise Failed(f"org {org} has no such turn: `waypost turns {org} --failed` lists those that were given up")
     if isinstance(reopened, LeaseLost):
-        raise Failed("something was answered in this conversation since, or is being answered")
+        raise Failed("it was answered or waits for its answer, or something was answered in the conversation since")
     sys.stdout.write(f"conversation {conversation}: the bot answers it now\n")
 
 

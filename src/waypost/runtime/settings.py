@@ -210,6 +210,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _turns(self) -> Times:
+        if self.turn_quiet_sec > self.turn_max_wait_sec:
+            longest = f"{PREFIX}TURN_MAX_WAIT_SEC, which is {self.turn_max_wait_sec:g}"
+            raise SettingsError(f"{PREFIX}TURN_QUIET_SEC must be at most {longest}, not {self.turn_quiet_sec:g}")
         return Times(
             quiet=seconds(self.turn_quiet_sec),
             max_wait=seconds(self.turn_max_wait_sec),

@@ -57,6 +57,7 @@ def join(org: OrgId, keep: ContactId, other: ContactId, told: Talks, now: Instan
     yield Once("contact_drop", (other,))
     yield from meeting.write(talks)
     yield from carry_consents([(org, keep)], now)
+    told.joined.add(keep)
     return True
 
 
