@@ -91,7 +91,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 OWN_ROWS = re.compile("VIRTUAL TABLE|CONSTANT ROW|SCAN (b|busy|waiting|recent|unread)$")
 """A batch's own rows, or what the statement itself has just found: all of them are wanted."""
-OF_A_FEW = {"later_depth", "on_the_way", "outlets_depth", "quotas_fullest", "gates_closed", "turns_depth", "turns_open"}
+OF_A_FEW = {
+    *("later_depth", "media_depth", "on_the_way", "outlets_depth", "quotas_fullest", "gates_closed"),
+    *("turns_depth", "turns_open"),
+}
 """What they scan is what they have just limited themselves to, or what is closed, held or waits at this moment."""
 SORTED_IN_MEMORY = {
     "report_waiting",

@@ -152,6 +152,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _about("How long what webhooks brought stays in the journal (Meta repeats for 7)", ge=8, le=3650),
     ] = 30
     feed_days: Annotated[int, _about("How long what screens were told can be read again", ge=1, le=3650)] = 30
+    allowed_origins: Annotated[
+        str, _about("Sites whose pages may open a WebSocket beside our own, e.g. `https://desk.example.com`; by commas")
+    ] = ""
+    cursor_ttl_sec: Annotated[
+        float, _about("How long a cursor of a list works; 0 is for ever", ge=0, le=31_536_000)
+    ] = 0.0
     push_contact: Annotated[
         str,
         _about("Who a push service may write to: `mailto:…` or `https://…`; none: nobody who is away is told"),
@@ -212,6 +218,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             pair_burst=self.outbound_pair_burst,
             journal_kept=days(self.journal_days),
             feed_kept=days(self.feed_days),
+            cursor_kept=seconds(self.cursor_ttl_sec) if self.cursor_ttl_sec else None,
             default_region=_region(self.default_region),
             request_rate=_request_rate(self.api_requests_per_second),
             turns=self._turns(),
@@ -238,6 +245,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _turns(self) -> Times:
+        if self.turn_quiet_sec > self.turn_max_wait_sec:
+            longest = f"{PREFIX}TURN_MAX_WAIT_SEC, which is {self.turn_max_wait_sec:g}"
+            raise SettingsError(f"{PREFIX}TURN_QUIET_SEC must be at most {longest}, not {self.turn_quiet_sec:g}")
         return Times(
             quiet=seconds(self.turn_quiet_sec),
             max_wait=seconds(self.turn_max_wait_sec),

@@ -49,6 +49,7 @@ from waypost.ports.vault import Vault
 from waypost.ports.wire import Wire
 from waypost.rules.catalogue import Catalogue, parse
 from waypost.runtime.bots import make_bot
+from waypost.runtime.metered_files import MeteredFiles
 from waypost.runtime.metered_lanes import MeteredLanes
 from waypost.runtime.settings import Settings, SettingsError
 from waypost.runtime.telemetry import MeteredJournal, MeteredOutbox, Telemetry
@@ -105,6 +106,7 @@ def build_world(
         ids=ports.ids,
         ledger=ledger,
         hints=ports.hints,
+        log=ports.ledger.log,
         whereabouts=LocalWhereabouts(ports.hints, ports.clock),
         provider=CloudApi(ports.wire, graph_timeout),
         numbers=NumberBook(ports.ledger.accounts, ports.vault, ports.clock, graph_url),
@@ -127,7 +129,7 @@ def build_world(
 
 
 class _Metered:
-    """A Ledger whose outbox, journal and lanes are counted."""
+    """A Ledger whose outbox, journal, lanes and files are counted."""
 
     def __init__(self, ledger: Ledger, telemetry: Telemetry) -> None:
         self.outbox = MeteredOutbox(ledger.outbox, telemetry)
@@ -141,6 +143,7 @@ class _Metered:
         self.conversations = ledger.conversations
         self.feeds = ledger.feeds
         self.chats = ledger.chats
+        self.log = ledger.log
         self.follows = ledger.follows
         self.notices = ledger.notices
         self.door = ledger.door
@@ -156,7 +159,7 @@ class _Metered:
         self.policies = ledger.policies
         self.money = ledger.money
         self.figures = ledger.figures
-        self.files = ledger.files
+        self.files = MeteredFiles(ledger.files, telemetry)
         self.ping = ledger.ping
         self.close = ledger.close
 
