@@ -29,6 +29,9 @@ PUSH = {
     "WAYPOST_PUSH_LEASE_SEC": "2",
 }
 
+ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
+"""Where a database has no part that the contract suites do not show."""
+
 
 @dataclass
 class Office:
@@ -106,6 +109,7 @@ async def test_who_is_away_is_told_once_and_who_is_connected_is_not(office: Offi
     assert office.told("Ann") == []
 
 
+@ON_SQLITE
 async def test_a_burst_is_one_notice_that_counts(office: Office) -> None:
     await office.hire("Bob")
     await asyncio.gather(*(say(office.sandbox, PHONE, text="Hello?") for _ in range(10)))
@@ -115,6 +119,7 @@ async def test_a_burst_is_one_notice_that_counts(office: Office) -> None:
     assert [each.notice.count for each in await office.is_told("Bob", 2)] == [10, 1]
 
 
+@ON_SQLITE
 async def test_a_subscription_that_ended_is_removed(office: Office) -> None:
     await office.hire("Bob")
     office.service.unsubscribe(office.at["Bob"])
@@ -140,6 +145,7 @@ async def test_a_server_that_is_killed_in_the_middle_tells_once_more_at_most(off
     assert [each.notice.text for each in told] == ["Where is my parcel?", "Me too"]
 
 
+@ON_SQLITE
 async def test_who_lets_it_be_is_left_alone(office: Office) -> None:
     for name in ("Ann", "Bob"):
         await office.hire(name)
@@ -150,6 +156,7 @@ async def test_who_lets_it_be_is_left_alone(office: Office) -> None:
     assert office.told("Ann") == []
 
 
+@ON_SQLITE
 async def test_what_is_no_subscription_is_refused(office: Office) -> None:
     await office.hire("Bob")
     bob, given = office.agents["Bob"], as_a_browser_has_it(office.at["Bob"])

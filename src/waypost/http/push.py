@@ -7,8 +7,7 @@ from typing import Annotated
 import msgspec
 from litestar import Router, delete, get, post
 from litestar.di import Provide
-from litestar.openapi.spec import Example
-from litestar.params import Body, FromPath
+from litestar.params import FromPath, JSONBody
 from msgspec import Meta
 
 from waypost.flow import devices
@@ -19,21 +18,6 @@ from waypost.http.sync import user_of
 from waypost.model.chat import DeviceId
 from waypost.model.push import Subscription
 from waypost.rules.push_subscription import LONGEST_ENDPOINT, subscription_fault
-
-EXAMPLES = [
-    Example(
-        id="browser",
-        summary="What `pushManager.subscribe()` gives",
-        value={
-            "endpoint": "https://fcm.googleapis.com/fcm/send/dQw4w9WgXcQ:APA91b",
-            "keys": {
-                "p256dh": "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM",
-                "auth": "tBHItJI5svbpez7KI4CCXg",
-            },
-            "expirationTime": None,
-        },
-    )
-]
 
 
 class PushKeys(msgspec.Struct):
@@ -55,7 +39,7 @@ class PushKeyView(msgspec.Struct):
     """What a browser subscribes with, `applicationServerKey`; null where nobody who is away is told."""
 
 
-@get("/push-key", summary="What a browser subscribes with")
+@get("/push-key", summary="What a browser subscribes with", responses=problems())
 async def push_key(caller: Asking, world: Here) -> PushKeyView:  # noqa: ARG001  # whoever asks is authenticated
     return PushKeyView(world.pusher.public_key if world.pusher is not None else None)
 
@@ -68,7 +52,7 @@ async def push_key(caller: Asking, world: Here) -> PushKeyView:  # noqa: ARG001 
 )
 async def subscribe(
     device_id: FromPath[str],
-    data: Annotated[PushSubscription | None, Body(examples=EXAMPLES)],
+    data: JSONBody[PushSubscription | None],
     caller: Asking,
     world: Here,
 ) -> None:
