@@ -67,10 +67,15 @@ class Gateway:
         visitor.device = device
         self._strangers.discard(visitor)
         self._known[visitor] = (user, admit.digest(token))
+        visitor.entered_at = self.world.clock.now()
         if older is not None:
-            older.close(session.REPLACED, "a newer connection of this device took over")
-        self.world.hints.give([f"{DEVICE}:{self.world.worker} {user} {device}"])
+            self._replace(older)
+        self.world.hints.give([f"{DEVICE}:{visitor.entered_at} {self.world.worker} {user} {device}"])
         return True
+
+    def _replace(self, older: Session) -> None:
+        self._note_acks([older])
+        older.close(session.REPLACED, "a newer connection of this device took over")
 
     def leave(self, visitor: Session) -> None:
         self._strangers.discard(visitor)
@@ -135,10 +140,17 @@ class Gateway:
                 follower.tell(bundle)
 
     def _give_way(self, name: str) -> None:
-        worker, user, device = name.split(" ", 2)
-        older = self._people.get(UserId(user), {}).get(DeviceId(device))
-        if worker != self.world.worker and older is not None:
-            older.close(session.REPLACED, "a newer connection of this device took over")
+        """To one that came later: news of an earlier one may arrive after it."""
+        at, worker, user, device = name.split(" ", 3)
+        theirs = self._people.get(UserId(user), {})
+        older = theirs.get(DeviceId(device))
+        if worker == self.world.worker or older is None:
+            return
+        if (int(at), worker) > (older.entered_at, self.world.worker):
+            del theirs[older.device]  # so that its end says nothing of the device, which is elsewhere now
+            if not theirs:
+                del self._people[UserId(user)]
+            self._replace(older)
 
     async def watch_people(self) -> None:
         """Who came and went, told to those who work with them."""
@@ -198,9 +210,15 @@ class Gateway:
         with self.world.hints.listen(ACCOUNTS) as ear:
             while True:
                 await ear.wait(LOOK_AT_TOKENS_EVERY)
-                for each, (_, digest) in list(self._known.items()):
-                    if await self.world.ledger.accounts.caller(digest, self.world.clock.now()) is None:
-                        each.close(session.NOT_KNOWN, "this token has ended")
+                try:
+                    await self._close_the_ended()
+                except LedgerError as failure:
+                    log.warning("tokens_not_checked", error=str(failure))
+
+    async def _close_the_ended(self) -> None:
+        for each, (_, digest) in list(self._known.items()):
+            if await self.world.ledger.accounts.caller(digest, self.world.clock.now()) is None:
+                each.close(session.NOT_KNOWN, "this token has ended")
 
     def say_goodbye(self) -> None:
         """The server stops: everybody comes back, to another one or to the next."""
