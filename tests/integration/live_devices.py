@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -50,7 +51,7 @@ async def people(stage: Stage, count: int) -> list[Person]:
 
 
 async def key(stage: Stage, role: str) -> str:
-    made = await stage.call("POST", "/api/v1/keys", {"name": f"a {role}'s", "role": role})
+    made = await stage.call("POST", "/api/v1/keys", {"label": f"a {role}'s", "role": role})
     assert made.status == 201, made
     return str(made.json["key"])
 
@@ -132,27 +133,27 @@ class Device:
     items: list[dict[str, Any]] = field(default_factory=list)
     others: list[dict[str, Any]] = field(default_factory=list)
     """Frames that are no items, since the last hello."""
-    socket: ClientConnection | None = None
+    connection: ClientConnection | None = None
     returns: set[tuple[str, int]] = field(default_factory=set)
     """Where groups go on that it was taken out of for a while."""
 
     @property
     def line(self) -> ClientConnection:
-        assert self.socket is not None
-        return self.socket
+        assert self.connection is not None
+        return self.connection
 
     async def connect(self, house: House, *, headers: dict[str, str] | None = None, **options: Any) -> None:
         self.others = []
-        self.socket = await connect(
+        self.connection = await connect(
             house.url, compression=None, ping_interval=None, additional_headers=headers, **options
         )
 
     async def say(self, type_: str, **fields: Any) -> None:
         await self.line.send(msgspec.json.encode({"type": type_, **fields}).decode())
 
-    async def hello(self, house: House, **more: Any) -> dict[str, Any]:
+    async def hello(self, house: House, sock: socket.socket | None = None, **more: Any) -> dict[str, Any]:
         """Come, with whatever is kept from before; the welcome."""
-        await self.connect(house)
+        await self.connect(house, sock=sock)
         kept: dict[str, Any] = {"epoch": self.epoch, "cursors": self.cursors} if self.epoch else {}
         await self.say("hello", **{"device_id": self.name, "token": self.who.token, **kept, **more})
         welcome = await self.until("welcome")

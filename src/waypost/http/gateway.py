@@ -19,7 +19,7 @@ from waypost.model.ids import UserId
 from waypost.model.time import Instant, Span, as_seconds, seconds
 from waypost.ports.chats import Acked
 from waypost.ports.failure import LedgerError
-from waypost.ports.hints import ACCOUNTS, DEVICE, TYPING
+from waypost.ports.hints import DEVICE, TOKENS, TYPING
 from waypost.ports.link import Bundle, Link
 from waypost.ports.whereabouts import Presence
 
@@ -207,16 +207,17 @@ class Gateway:
 
     async def check_tokens(self) -> None:
         """Whoever's token ended is sent away."""
-        with self.world.hints.listen(ACCOUNTS) as ear:
+        with self.world.hints.listen(TOKENS) as ear:
             while True:
-                await ear.wait(LOOK_AT_TOKENS_EVERY)
+                heard = await ear.wait(LOOK_AT_TOKENS_EVERY)
                 try:
-                    await self._close_the_ended()
+                    await self._close_the_ended(set(ear.named()) if heard else None)
                 except LedgerError as failure:
                     log.warning("tokens_not_checked", error=str(failure))
 
-    async def _close_the_ended(self) -> None:
-        for each, (_, digest) in list(self._known.items()):
+    async def _close_the_ended(self, of: set[str] | None) -> None:
+        theirs = [(each, digest) for each, (user, digest) in self._known.items() if of is None or user in of]
+        for each, digest in theirs:
             if await self.world.ledger.accounts.caller(digest, self.world.clock.now()) is None:
                 each.close(session.NOT_KNOWN, "this token has ended")
 

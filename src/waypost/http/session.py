@@ -148,6 +148,10 @@ class Session:
     def is_live(self) -> bool:
         return self._live
 
+    @property
+    def is_over(self) -> bool:
+        return self._over
+
     # Within
 
     def _send(self, bundle: Bundle) -> None:
