@@ -15,6 +15,7 @@ from waypost.adapters.local.hints import NeighbourPost, ProcessHints
 from waypost.http.gateway import CONNECTIONS_EACH, HELLO_WITHIN, SILENT_FOR
 from waypost.http.session import RATE, Session
 from waypost.model.chat import FeedName
+from waypost.model.ids import UserId
 from waypost.model.time import Span, seconds
 
 pytestmark = pytest.mark.anyio
@@ -163,7 +164,7 @@ async def test_a_device_that_connects_to_another_server_takes_over_from_itself(
         await laptop.until("presence", user_id=bob.user_id, state="online")
         second.world.hints.give([f"device:{stage.clock.now() - seconds(9)} {first.world.worker} {bob.user_id} phone"])
         await phone.settled()
-        assert (await first.world.whereabouts.of([bob.user_id]))[bob.user_id] == "online"
+        assert (await first.world.whereabouts.of([UserId(bob.user_id)])) == {bob.user_id: "online"}
 
 
 @ON_SQLITE
