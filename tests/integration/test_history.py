@@ -131,7 +131,8 @@ async def test_who_may_not_see_a_conversation_is_told_so_before_their_cursor_is_
 
 async def test_what_is_said_between_two_pages_shifts_nothing(stage: Stage) -> None:
     ann, bob, where, _ = await a_chat(stage, 9)
-    seen, cursor = [], {}
+    seen: list[str] = []
+    cursor: dict[str, str] = {}
     while True:
         page = await history(stage, bob, where, limit=2, **cursor)
         seen += texts(page)
@@ -152,8 +153,7 @@ async def test_a_limit_out_of_bounds_is_refused(stage: Stage, limit: str) -> Non
 @ON_SQLITE
 async def test_a_customers_history_has_the_same_pages(stage: Stage) -> None:
     ann = await person(stage)
-    for n in range(3):
-        where = await customer(stage, f"wamid.{n}", f"{n}")
+    (where,) = {await customer(stage, f"wamid.{n}", f"{n}") for n in range(3)}
     page = await history(stage, ann, where, limit=2)
     assert (texts(page), page["has_more"]) == (["2", "1"], True)
     assert texts(await history(stage, ann, where, cursor=page["next_cursor"])) == ["0"]
