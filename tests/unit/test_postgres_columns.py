@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from waypost.adapters.postgres.columns import Batches, at_once, numbers, set_wise, texts
+from waypost.adapters.postgres.columns import Batches, at_once, numbers, set_wise, texts, together
 from waypost.adapters.sql.plan import Each
 from waypost.adapters.sql.statements import Statement
 
@@ -42,12 +42,20 @@ def test_a_set_wise_statement_takes_its_arrays_as_texts_where_that_is_safe() -> 
 
 
 def test_what_goes_together_numbers_its_arguments_on() -> None:
-    whole = at_once([set_wise(KEYS), set_wise(PAIRS)])
+    whole = together(["keys", "pairs"], [set_wise(KEYS), set_wise(PAIRS)])
     assert "unnest($3::text::bigint[], $4::text::text[])" in whole.text
     assert len(whole.columns) == 4
+
+
+def test_what_must_be_certain_is_counted_before_anything_is_answered() -> None:
+    whole = at_once(["keys", "pairs"], [set_wise(KEYS), set_wise(PAIRS)], 1, "pairs")
+    assert whole.text.endswith(
+        "SELECT * FROM pairs WHERE 1 / (CASE WHEN (SELECT count(*) FROM keys) = $5::bigint THEN 1 ELSE 0 END) = 1"
+    )
 
 
 def test_a_statement_that_goes_row_by_row_is_no_batch() -> None:
     batches = Batches({"pairs": PAIRS, "one": Statement("one", "SELECT $1", set_wise=False)})
     assert batches.of("one") is None
-    assert batches.together("pairs", "pairs") is batches.together("pairs", "pairs")
+    twice = [Each("pairs", []), Each("pairs", [])]
+    assert batches.together(twice) is batches.together(twice)

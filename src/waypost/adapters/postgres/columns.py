@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from waypost.adapters.sql.plan import Each
+from waypost.adapters.sql.plan import AtOnce, Each
 from waypost.adapters.sql.statements import Statement
 
 Column: TypeAlias = Sequence[Any]
@@ -65,15 +65,31 @@ def set_wise(statement: Statement) -> SetWise:
     return SetWise(text, tuple(_WRITTEN.get(kinds[str(n)], list) for n in range(1, len(kinds) + 1)))
 
 
-def at_once(writes: Sequence[SetWise]) -> SetWise:
-    """Set-wise writes as one statement, their arguments numbered on."""
+def _parts(names: Sequence[str], writes: Sequence[SetWise]) -> tuple[str, tuple[Callable[[Column], object], ...]]:
+    """Set-wise statements side by side, each under its name, their arguments numbered on."""
     parts, taken = [], 0
-    for number, write in enumerate(writes):
+    for name, write in zip(names, writes, strict=True):
         shifted = _ARGUMENT.sub(lambda found, by=taken: f"${int(found[1]) + by}", write.text)  # type: ignore[misc]  # bound now
-        parts.append(f"w{number} AS (\n{shifted}\n)")
+        parts.append(f"{name} AS (\n{shifted}\n)")
         taken += len(write.columns)
-    columns = tuple(column for write in writes for column in write.columns)
-    return SetWise(f"WITH {', '.join(parts)} SELECT 1 WHERE FALSE", columns)
+    return ", ".join(parts), tuple(column for write in writes for column in write.columns)
+
+
+def together(names: Sequence[str], writes: Sequence[SetWise]) -> SetWise:
+    parts, columns = _parts(names, writes)
+    return SetWise(f"WITH {parts} SELECT 1 WHERE FALSE", columns)
+
+
+def at_once(names: Sequence[str], writes: Sequence[SetWise], certain: int, asked: str) -> SetWise:
+    """As `AtOnce` says; the first so many are certain, and the last argument is how many rows they return together.
+
+    What is not certain divides by zero, which undoes all. It is found out before anything else is written, as a
+    condition that is no row's own.
+    """
+    parts, columns = _parts(names, writes)
+    found = " + ".join(f"(SELECT count(*) FROM {name})" for name in names[:certain])  # noqa: S608  # our own names
+    sure = f"1 / (CASE WHEN {found} = ${len(columns) + 1}::bigint THEN 1 ELSE 0 END) = 1"
+    return SetWise(f"WITH {parts} SELECT * FROM {asked} WHERE {sure}", columns)  # noqa: S608  # our own statements
 
 
 class Batches:
@@ -81,13 +97,22 @@ class Batches:
 
     def __init__(self, statements: Mapping[str, Statement]) -> None:
         self._single = {name: set_wise(statement) for name, statement in statements.items() if statement.set_wise}
-        self._made: dict[tuple[str, ...], SetWise] = {}
+        self._made: dict[tuple[tuple[str, ...], int], SetWise] = {}
 
     def of(self, name: str) -> SetWise | None:
         """None for one that goes row by row."""
         return self._single.get(name)
 
-    def together(self, *names: str) -> SetWise:
-        if names not in self._made:
-            self._made[names] = at_once([self._single[name] for name in names])
-        return self._made[names]
+    def together(self, writes: Sequence[Each]) -> SetWise:
+        names = tuple(write.statement for write in writes)
+        if (names, 0) not in self._made:
+            self._made[names, 0] = together(names, [self._single[name] for name in names])
+        return self._made[names, 0]
+
+    def at_once(self, step: AtOnce) -> SetWise:
+        names = tuple(write.statement for write in (*step.certain, *step.writes))
+        certain = len(step.certain)
+        if (names, certain) not in self._made:
+            writes = [self._single[name] for name in names]
+            self._made[names, certain] = at_once(names, writes, certain, step.asked)
+        return self._made[names, certain]

@@ -14,7 +14,7 @@ from waypost.adapters.postgres.schema import PACKAGE, check_version
 from waypost.adapters.postgres.short_ways import SHORT_WAYS
 from waypost.adapters.sql.engine import LineName
 from waypost.adapters.sql.group_commit import Conflict, alone
-from waypost.adapters.sql.plan import Each, Plan, Row, Step, Together
+from waypost.adapters.sql.plan import AtOnce, Each, Plan, Row, Step, Together
 from waypost.adapters.sql.statements import Statement, dialect
 from waypost.adapters.sql.writer import Lane, Writer
 from waypost.model.time import Instant
@@ -61,6 +61,9 @@ _CLOSING = (
 )
 _POISON = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError, asyncpg.ProgramLimitExceededError)
 """What is wrong with one intent, whoever asks; every other refusal is the database's own trouble."""
+
+_OVERTAKEN = (asyncpg.DivisionByZeroError, asyncpg.UniqueViolationError)
+"""How a statement ends that found something changed since it was read: see columns.at_once."""
 
 _OF_THE_DATABASE = (asyncpg.PostgresError, asyncpg.InterfaceError)
 
@@ -147,9 +150,11 @@ class Line:
     async def _run(self, connection: asyncpg.Connection[asyncpg.Record], step: Step) -> list[Row]:
         found: list[Row]
         if isinstance(step, Together):
-            whole = self._batches.together(*(write.statement for write in step.writes))
+            whole = self._batches.together(step.writes)
             await connection.execute(whole.text, *whole.arguments(step.writes))
             return []
+        if isinstance(step, AtOnce):
+            return await self._at_once(connection, step)
         if not isinstance(step, Each):
             found = await connection.fetch(self._statements[step.statement].text, *step.arguments)
         elif batch := self._batches.of(step.statement):
@@ -157,6 +162,17 @@ class Line:
         else:
             found = await connection.fetchmany(self._statements[step.statement].text, step.rows)
         return found
+
+    async def _at_once(self, connection: asyncpg.Connection[asyncpg.Record], step: AtOnce) -> list[Row]:
+        whole = self._batches.at_once(step)
+        arguments = whole.arguments((*step.certain, *step.writes))
+        try:
+            done: list[Row] = await connection.fetch(
+                whole.text, *arguments, sum(len(sure.rows) for sure in step.certain)
+            )
+        except _OVERTAKEN:
+            return []
+        return done
 
     async def close(self) -> None:
         async with self._turn:

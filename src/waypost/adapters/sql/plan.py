@@ -36,17 +36,34 @@ class Together(NamedTuple):
     writes: Sequence[Each]
 
 
-Step: TypeAlias = Each | Once | Together
+class AtOnce(NamedTuple):
+    """A transaction in one statement, for an engine that has such: decided on what was read, written if it stands so.
+
+    Each of `certain` must return as many rows as it is given, else nothing is done and nothing comes back; else what
+    the write that is `asked` returns, a row at least. All are set-wise, and may name those before them as tables.
+    """
+
+    certain: Sequence[Each]
+    writes: Sequence[Each]
+    asked: str
+
+
+Step: TypeAlias = Each | Once | Together | AtOnce
 Plan: TypeAlias = Generator[Step, list[Row], T]
 
 
 def together(*writes: Plan[list[Row]]) -> Plan[None]:
     """Of several `each`, those that have anything to write; what they return is not asked for."""
-    steps = [step for write in writes for step in _first(write)]
+    steps = some(*writes)
     if len(steps) == 1:
         yield steps[0]
     elif steps:
         yield Together(steps)
+
+
+def some(*writes: Plan[list[Row]]) -> list[Each]:
+    """Of several `each`, those that have anything to write."""
+    return [step for write in writes for step in _first(write)]
 
 
 def _first(write: Plan[list[Row]]) -> list[Each]:

@@ -13,7 +13,7 @@ import msgspec
 
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.migrations import pending, require_current
-from waypost.adapters.sql.plan import Each, Plan, Row, Step, Together
+from waypost.adapters.sql.plan import AtOnce, Each, Plan, Row, Step, Together
 from waypost.adapters.sql.statements import Statement, dialect
 from waypost.adapters.sqlite.turn import FileTurn
 from waypost.ports.failure import Unavailable
@@ -74,6 +74,8 @@ class Store:
             for write in step.writes:
                 self._run(write)
             return []
+        if isinstance(step, AtOnce):
+            raise TypeError("a file has one writer: nothing changes between reading and writing")
         statement = self._statements[step.statement]
         if not isinstance(step, Each):
             return list(self._connection.execute(statement.text, step.arguments))
