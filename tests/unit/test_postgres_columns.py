@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from waypost.adapters.postgres.columns import Batches, at_once, numbers, set_wise, texts, together
-from waypost.adapters.sql.plan import Each
+from waypost.adapters.sql.plan import AllOf, Each, Once, Together
 from waypost.adapters.sql.statements import Statement
 
 PAIRS = Statement("pairs", "INSERT INTO a SELECT * FROM unnest($1::bigint[], $2::text[])", set_wise=True)
@@ -57,5 +57,13 @@ def test_what_must_be_certain_is_counted_before_anything_is_answered() -> None:
 def test_a_statement_that_goes_row_by_row_is_no_batch() -> None:
     batches = Batches({"pairs": PAIRS, "one": Statement("one", "SELECT $1", set_wise=False)})
     assert batches.of("one") is None
-    twice = [Each("pairs", []), Each("pairs", [])]
-    assert batches.together(twice) is batches.together(twice)
+    pairs = Together([Each("pairs", [])])
+    assert batches.together(pairs) is batches.together(pairs)
+
+
+def test_reads_in_one_trip_say_which_of_them_a_row_is_of() -> None:
+    batches = Batches({"pairs": PAIRS, "one": Statement("one", "SELECT 1 WHERE $1 < $2", set_wise=False)})
+    whole, arguments = batches.all_of(AllOf([Once("one", (1, 2))], [Each("pairs", [(5, "x")])]))
+    assert whole.text.endswith("SELECT 0, ROW(one.*) FROM one")
+    assert "SELECT 1 WHERE $3 < $4" in whole.text
+    assert arguments == ["{5}", '{"x"}', 1, 2]

@@ -105,12 +105,9 @@ class _Hall:
             each("pair_unchanged", [(*pair, self._pairs[pair]) for pair in sorted(self._pairs)]),
             each("arrival_insert", sorted(talks.arrivals, key=itemgetter(0, 1))),
         )
-        drawn = [(feed, len(talks.items[feed])) for feed in sorted(talks.items)]
-        items = [(feed, count - n, *item) for feed, count in drawn for n, item in enumerate(talks.items[feed], 1)]
         writes = some(
             *meeting.writes(talks),
             each("pair_put", [gate_rows.pair_row(work.pairs[pair]) for pair in sorted(work.touched)]),
-            each("feed_draw", drawn),
-            each("feed_item_append", items),
+            *meeting.feed_writes(talks),
         )
         return AtOnce(certain, writes, asked="feed_draw")

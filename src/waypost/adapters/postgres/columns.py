@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from waypost.adapters.sql.plan import AtOnce, Each
+from waypost.adapters.sql.plan import AllOf, AtOnce, Each, Once, Together
 from waypost.adapters.sql.statements import Statement
 
 Column: TypeAlias = Sequence[Any]
@@ -75,9 +75,18 @@ def _parts(names: Sequence[str], writes: Sequence[SetWise]) -> tuple[str, tuple[
     return ", ".join(parts), tuple(column for write in writes for column in write.columns)
 
 
-def together(names: Sequence[str], writes: Sequence[SetWise]) -> SetWise:
+def together(names: Sequence[str], writes: Sequence[SetWise], asked: str | None = None) -> SetWise:
     parts, columns = _parts(names, writes)
-    return SetWise(f"WITH {parts} SELECT 1 WHERE FALSE", columns)
+    answer = f"SELECT * FROM {asked}" if asked else "SELECT 1 WHERE FALSE"  # noqa: S608  # our own statement
+    return SetWise(f"WITH {parts} {answer}", columns)
+
+
+def all_of(names: Sequence[str], steps: Sequence[SetWise], reads: int) -> SetWise:
+    """The last so many are read: a row of each says which one it is of, and what it holds."""
+    parts, columns = _parts(names, steps)
+    read = enumerate(names[-reads:])
+    rows = " UNION ALL ".join(f"SELECT {n}, ROW({name}.*) FROM {name}" for n, name in read)  # noqa: S608  # our own names
+    return SetWise(f"WITH {parts} {rows}", columns)
 
 
 def at_once(names: Sequence[str], writes: Sequence[SetWise], certain: int, asked: str) -> SetWise:
@@ -96,6 +105,7 @@ class Batches:
     """Every set-wise statement of a dialect, and what was made of several of them."""
 
     def __init__(self, statements: Mapping[str, Statement]) -> None:
+        self._statements = statements
         self._single = {name: set_wise(statement) for name, statement in statements.items() if statement.set_wise}
         self._made: dict[tuple[tuple[str, ...], int], SetWise] = {}
 
@@ -103,11 +113,30 @@ class Batches:
         """None for one that goes row by row."""
         return self._single.get(name)
 
-    def together(self, writes: Sequence[Each]) -> SetWise:
-        names = tuple(write.statement for write in writes)
+    def together(self, step: Together) -> SetWise:
+        names = tuple(write.statement for write in step.writes)
         if (names, 0) not in self._made:
-            self._made[names, 0] = together(names, [self._single[name] for name in names])
+            self._made[names, 0] = together(names, [self._single[name] for name in names], step.asked)
         return self._made[names, 0]
+
+    def all_of(self, step: AllOf) -> tuple[SetWise, list[object]]:
+        """And its arguments."""
+        asked = [*step.writes, *step.reads]
+        names = tuple(each.statement for each in asked)
+        key = (names, -len(step.reads))
+        if key not in self._made:
+            self._made[key] = all_of(names, [self._any(name) for name in names], len(step.reads))
+        arguments: list[object] = []
+        for each in asked:
+            arguments += each.arguments if isinstance(each, Once) else self._any(each.statement).arguments((each,))
+        return self._made[key], arguments
+
+    def _any(self, name: str) -> SetWise:
+        """One that is run once takes its arguments as they are."""
+        if name in self._single:
+            return self._single[name]
+        text = self._statements[name].text
+        return SetWise(text, (list,) * len(set(_ARGUMENT.findall(text))))
 
     def at_once(self, step: AtOnce) -> SetWise:
         names = tuple(write.statement for write in (*step.certain, *step.writes))

@@ -14,7 +14,7 @@ from waypost.adapters.postgres.schema import PACKAGE, check_version
 from waypost.adapters.postgres.short_ways import SHORT_WAYS
 from waypost.adapters.sql.engine import LineName
 from waypost.adapters.sql.group_commit import Conflict, alone
-from waypost.adapters.sql.plan import AtOnce, Each, Plan, Row, Step, Together
+from waypost.adapters.sql.plan import AllOf, AtOnce, Each, Plan, Row, Step, Together
 from waypost.adapters.sql.statements import Statement, dialect
 from waypost.adapters.sql.writer import Lane, Writer
 from waypost.model.time import Instant
@@ -150,9 +150,11 @@ class Line:
     async def _run(self, connection: asyncpg.Connection[asyncpg.Record], step: Step) -> list[Row]:
         found: list[Row]
         if isinstance(step, Together):
-            whole = self._batches.together(step.writes)
-            await connection.execute(whole.text, *whole.arguments(step.writes))
-            return []
+            whole = self._batches.together(step)
+            found = await connection.fetch(whole.text, *whole.arguments(step.writes))
+            return found
+        if isinstance(step, AllOf):
+            return await self._all_of(connection, step)
         if isinstance(step, AtOnce):
             return await self._at_once(connection, step)
         if not isinstance(step, Each):
@@ -162,6 +164,13 @@ class Line:
         else:
             found = await connection.fetchmany(self._statements[step.statement].text, step.rows)
         return found
+
+    async def _all_of(self, connection: asyncpg.Connection[asyncpg.Record], step: AllOf) -> list[Row]:
+        whole, arguments = self._batches.all_of(step)
+        found: list[list[Row]] = [[] for _ in step.reads]
+        for n, row in await connection.fetch(whole.text, *arguments):
+            found[n].append(row)
+        return list(found)
 
     async def _at_once(self, connection: asyncpg.Connection[asyncpg.Record], step: AtOnce) -> list[Row]:
         whole = self._batches.at_once(step)

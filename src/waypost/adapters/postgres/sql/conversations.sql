@@ -104,10 +104,6 @@ INSERT INTO feed (name, head)
 SELECT * FROM unnest($1::text[], $2::bigint[]) AS u (name, count) ORDER BY 1
 ON CONFLICT (name) DO UPDATE SET head = feed.head + excluded.head RETURNING name, head
 
--- name: feed_item_insert (set-wise)
-INSERT INTO feed_item (feed, seq, at, kind, conversation_id, position, body)
-SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[])
-
 -- name: feed_item_append (set-wise)
 -- Numbered by the head that `feed_draw` has drawn in the same statement, counted back from it.
 INSERT INTO feed_item (feed, seq, at, kind, conversation_id, position, body)
@@ -167,6 +163,12 @@ SELECT {conversation} FROM conversation c WHERE c.id = ANY($1::bigint[])
 -- name: contact_of (set-wise)
 SELECT k.id, k.org_id, k.name, k.username, k.dossier_id, a.address
 FROM unnest($1::bigint[]) AS u (id) JOIN contact k ON k.id = u.id JOIN contact_address a ON a.contact_id = k.id
+ORDER BY k.id, a.address
+
+-- name: contact_in (set-wise)
+SELECT k.id, k.org_id, k.name, k.username, k.dossier_id, a.address
+FROM unnest($1::bigint[]) AS u (id) JOIN conversation c ON c.id = u.id JOIN contact k ON k.id = c.contact_id
+JOIN contact_address a ON a.contact_id = k.id
 ORDER BY k.id, a.address
 
 -- name: entries_between (set-wise)
