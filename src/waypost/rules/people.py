@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from waypost.rules import json_parts
+from waypost.rules.recipient import is_user_id
 
 Json = dict[str, Any]
 Said = tuple[str, Json]
@@ -39,6 +40,11 @@ def alias(phone: str) -> str:
         if form.fullmatch(phone):
             return form.sub(same, phone)
     return phone
+
+
+def address_of(recipient: str) -> str:
+    """Under which whoever gets a message is known: by phone, in the form that contacts are matched by, or by id."""
+    return f"user:{recipient}" if is_user_id(recipient) else f"phone:{alias(recipient)}"
 
 
 def read(body: str, kind: str) -> Json:

@@ -16,15 +16,17 @@ from msgspec.structs import replace
 from waypost.adapters.sql import chats, gate_rows, joining, meeting, rows, talk_rows
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.intents import Intent, Keys, all_keys
-from waypost.adapters.sql.plan import Plan, Row, each
+from waypost.adapters.sql.plan import Each, Plan, Row, each, read_all
 from waypost.adapters.sql.rows import FACTS, Facts
 from waypost.adapters.sql.talks import Talks, team_of
 from waypost.adapters.sql.turns import CommitTurn
 from waypost.adapters.sql.work import Binding, Queue, Work, addressee, outlet_name
 from waypost.adapters.sql.writing import write
 from waypost.model.chat import NewPost
+from waypost.model.conversation import ConversationId
 from waypost.model.dossier import ConsentStatus
 from waypost.model.ids import Fence, MessageId, NumberId, QueueId, Wamid
+from waypost.model.message import Draft
 from waypost.model.report import StatusReport
 from waypost.rules import entry_ids
 from waypost.rules.chat_status import chat_status
@@ -47,9 +49,8 @@ def decide_together(intents: Sequence[Intent]) -> Plan[Decided]:
     work = Work(now=max(intent.now for intent in intents))
     yield from _enter_talks(keys, work)
     to_bind = yield from _resolve(keys, work)
-    yield from _find_outlets(keys, work)
+    yield from _look_up(keys, work)
     yield from _lock_queues(keys, work)
-    yield from _hear_consents(keys, work)
     yield from _store_messages(keys, work)
     yield from _bind_wamids(to_bind, keys, work)
     yield from _lock_deliveries(work)
@@ -64,7 +65,7 @@ def decide_together(intents: Sequence[Intent]) -> Plan[Decided]:
 
 def _enter_talks(keys: Keys, work: Work) -> Plan[None]:
     """Conversations come first: whether a turn is still held decides what else there is to store."""
-    if not (keys.arrivals or keys.talks or keys.people):
+    if not (keys.arrivals or keys.talks or keys.people or keys.notices):
         return
     talks = work.talks
     crowd = yield from meeting.look(keys.arrivals)
@@ -72,7 +73,8 @@ def _enter_talks(keys: Keys, work: Work) -> Plan[None]:
         yield from joining.join_all(crowd.joinable, talks, work.now)
         crowd = yield from meeting.look(keys.arrivals)
     work.audited += yield from meeting.meet(keys.arrivals, crowd, talks, work.now)
-    yield from meeting.lock({*keys.talks, *talks.where.values()}, talks)
+    yield from meeting.recall(keys.notices, talks)
+    yield from meeting.lock({*keys.talks, *talks.where.values(), *talks.noticed.values()}, talks)
     if not talks.conversations.keys() >= set(talks.where.values()):
         raise Conflict("two contacts were joined in the meantime")
     yield from chats.enter(keys.people, talks)
@@ -179,32 +181,31 @@ def _resolve_by_wamid(reports: Sequence[StatusReport], to_bind: ToBind, work: Wo
     yield from _load_facts(bound - work.facts.keys(), work)
 
 
-def _find_outlets(keys: Keys, work: Work) -> Plan[None]:
-    names = sorted({outlet_name(draft) for draft, _ in keys.drafts})
-    known = yield from each("outlet_find", names)
-    if len(known) < len(names):
-        yield from each("outlet_ensure", names)
-        known = yield from each("outlet_find", names)
-    work.outlets.update({(org, sender, template): outlet for org, sender, template, outlet in known})
+def _look_up(keys: Keys, work: Work) -> Plan[None]:
+    """By which outlets and queues drafts go, and whose address has said no: one trip where all of it is known."""
+    outlets = sorted({outlet_name(draft) for draft, _ in keys.drafts})
+    queues = sorted({(draft.org_id, draft.sender, draft.recipient) for draft, _ in keys.drafts if draft.ordered})
+    asked = sorted({addressee(draft) for draft, _ in keys.drafts if not draft.exempt})
+    found, lined, said = yield from read_all(
+        Each("outlet_find", outlets), Each("queue_find", queues), Each("consent_find", asked)
+    )
+    if len(found) < len(outlets):
+        yield from each("outlet_ensure", outlets)
+        found = yield from each("outlet_find", outlets)
+    if len(lined) < len(queues):
+        yield from each("queue_ensure", queues)
+        lined = yield from each("queue_find", queues)
+    work.outlets.update({(org, sender, template): outlet for org, sender, template, outlet in found})
+    work.queue_names.update({(org, sender, recipient): queue_id for org, sender, recipient, queue_id in lined})
+    no = ((org, subject, channel) for org, subject, channel, status in said if status == ConsentStatus.REVOKED)
+    work.revoked.update(no)
 
 
 def _lock_queues(keys: Keys, work: Work) -> Plan[None]:
-    names = sorted({(draft.org_id, draft.sender, draft.recipient) for draft, _ in keys.drafts if draft.ordered})
-    yield from each("queue_ensure", names)
-    for org, sender, recipient, queue_id in (yield from each("queue_find", names)):
-        work.queue_names[org, sender, recipient] = queue_id
     ids = keys.queues | {known.queue_id for known in work.facts.values() if known.queue_id is not None}
     wanted = sorted(ids | set(work.queue_names.values()))
     for queue_id, head, tail in (yield from each("queue_lock", [(queue_id,) for queue_id in wanted])):
         work.queues[QueueId(queue_id)] = Queue(QueueId(queue_id), head, tail)
-
-
-def _hear_consents(keys: Keys, work: Work) -> Plan[None]:
-    """Which of the addresses have said no."""
-    wanted = sorted({addressee(draft) for draft, _ in keys.drafts if not draft.exempt})
-    for org, subject, channel, status in (yield from each("consent_find", wanted)):
-        if status == ConsentStatus.REVOKED:
-            work.revoked.add((org, subject, channel))
 
 
 def _store_messages(keys: Keys, work: Work) -> Plan[None]:
@@ -219,10 +220,18 @@ def _store_messages(keys: Keys, work: Work) -> Plan[None]:
         name = (draft.org_id, draft.idempotency_key)
         if name in fresh and name not in work.stored:
             work.stored[name] = (fresh[name], draft.digest, True)
-            work.add(fresh[name], draft, queue, now)
+            work.add(fresh[name], draft, queue, now, _talk_of(draft, work))
     missing = sorted({(d.org_id, d.idempotency_key) for d, _ in keys.drafts} - work.stored.keys())
     for org, key, message_id, digest in (yield from each("message_by_key", missing)):
         work.stored[org, key] = (message_id, bytes(digest), False)
+
+
+def _talk_of(draft: Draft, work: Work) -> ConversationId | None:
+    """Where it is shown."""
+    if draft.conversation_id is not None:
+        return ConversationId(draft.conversation_id)
+    noticed = work.talks.noticed.get((draft.org_id, draft.idempotency_key))
+    return noticed if noticed in work.talks.conversations else None
 
 
 def _bind_wamids(to_bind: ToBind, keys: Keys, work: Work) -> Plan[None]:

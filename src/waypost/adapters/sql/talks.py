@@ -92,6 +92,8 @@ class Talks:
     posted: dict[tuple[str, str], Known] = field(default_factory=dict)
     """(sender, their id for it) -> what was stored under it."""
     read: dict[tuple[str, ConversationId], Position] = field(default_factory=dict)
+    noticed: dict[tuple[OrgId, str], ConversationId] = field(default_factory=dict)
+    """(org, idempotency key) -> the conversation that a message of the org's own is shown in."""
     found: dict[tuple[ConversationId, Position], Entry] = field(default_factory=dict)
     """Entries that somebody wants to change."""
 

@@ -116,9 +116,11 @@ class Work:
         known = self.facts.get(binding.message_id) if binding.message_id is not None else None
         return binding if known and known.org_id == told.org_id else NOBODY
 
-    def add(self, message_id: MessageId, draft: Draft, queue_id: QueueId | None, now: Instant) -> None:
+    def add(
+        self, message_id: MessageId, draft: Draft, queue_id: QueueId | None, now: Instant, talk: int | None
+    ) -> None:
         """A message that this transaction stored."""
-        outlet, talk = self.outlets[outlet_name(draft)], draft.conversation_id
+        outlet = self.outlets[outlet_name(draft)]
         known = Facts(
             message_id, draft.org_id, draft.sender, draft.priority, draft.max_attempts, queue_id, outlet, talk
         )
@@ -210,3 +212,14 @@ class Work:
     def changed(self) -> list[Delivery]:
         """In the order of their ids, so that every transaction updates in the same order."""
         return [now for mid, now in sorted(self.deliveries.items()) if now is not self.originals.get(mid)]
+
+    def all_queues(self) -> list[Queue]:
+        """In the order of their ids."""
+        return [self.queues[queue_id] for queue_id in sorted(self.queues)]
+
+    @property
+    def only_adds(self) -> bool:
+        """Nothing that was there before moves, but its conversation: all of it can be written side by side."""
+        told = self.reports or self.report_links or self.costs or self.refunds
+        moved = self.unplaced or self.not_expiring or self.expiring_again or any(q.freed for q in self.queues.values())
+        return not (told or moved or self.changed())
