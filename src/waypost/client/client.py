@@ -49,7 +49,7 @@ class Client:
     async def __aenter__(self) -> Self:
         kept = await self._store.open()
         self._rest = Rest(self._address.url, self._token, self._timing.open_timeout / 1000)
-        stream = Stream(kept, self._timing.hold)
+        self._stream = stream = Stream(kept, self._timing.hold)
         self._taking = Taking(kept, self._store, self._situation, self._timing)
         self._posting = Posting(kept, self._store, self._rest, self._situation, self._timing, self._dice)
         self._unread = Unread(stream)
@@ -87,6 +87,11 @@ class Client:
     @property
     def state(self) -> State:
         return self._situation.state
+
+    @property
+    def user_id(self) -> str | None:
+        """Whose token it is; None until the server has said so."""
+        return self._stream.me or None
 
     async def reaches(self, state: State) -> None:
         """Returns when the client is in this state; raises Stopped when it never will be."""
