@@ -146,3 +146,8 @@ WHERE (sender, client_message_id) IN (
     SELECT e.sender, e.client_message_id FROM entry e
     WHERE e.conversation_id = $1 AND e.position > $4 AND e.position <= $5 AND e.client_message_id IS NOT NULL
 )
+
+-- name: entry_append
+-- What is here stays as it is.
+INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wamid, message_id, client_message_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (conversation_id, position) DO NOTHING
