@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import msgspec
+
 from waypost.client.returning import backoff
 from waypost.client.sending import ByRest, BySocket, Later, Standing, Wait, next_move
 from waypost.client.store import Outgoing
 from waypost.client.timing import Timing
 
 MOST_QUEUED = 1_000
+LARGEST_FRAME = 64 * 1024
+
+
+def frame_of(outgoing: Outgoing) -> bytes:
+    return msgspec.json.encode({"type": "send", **msgspec.to_builtins(outgoing)})
 
 
 @dataclass
@@ -19,6 +26,8 @@ class Send:
 
     outgoing: Outgoing
     since: float
+    fits: bool = True
+    """Into a frame: the server would close the socket on a larger one, again and again."""
     tries: int = 0
     failures: int = 0
     not_before: float = 0
@@ -42,7 +51,9 @@ class OutgoingQueue:
         return name in self._sends
 
     def add(self, outgoing: Outgoing, now: float) -> None:
-        self._sends[outgoing.client_message_id] = Send(outgoing, since=now)
+        self._sends[outgoing.client_message_id] = Send(
+            outgoing, since=now, fits=len(frame_of(outgoing)) <= LARGEST_FRAME
+        )
 
     def settle(self, name: str) -> bool:
         """It was answered. False: it was before."""
@@ -70,7 +81,7 @@ class OutgoingQueue:
                 continue
             at = Standing(
                 socket=socket,
-                polling=polling,
+                polling=polling or not send.fits,
                 tries=send.tries,
                 waited=now - send.since,
                 not_before=max(0.0, send.not_before - now),
