@@ -107,6 +107,8 @@ def proxy_frames(network: HostileProxy, step: Step) -> None:
             network.delay(ms / 1000)
         case {"proxy": "drop", "type": kind, "count": count}:
             network.drop(kind, count)
+        case {"proxy": "cut_on", "type": kind}:
+            network.cut_on(kind)
         case {"proxy": "swap", "type": kind}:
             network.swap(kind)
         case {"proxy": "inject", "frame": frame}:

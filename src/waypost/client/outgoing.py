@@ -31,6 +31,8 @@ class Send:
     tries: int = 0
     failures: int = 0
     not_before: float = 0
+    broke: int = 0
+    """Sockets that ended while it was under way on them."""
     by_rest: bool = False
     """A POST is under way: nothing to decide until it ends."""
 
@@ -55,9 +57,16 @@ class OutgoingQueue:
             outgoing, since=now, fits=len(frame_of(outgoing)) <= LARGEST_FRAME
         )
 
-    def settle(self, name: str) -> bool:
-        """It was answered. False: it was before."""
-        return self._sends.pop(name, None) is not None
+    def settle(self, name: str, now: float) -> bool:
+        """It was answered, and the next of its conversation is due. False: it was before."""
+        settled = self._sends.pop(name, None)
+        if settled is None:
+            return False
+        for send in self._sends.values():
+            if send.outgoing.conversation_id == settled.outgoing.conversation_id:
+                send.since = now
+                break
+        return True
 
     def later(self, name: str, told: Later, dice: float, now: float) -> None:
         """It stays the first of its conversation."""
@@ -72,6 +81,7 @@ class OutgoingQueue:
     def socket_broke(self) -> None:
         """What was under way goes out again with the next one."""
         for send in self._sends.values():
+            send.broke += send.tries > 0
             send.tries = 0
 
     def moves(self, now: float, *, socket: bool, polling: bool) -> Iterator[tuple[Send, BySocket | ByRest | Wait]]:
@@ -85,6 +95,7 @@ class OutgoingQueue:
                 tries=send.tries,
                 waited=now - send.since,
                 not_before=max(0.0, send.not_before - now),
+                broke=send.broke,
             )
             yield send, next_move(at, self._timing.ack_timeout)
 

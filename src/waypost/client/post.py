@@ -126,7 +126,7 @@ class Posting:
     async def _told(self, name: str, verdict: Sent | Refusal | Later | Stop) -> None:
         match verdict:
             case Sent() | Refusal():
-                if self._queue.settle(name):
+                if self._queue.settle(name, now_ms()):
                     self._settled.append(name)
                     self._bell.set()
                     self._answer(name, verdict)  # first: a crash between the two tells it again, never not at all
