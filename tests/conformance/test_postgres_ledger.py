@@ -13,6 +13,7 @@ from waypost.adapters.postgres.schema import migrate
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.model.gate import Closing, GateKind
 from waypost.model.time import Instant, Span, minutes
+from waypost.ports.log import Log
 from waypost.rules import breaker
 from waypost.rules.delivery import StandBack
 from waypost.rules.gates import PROBE_AFTER, of_org
@@ -47,6 +48,7 @@ from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.lanes import LanesContract
 from waypost.testing.contracts.ledger import LedgerContract
+from waypost.testing.contracts.log import LogContract
 from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.media import FilesContract
 from waypost.testing.contracts.messages import MessagesContract
@@ -332,3 +334,9 @@ class TestPostgresChats(ChatsContract): ...
 
 
 class TestPostgresLive(LiveContract): ...
+
+
+class TestPostgresLog(LogContract):
+    @pytest.fixture
+    def log(self, ledger: SqlLedger) -> Log:
+        return ledger.log

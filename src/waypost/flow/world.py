@@ -20,6 +20,7 @@ from waypost.ports.clock import Clock, Dice, Ids
 from waypost.ports.extras import Extras
 from waypost.ports.hints import Hints
 from waypost.ports.ledger import Ledger
+from waypost.ports.log import Log
 from waypost.ports.mailer import Mailer
 from waypost.ports.media import Shelf, Source
 from waypost.ports.meters import Meters
@@ -113,6 +114,7 @@ class World:
     ids: Ids
     ledger: Ledger
     hints: Hints
+    log: Log
     whereabouts: Whereabouts
     provider: Provider
     numbers: NumberBook

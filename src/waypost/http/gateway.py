@@ -164,6 +164,7 @@ class Gateway:
             now = self.world.clock.now()
             everybody = [each for theirs in self._people.values() for each in theirs.values()]
             self._close_the_silent(now)
+            self.world.meters.connected(self.connected)
             await self._store_acks(everybody)
             if now - said_at >= HEARTBEAT // 2:
                 said_at = now

@@ -143,6 +143,7 @@ class Session:
 
     def close(self, code: int, reason: str) -> None:
         self._over = True
+        self._gateway.world.meters.sent_away(code)
         self._link.close(code, reason)
 
     def tell(self, bundle: Bundle) -> None:

@@ -16,6 +16,7 @@ from waypost.ports.figures import Figures
 from waypost.ports.gates import Gates, Quotas, Windows
 from waypost.ports.journal import Journal
 from waypost.ports.lanes import Lanes
+from waypost.ports.log import Log
 from waypost.ports.mailboxes import Mailboxes
 from waypost.ports.media import Files
 from waypost.ports.messages import Messages
@@ -49,6 +50,10 @@ class Ledger(Protocol):
     def feeds(self) -> Feeds: ...
     @property
     def chats(self) -> Chats: ...
+    @property
+    def log(self) -> Log:
+        """Its own tables as the Log, where no other one is connected."""
+
     @property
     def follows(self) -> Follows: ...
     @property

@@ -104,6 +104,7 @@ def build_world(
         ids=ports.ids,
         ledger=ledger,
         hints=ports.hints,
+        log=ports.ledger.log,
         whereabouts=LocalWhereabouts(ports.hints, ports.clock),
         provider=CloudApi(ports.wire, graph_timeout),
         numbers=NumberBook(ports.ledger.accounts, ports.vault, ports.clock, graph_url),
@@ -139,6 +140,7 @@ class _Metered:
         self.conversations = ledger.conversations
         self.feeds = ledger.feeds
         self.chats = ledger.chats
+        self.log = ledger.log
         self.follows = ledger.follows
         self.door = ledger.door
         self.lookup = ledger.lookup

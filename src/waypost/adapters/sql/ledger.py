@@ -21,6 +21,7 @@ from waypost.adapters.sql.intents import Change, ExpireWaiting, GiveUpWaiting, H
 from waypost.adapters.sql.journal import JournalKeeping
 from waypost.adapters.sql.lanes import SqlLanes
 from waypost.adapters.sql.live import SqlChats, SqlFollows
+from waypost.adapters.sql.log import SqlLog
 from waypost.adapters.sql.mailboxes import SqlMailboxes
 from waypost.adapters.sql.media import SqlFiles
 from waypost.adapters.sql.money import SqlMoney
@@ -177,6 +178,7 @@ class SqlLedger:
         self.conversations = SqlConversations(engine)
         self.feeds = SqlFeeds(engine)
         self.chats = SqlChats(engine)
+        self.log = SqlLog(engine)
         self.follows = SqlFollows(engine)
         self.gates = SqlGates(engine)
         self.quotas = SqlQuotas(engine)

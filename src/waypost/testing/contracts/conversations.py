@@ -6,15 +6,19 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from waypost.model.conversation import BOT, ContactId, Position
 from waypost.model.ids import MessageId
 from waypost.model.media import MediaFile
 from waypost.model.time import Instant, days
+from waypost.ports.chats import Posted
 from waypost.ports.dossiers import DossierChange
 from waypost.ports.lanes import Answered, FloorTaken
 from waypost.ports.ledger import Ledger
 from waypost.rules.lane import LeaseLost
 from waypost.testing.contracts.arrivals import OTHER_USER, USER, ArrivalsContract, PeopleContract, known_as
+from waypost.testing.contracts.chatting import a_post
 from waypost.testing.contracts.examples import (
     CUSTOMER,
     NUMBER,
@@ -104,6 +108,18 @@ class ReadContract:
 
 
 class JoinContract:
+    async def test_what_people_posted_is_found_where_it_went(self, ledger: Ledger) -> None:
+        await write(ledger, "by phone", name=None)
+        await write(ledger, "by id", customer=USER, name="Ann")
+        post = a_post(await talk_with(ledger, USER), "bea", "an answer")
+        await ledger.chats.post(post, T0)
+        await arrive(ledger, known_as(CUSTOMER, USER, text="it is me"), now=LOST)
+        talk = await talk_with(ledger, CUSTOMER)
+        (mine,) = [entry for entry in await entries(ledger, talk.id) if entry.sender == "bea"]
+        again = await ledger.chats.post(replace(post, conversation_id=talk.id), LOST)
+        assert again == Posted(talk.id, mine.position, mine.id_at, duplicate=True)
+        assert await looked(ledger) == []
+
     async def test_who_writes_with_both_addresses_becomes_one_and_no_entry_is_lost(self, ledger: Ledger) -> None:
         by_phone = await answered(ledger, "by phone", "to the phone", name=None)
         by_id = await answered(ledger, "by id", "to the id", customer=USER, name="Ann")
