@@ -55,6 +55,8 @@ BIG = {
     "read_marker",
     "device",
     "device_cursor",
+    "search_entry",
+    "search_cursor",
 }
 """Tables that grow with what is sent and received, and with the orgs and customers that it is for."""
 
@@ -103,6 +105,7 @@ SORTED_IN_MEMORY = {
     "chats_of",
     "devices_of",
     "feeds_told",
+    "search_items",
     "talks_of_people",
 } | OF_A_FEW
 """Of one message, customer or person, or of the gates in front of one outlet: a handful of rows; of a spend: as many as

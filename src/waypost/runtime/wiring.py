@@ -139,6 +139,7 @@ class _Metered:
         self.feeds = ledger.feeds
         self.chats = ledger.chats
         self.follows = ledger.follows
+        self.search = ledger.search
         self.door = ledger.door
         self.lookup = ledger.lookup
         self.detector = ledger.detector
