@@ -114,7 +114,8 @@ def test_a_turn_that_was_given_up_is_listed_and_replayed(connected: Site) -> Non
     assert admin("admin", "replay-turn", ORG, *turn).out == f"conversation {turn[0]}: the bot answers it now\n"
     assert admin("turns", "--failed", "--json").fields == []
     assert len(admin("turns", "--json").fields) == 1
-    refused(admin("admin", "replay-turn", ORG, *turn), "`waypost turns acme --failed` lists")
+    refused(admin("admin", "replay-turn", ORG, *turn), "it was answered or waits for its answer")
+    refused(admin("admin", "replay-turn", ORG, turn[0], "99"), "`waypost turns acme --failed` lists")
 
 
 async def answered(ledger: Ledger) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import asyncpg
@@ -216,7 +217,8 @@ async def test_a_disabled_number_is_still_disabled_until_it_is_enabled(ledger: S
 
 
 async def test_new_messages_join_the_old_ones(ledger: SqlLedger) -> None:
-    new = [await submit(ledger), await submit(ledger, template="hello"), await submit(ledger, template="new")]
+    wanted: list[dict[str, Any]] = [{}, {"template": "hello"}, {"template": "new"}]
+    new = [await submit(ledger, key=f"new-{n}", **fields) for n, fields in enumerate(wanted)]
     assert [claimed.id for claimed in await claim(ledger)] == [READY, TEMPLATE, HEAD, *(each.id for each in new)]
 
 

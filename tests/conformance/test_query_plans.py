@@ -90,7 +90,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 OWN_ROWS = re.compile("VIRTUAL TABLE|CONSTANT ROW|SCAN (b|busy|waiting|recent|unread)$")
 """A batch's own rows, or what the statement itself has just found: all of them are wanted."""
-OF_A_FEW = {"later_depth", "on_the_way", "outlets_depth", "quotas_fullest", "gates_closed", "turns_depth", "turns_open"}
+OF_A_FEW = {
+    *("later_depth", "media_depth", "on_the_way", "outlets_depth", "quotas_fullest", "gates_closed"),
+    *("turns_depth", "turns_open"),
+}
 """What they scan is what they have just limited themselves to, or what is closed, held or waits at this moment."""
 SORTED_IN_MEMORY = {
     "report_waiting",
@@ -217,6 +220,9 @@ INSERT INTO turn (conversation_id, hi, lo, org_id, state, replies, tries, fence,
 SELECT n, 3, 0, 'org-' || n % 50, CASE WHEN n % 90 = 0 THEN 'failed' ELSE 'answered' END, 1, 1, 1, n, n
 FROM generate_series(1, 9000) n;
 INSERT INTO feed SELECT 'team:org-' || n, 9000 FROM generate_series(0, 2999) n;
+INSERT INTO search_cursor SELECT 'team:org-' || n, 9000 FROM generate_series(0, 2999) n;
+INSERT INTO search_entry SELECT n, n % 9000 + 1, n / 9000 + 1, array_to_tsvector(ARRAY['|oaa' || n % 50, 'w' || n % 700])
+FROM generate_series(0, 29999) n;
 INSERT INTO feed_item SELECT 'team:org-' || n % 50, n, n, 'message', n % 9000 + 1, 1, '{}'
 FROM generate_series(1, 30000) n;
 INSERT INTO member SELECT n / 3, 'user-' || n, 0, 0, n FROM generate_series(1, 9000) n;

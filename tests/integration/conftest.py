@@ -12,10 +12,13 @@ from typing import Any, TypeAlias
 import pytest
 
 from tests.integration.database import Database
-from tests.integration.harness import Stage, open_stage, settle_in
+from tests.integration.harness import Stage, live_clock
+from tests.integration.staging import open_stage, settle_in
+from tests.integration.thinking import PatientBot
 from tests.integration.webhooks import Account, a_number
 from waypost.adapters.postgres.schema import migrate
 from waypost.adapters.sqlite.store import Store
+from waypost.runtime.server import Role
 from waypost.testing.services import Postgres
 
 OpenStage: TypeAlias = Callable[..., Awaitable[Stage]]
@@ -81,8 +84,30 @@ async def stage(set_up: OpenStage) -> Stage:
 
 
 @pytest.fixture
+async def quiet(set_up: OpenStage) -> Stage:
+    """Nobody sends, so that what is queued stays and can be looked at."""
+    return await set_up(roles=frozenset({Role.API}), outbound_quota=1000, outbound_pace=80)
+
+
+@pytest.fixture
+async def lively(set_up: OpenStage) -> Stage:
+    """Real time, since a number's pace is kept by it; no windows."""
+    return await set_up(clock=live_clock(), outbound_window="ignore", outbound_quota=1000, outbound_pace=80)
+
+
+@pytest.fixture
 async def initech(stage: Stage) -> Account:
     """An org of its own behind the same Meta app as acme: the same app secret."""
     account = Account("initech", "", a_number("3001", app_secret=stage.acme.number.app_secret))
     await settle_in(stage, account)
     return account
+
+
+@pytest.fixture
+def bot() -> PatientBot:
+    return PatientBot()
+
+
+@pytest.fixture
+async def talking(set_up: OpenStage, bot: PatientBot) -> Stage:
+    return await set_up(bot=bot)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -26,7 +27,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.integration.database import Database
-from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage, live_clock, open_stage
+from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage, live_clock
+from tests.integration.staging import open_stage
 from tests.integration.webhooks import a_text, change, envelope
 from waypost.adapters.sqlite.store import Store
 from waypost.http.app import api
@@ -199,10 +201,14 @@ async def test_bodies_have_examples_that_the_server_takes(stage: Stage, document
     mailbox = await stage.call("POST", "/api/v1/mailboxes", {"address": "a@example.com", "host": "mail.invalid"})
     assert mailbox.status == 201
     await _hear_from_a_customer(stage)
+    people = [(await stage.call("POST", "/api/v1/users", {"name": name, "role": "agent"})).json for name in "abc"]
     for path, method, operation in with_body:
         content = operation["requestBody"]["content"]
         for example in content.get("application/json", {"schema": {}})["schema"].get("examples", []):
-            answer = await stage.call(method.upper(), path.replace("{conversation_id}", "1"), example)
+            text = json.dumps(example).replace("user_9fK2", people[0]["user_id"]).replace('"7"', '"1"')
+            given = json.loads(text.replace("user_Qm71", people[1]["user_id"]))
+            key = people[2]["token"] if path == "/api/v1/conversations" else None
+            answer = await stage.call(method.upper(), path.replace("{conversation_id}", "1"), given, key=key)
             assert answer.status in (200, 201, 207), (path, answer)
     posted = document["paths"][MESSAGES]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert len(posted["examples"]) >= 2

@@ -72,6 +72,7 @@ async def test_a_policy_is_read_replaced_and_merged(stage: Stage) -> None:
         ({"unsure": "maybe"}, "unsure"),
         ({"quietHours": {"from": "late", "to": "08:00"}}, "quietHours.from"),
         ({"quietHours": {"from": "21:00", "to": "08:00", "timezone": "Mars"}}, "quietHours.timezone"),
+        ({"turns": {"quietSec": 66}}, "turns.quietSec"),
         ({"colour": "blue"}, "colour"),
         ({"budget": {"amount": "5"}}, "budget"),
     ],

@@ -104,6 +104,33 @@ def test_a_templates_quick_reply_says_it() -> None:
     assert (told.consent.status, told.asks) == (ConsentStatus.REVOKED, False)
 
 
+def text(body: str) -> dict[str, Any]:
+    return {"type": "text", "text": {"body": body}}
+
+
+def an_edit(wamid: str, original: str, message: dict[str, Any]) -> dict[str, Any]:
+    return a_text(wamid, type="edit", edit={"original_message_id": original, "message": message})
+
+
+async def test_a_message_that_is_edited_to_stop_says_it(stage: Stage) -> None:
+    edit = an_edit("wamid.2", "wamid.1", text("Stop"))
+    burst = [a_text("wamid.1", "hello"), edit]
+    assert (await stage.post(envelope((stage.acme, [change(stage.acme, messages=burst)])))).status == 200
+    (answer,) = await has_answers(stage, 1)
+    assert "unsubscribed" in answer
+    assert await consents(stage) == {"WHATSAPP": "REVOKED"}
+    further = [an_edit("wamid.3", "wamid.1", PICTURE), an_edit("wamid.4", "wamid.1", text("go on"))]
+    await stage.post(envelope((stage.acme, [change(stage.acme, messages=further)])))
+    assert await consents(stage) == {"WHATSAPP": "REVOKED"}, "only START takes it back"
+
+
+async def test_an_edit_to_stop_of_what_came_before_is_not_asked_of_the_bot(stage: Stage) -> None:
+    edit = an_edit("wamid.2", "wamid.1", text("STOP"))
+    claim = await a_turn(stage, msgspec.json.encode(edit).decode(), type="edit", wamid="wamid.2")
+    await converse.converse(claim, A(lambda turn: f"{len(turn.messages)} heard"), stage.world)
+    assert await stage.database.run("SELECT body FROM entry WHERE sender = 'bot'") == []
+
+
 async def test_what_is_still_queued_is_stopped(stage: Stage) -> None:
     await stage.post(said(stage.acme, "wamid.1", "hello"))
     await stage.fault(error_code=131000, times=1)

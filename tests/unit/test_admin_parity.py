@@ -41,6 +41,8 @@ SAME: dict[str, set[str]] = {
     "messages": {"GET /api/v1/conversations/{conversation_id}/messages"},
     "search": {"GET /api/v1/search"},
     "floor": {"POST /api/v1/conversations/{conversation_id}/floor"},
+    "change-conversation": {"PATCH /api/v1/conversations/{conversation_id}"},
+    "note": {"POST /api/v1/conversations/{conversation_id}/notes"},
     "replay-turn": {"POST /api/v1/turns/{conversation_id}/{position}/replay"},
     "policy": {"GET /api/v1/policy", "PUT /api/v1/policy", "PATCH /api/v1/policy"},
     "spend": {f"GET {OUT}/spend"},
@@ -68,6 +70,9 @@ ONLY_COMMANDS = {
     "rotate-secret-key": "the key is in the environment of every server, which no request can change",
 }
 OTHER_COMMANDS = {
+    "POST /api/v1/conversations": "people's own: nobody opens a chat in their name",
+    "POST /api/v1/conversations/{conversation_id}/members": "people's own",
+    "POST /api/v1/conversations/{conversation_id}/read": "people's own",
     "GET /api/v1/turns": "`waypost turns`",
     "GET /api/v1/conversations/{conversation_id}": "part of `waypost admin conversations`",
 }
@@ -76,6 +81,10 @@ ONLY_ROUTES = {
     f"{OUT}/media": "part of sending a message",
     f"{OUT}/read-receipts": "part of a conversation",
     f"{OUT}/templates/{{name}}/preview": "part of writing a message",
+    "/api/v1/messages": "somebody's own words",
+    "/api/v1/sync": "somebody's own screen",
+    "/api/v1/devices": "somebody's own",
+    "/api/v1/presence": "asks one server about the moment",
     "/healthz": "asks one server about itself: `waypost doctor`",
     "/readyz": "asks one server about itself: `waypost doctor`",
     "/metrics": "asks one server about itself",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from waypost.model.gate import Closing, Gate, GateKind, GateName, Outlet, Wait
+from waypost.model.gate import Closing, Gate, GateKind, GateName, Wait
 from waypost.model.pair import Pair
 from waypost.model.time import Instant, Span, days, hours, minutes, seconds
 from waypost.rules import gates
@@ -173,12 +173,6 @@ def test_a_hold_on_a_template_that_a_freeform_message_met_is_the_number_s() -> N
     row = ErrorCode(code="1", title="", action=Action.HOLD, meaning="", scope=Scope.TEMPLATE)
     closing = gates.closing(row, replace(PLACE, template=None), "paused", None)
     assert (closing.name, closing.kind) == (f"number:{NUMBER}", GateKind.HOLD)
-
-
-def test_every_scope_but_the_pair_stands_in_front_of_the_outlet() -> None:
-    outlet = Outlet(id=1, org_id=ORG, sender=NUMBER, template="hello", waba_id="3", pace=80, tier=None, gate=None)
-    assert set(gates.in_front_of(outlet)) == {name for scope, name, _ in SCOPES if scope is not Scope.PAIR}
-    assert gates.in_front_of(replace(outlet, waba_id=None)) == [f"org:{ORG}", f"number:{NUMBER}"]
 
 
 @given(st.integers(0, 10**6), st.floats(1, 100), st.integers(0, 10**9), st.integers(0, 10**12))

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from waypost.flow.policies import converted
 from waypost.flow.policy_book import InForce, in_force
-from waypost.model.policy import Policy, QuietHours, RequestRate
+from waypost.model.conversation import Times
+from waypost.model.policy import Policy, QuietHours, RequestRate, Turns
 from waypost.model.time import Instant, Span, minutes, seconds
 from waypost.rules import policy as rule
 from waypost.rules import rate
@@ -27,7 +28,7 @@ PRICE = {"country": "49", "category": "marketing", "amount": "0.1"}
 
 def refused(given: dict[str, Any]) -> str | None:
     policy = converted(given)
-    found = policy if isinstance(policy, Invalid) else rule.check(policy)
+    found = policy if isinstance(policy, Invalid) else rule.check(policy, Times())
     return found.field if found else None
 
 
@@ -64,10 +65,24 @@ def refused(given: dict[str, Any]) -> str | None:
         ({"budget": {"amount": "5", "period": "year"}}, "budget.period"),
         ({"defaultRegion": "XX"}, "defaultRegion"),
         ({"defaultRegion": "Germany"}, "defaultRegion"),
+        ({"turns": {"quietSec": 66}}, "turns.quietSec"),
+        ({"turns": {"maxWaitSec": 2}}, "turns.maxWaitSec"),
+        ({"turns": {"quietSec": 10, "maxWaitSec": 9.5}}, "turns.quietSec"),
     ],
 )
 def test_what_cannot_be_is_refused_by_its_field(given: dict[str, Any], field: str) -> None:
     assert refused(given) == field
+
+
+@pytest.mark.parametrize("turns", [{"quietSec": 65}, {"maxWaitSec": 3}, {"quietSec": 100, "maxWaitSec": 100}, {}])
+def test_a_burst_may_wait_as_long_as_it_is_quiet(turns: dict[str, float]) -> None:
+    assert refused({"turns": turns}) is None
+
+
+def test_what_an_org_has_not_set_of_its_turns_is_the_servers_and_not_its_fault() -> None:
+    backwards = Times(quiet=seconds(9), max_wait=seconds(8))
+    assert rule.check(Policy(turns=Turns(lease_sec=5)), backwards) is None
+    assert rule.check(Policy(turns=Turns(quiet_sec=8)), backwards) is None
 
 
 def test_a_whole_policy_is_taken_and_stored_as_it_was_set() -> None:
@@ -82,7 +97,7 @@ def test_a_whole_policy_is_taken_and_stored_as_it_was_set() -> None:
     }
     policy = converted(given)
     assert isinstance(policy, Policy)
-    assert rule.check(policy) is None
+    assert rule.check(policy, Times()) is None
     assert rule.read(rule.settings(policy)) == policy
     assert msgspec.json.decode(rule.settings(policy)) == given
     assert rule.settings(Policy()) == "{}"
@@ -168,5 +183,5 @@ def test_in_no_span_more_are_taken_than_the_burst_and_the_rate_allow(
 
 
 def test_amounts_are_exact() -> None:
-    assert rule.check(Policy(price_list=converted({"priceList": {"currency": "EUR"}}).price_list)) is None  # type: ignore[union-attr]
+    assert rule.check(Policy(price_list=converted({"priceList": {"currency": "EUR"}}).price_list), Times()) is None  # type: ignore[union-attr]
     assert Decimal("0.1131") * 1_000_000 == 113_100

@@ -14,7 +14,19 @@ from waypost.adapters.sql.migrations import migrations
 from waypost.adapters.sql.statements import Statement, dialect, load, parse
 
 SOURCE, OF_POSTGRES = Path(sql.__file__).parent, Path(postgres.__file__).parent
-CALLS = {"each", "Once", "read", "_write", "placed", "_open", "_count", "_moved", "forgotten"}
+CALLS = {
+    "each",
+    "Once",
+    "read",
+    "_write",
+    "placed",
+    "_open",
+    "_count",
+    "_moved",
+    "forgotten",
+    "_listed",
+    "_once",
+}
 SQLITE, POSTGRES = dialect("waypost.adapters.sqlite"), dialect("waypost.adapters.postgres")
 both = pytest.mark.parametrize("known", [SQLITE, POSTGRES], ids=["sqlite", "postgres"])
 ELSEWHERE = {"delivery_accept", "wamid_claim"}

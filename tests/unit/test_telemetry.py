@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from waypost.model.figures import ClosedGates, QuotaUse, Survey, Waiting
+from waypost.model.figures import ClosedGates, QuotaUse, Survey, Waiting, WaitingFiles
 from waypost.model.gate import Gate, GateId, GateKind, GateName, Outlet
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.time import Instant, Span, seconds
@@ -26,7 +26,9 @@ def test_the_board_shows_the_latest_survey_and_what_is_gone_as_nothing() -> None
     telemetry = Telemetry()
     waiting = [Waiting(ACME, "quota", 7, Instant(NOW - seconds(30))), Waiting(GLOBEX, "none", 2, NOW)]
     closed = [ClosedGates("hold", "190", 1)]
-    telemetry.surveyed(Survey(waiting=waiting, later=3, quotas=[QuotaUse(ACME, 9, 10)], closed=closed), NOW)
+    media = WaitingFiles(files=4, first_due_at=Instant(NOW - seconds(12)))
+    quotas = [QuotaUse(ACME, 9, 10)]
+    telemetry.surveyed(Survey(waiting=waiting, later=3, quotas=quotas, closed=closed, media=media), NOW)
     found = shown(telemetry)
     assert found['outbound_queue_messages{org="acme",reason="quota"}'] == 7
     assert found['outbound_queue_age_seconds{org="acme",reason="quota"}'] == 30
@@ -35,8 +37,10 @@ def test_the_board_shows_the_latest_survey_and_what_is_gone_as_nothing() -> None
     assert found['outbound_quota_used{org="acme"}'] == 9
     assert found['outbound_quota_limit{org="acme"}'] == 10
     assert found['outbound_gates_closed{code="190",kind="hold"}'] == 1
+    assert (found["media_waiting"], found["media_oldest_due_seconds"]) == (4, 12)
     telemetry.surveyed(Survey(waiting=[], later=0, quotas=[], closed=[]), NOW)
-    levels = {name: level for name, level in shown(telemetry).items() if name.startswith(("outbound_q", "outbound_g"))}
+    shown_by_surveys = ("outbound_q", "outbound_g", "media_w", "media_o")
+    levels = {name: level for name, level in shown(telemetry).items() if name.startswith(shown_by_surveys)}
     assert set(levels.values()) == {0.0}
 
 

@@ -18,7 +18,14 @@ What comes in, and its answer:
 - `fetch_media`  customers' files are fetched before the provider forgets them, and put on the shelf
 - `converse`  a turn is due: claimed, the bot answers the whole burst, the reply and the end of the turn commit together
 - `take_over`  the turns of a worker that is known to be gone are free at once
-- `turns`    what people see of turns and conversations; they replay, take over and hand back
+- `turns`    what people see of turns; they replay, take over and hand back
+
+What people see and say:
+
+- `post`     a person writes: to a customer, to one other, to a group
+- `inbox`    lists, histories, chats and their members, reading, the team's work
+- `devices`  a device says hello: where each of its feeds goes on
+- `follow`   feeds as they grow, read once for everybody who follows them
 
 What nobody asks for:
 

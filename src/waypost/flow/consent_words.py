@@ -15,9 +15,9 @@ from waypost.rules import consent_words, people, replies
 
 def with_consent(told: Arrival, words: ConsentWords | None) -> Arrival:
     """The bot does not answer a STOP: its confirmation does."""
-    if told.type not in consent_words.SAID_IN:
+    if told.type not in consent_words.CAN_SAY:
         return told
-    said = consent_words.heard(people.words(people.read(told.body, told.type)), words)
+    said = consent_words.heard_in(people.read(told.body, told.type), words)
     if said is None:
         return told
     confirmation = _draft(told, said.confirmation) if said.confirmation else None

@@ -90,8 +90,7 @@ async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
         messages=[
             line
             for line in telling.burst(written, files)
-            if line.type not in consent_words.SAID_IN
-            or consent_words.heard(line.text, words) is None  # they have their own answer
+            if consent_words.heard_in(line.content, words) is None  # they have their own answer
         ],
         history=telling.history(earlier, written, files),
         attempt=lane.tries + 1,

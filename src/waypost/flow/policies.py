@@ -58,7 +58,7 @@ async def change_policy(org: OrgId, change: Change, world: World, actor: str = S
         if isinstance(after, Invalid):
             return after
         await ready_for(after)
-        if (invalid := rule.check(after)) is not None:
+        if (invalid := rule.check(after, world.tuning.defaults.turns)) is not None:
             return invalid
         if await world.ledger.policies.put(org, after, instead_of=before, actor=actor):
             world.policies.forget()

@@ -92,7 +92,7 @@ async def _post(
         client_message_id=name,
         type=written.type,
         body=body.decode(),
-        digest=hashlib.sha256(b"%d\0%b\0%b" % (where, (written.template or "").encode(), body)).digest(),
+        digest=hashlib.sha256(b"%d\0%b\0%b" % (where, written.type.encode(), body)).digest(),
         with_customer=talk is not None,
         draft=draft,
     )
@@ -107,7 +107,7 @@ async def _draft(name: str, written: Written, talk: Conversation, sender: str, w
         sender=talk.number,
         template=written.template,
         subject=None,
-        payload=written.body,
+        payload=written.payload or written.body,
         dossier_id=None,
         idempotency_key=None,
         priority=replies.PRIORITY,

@@ -98,9 +98,9 @@ async def replay_turn(
     where, hi = conversation_of(conversation_id), Position(_numbered(position, LARGEST_POSITION))
     reopened = await turns.replay(caller.org_id, where, hi, actor_of(caller), world)
     if isinstance(reopened, NoConversation):
-        raise Problem(404, "not_found", "no turn of this org up to that message was given up")
+        raise Problem(404, "not_found", "this org has no message there that asked for an answer")
     if isinstance(reopened, LeaseLost):
-        detail = "something was answered in this conversation since, or is being answered"
+        detail = "it was answered or waits for its answer, or something was answered in the conversation since"
         raise Problem(409, "not_replayable", detail)
     return ReplayedTurn(conversation_id, shown(reopened.due_at), reopened.floor)
 

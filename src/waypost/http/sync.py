@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Response, Router, delete, get
+from litestar import Router, delete, get
 from litestar.di import Provide
 from litestar.params import FromPath, QueryParameter
 
@@ -69,7 +69,7 @@ async def sync(
     ] = None,
     epoch: Annotated[str | None, QueryParameter(max_length=64, required=False)] = None,
     wait: Annotated[float, QueryParameter(ge=0, le=LONGEST_WAIT)] = 25,
-) -> Response[bytes]:
+) -> SyncView:
     """The same items as the socket's; cursors acknowledge what came before them. Waits while there are none."""
     user = _user(caller)
     given = _given(cursors)
@@ -90,7 +90,7 @@ async def _acknowledge(user: UserId, begun: Begun, given: Mapping[str, int], wor
         await world.ledger.follows.acked([Acked(user, begun.device.device_id, *each) for each in behind.items()])
 
 
-async def _next(begun: Begun, wait: float, world: Here, tails: Tails[News]) -> Response[bytes]:
+async def _next(begun: Begun, wait: float, world: Here, tails: Tails[News]) -> SyncView:
     """Register, look, wait, look again: nothing falls between."""
     waiter = _Waiter()
     for feed, head in begun.heads.items():
@@ -127,15 +127,14 @@ class _Waiter:
                 each.cancel()
 
 
-def _answer(begun: Begun, heads: Mapping[FeedName, int], items: list[dict[str, Any]], *, more: bool) -> Response[bytes]:
-    view = SyncView(
+def _answer(begun: Begun, heads: Mapping[FeedName, int], items: list[dict[str, Any]], *, more: bool) -> SyncView:
+    return SyncView(
         epoch=begun.device.epoch,
         heads=dict(heads),
         items=items,
         resync_required=begun.lost is not None,
         has_more=more,
     )
-    return Response(msgspec.json.encode(view), media_type="application/json")
 
 
 def _given(cursors: str | None) -> dict[str, int]:

@@ -38,6 +38,13 @@ class OpenTurns(msgspec.Struct, frozen=True, kw_only=True):
     """Of the turns that are held."""
 
 
+class WaitingFiles(msgspec.Struct, frozen=True, kw_only=True):
+    files: int = 0
+    """Customers' files that are still to be fetched, or are being fetched."""
+    first_due_at: Instant | None = None
+    """Of those that nobody has taken, though their time has come."""
+
+
 class Survey(msgspec.Struct, frozen=True, kw_only=True):
     waiting: list[Waiting]
     """The longest queues first."""
@@ -47,3 +54,4 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     """The fullest first."""
     closed: list[ClosedGates]
     turns: OpenTurns = OpenTurns()
+    media: WaitingFiles = WaitingFiles()

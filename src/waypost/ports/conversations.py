@@ -29,12 +29,6 @@ class Conversations(Protocol):
     async def entries(self, conversation: ConversationId, before: Position, limit: int) -> Sequence[Entry]:
         """The latest before a position, newest first."""
 
-    async def join(self, org: OrgId, keep: ContactId, other: ContactId, now: Instant) -> bool:
-        """Two contacts are one person: everything of `other` becomes `keep`'s, and nothing of it is lost.
-
-        False when either is gone already.
-        """
-
     async def forget_arrivals(self, before: Instant, limit: int) -> int:
         """Let go of what only finds doubles, the oldest first; the entries stay. Returns how many."""
 

@@ -53,6 +53,8 @@ class Invariant(StrEnum):
     ENTRY_GAP = "entry_gap"
     FEED_GAP = "feed_gap"
     ARRIVAL_WITHOUT_ENTRY = "arrival_without_entry"
+    POST_WITHOUT_ENTRY = "post_without_entry"
+    """Somebody was told that their message is stored, and it is not where they were told."""
 
 
 class Finding(msgspec.Struct, frozen=True):

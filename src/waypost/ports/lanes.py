@@ -120,7 +120,8 @@ class Lanes(Protocol):
     async def replay(
         self, org: OrgId, conversation: ConversationId, hi: Position, now: Instant, actor: str
     ) -> Lane | NoConversation | LeaseLost:
-        """Let the bot answer a given-up burst after all; LeaseLost when something was answered since."""
+        """Let the bot answer a given-up burst after all; LeaseLost when something was answered since, or when it is
+        none: it was replayed already, or never given up."""
 
     async def forget(self, before: Instant, limit: int) -> int:
         """Let go of turns that ended before then, the oldest first; dead letters stay. Returns how many."""

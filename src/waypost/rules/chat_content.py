@@ -8,7 +8,8 @@ import msgspec
 
 from waypost.model.chat import NOTE
 from waypost.model.conversation import Entry
-from waypost.rules import people
+from waypost.rules import json_parts, people
+from waypost.rules.payload import kind_of
 from waypost.rules.shape import Invalid
 
 LONGEST_TEXT = 16_384
@@ -22,7 +23,9 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     type: str
     body: dict[str, Any]
     template: str | None = None
-    """To a customer: the template that it is made from, whose payload `body` is."""
+    """To a customer: the template that it is made from."""
+    payload: dict[str, Any] | None = None
+    """What goes out, where that is not `body`."""
 
 
 def read(content: object, *, with_customer: bool) -> Written | Invalid:
@@ -61,7 +64,21 @@ def _template(content: dict[str, Any]) -> Written | Invalid:
         "language": language.get("code") if isinstance(language, dict) else language,
         **({"components": template["components"]} if "components" in template else {}),
     }
-    return Written(type="template", body=payload, template=template["name"])
+    return Written(
+        type="template", body=from_template(template["name"], payload), template=template["name"], payload=payload
+    )
+
+
+def from_template(name: str, payload: dict[str, Any]) -> dict[str, Any]:
+    """As the Cloud API has it, so that it is shown like any other message."""
+    return {"type": "template", "template": {"name": name, **payload}}
+
+
+def sent(template: str | None, payload: str) -> tuple[str, str]:
+    """The type and the body under which a message of the outbox is shown in a conversation."""
+    if template is None:
+        return kind_of(payload), payload
+    return "template", msgspec.json.encode(from_template(template, json_parts.whole(payload))).decode()
 
 
 def note(text: str) -> Written | Invalid:
@@ -78,8 +95,6 @@ def shown(entry: Entry) -> dict[str, Any]:
     message = people.read(entry.body, entry.type)
     if entry.type == NOTE:
         return {"type": NOTE, "text": words(entry)}
-    if entry.type == "template" and "type" not in message:
-        return {"type": "template", "template": message}
     return people.shown(message)
 
 

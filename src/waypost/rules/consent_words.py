@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
 from waypost.model.dossier import ConsentStatus
 from waypost.model.policy import ConsentWords
+from waypost.rules import people
 
 STOP = (
     *("stop", "stop all", "stopall", "unsubscribe", "opt out", "optout", "quit", "cancel", "end"),
@@ -26,6 +28,8 @@ STARTED = "You are subscribed again. Reply STOP at any time to get no more messa
 SAID_IN = ("text", "button")
 """Kinds of messages that can say it: words, and a template's own quick reply. "Cancel" on a button of a bot's question,
 under a picture or as the name of a place is an answer to something else."""
+CAN_SAY = (*SAID_IN, "edit")
+"""Kinds that need to be read to know: an edit makes another message of an earlier one."""
 LONGEST = 40
 """A longer message is not one word, whatever it says."""
 
@@ -36,6 +40,12 @@ class Said(msgspec.Struct, frozen=True):
     status: ConsentStatus
     word: str
     confirmation: str
+
+
+def heard_in(message: dict[str, Any], chosen: ConsentWords | None) -> Said | None:
+    """What a message says, or makes of an earlier one: who edits a message to STOP has said it."""
+    stands = people.as_edited(message)
+    return heard(people.words(stands), chosen) if people.kind_of(stands) in SAID_IN else None
 
 
 def heard(text: str, chosen: ConsentWords | None) -> Said | None:

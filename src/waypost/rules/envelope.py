@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from waypost.rules.deep_json import shallow
 from waypost.rules.json_parts import UNREADABLE, fields, listed, plain, scalar, text
 
 LARGEST_POST = 3 * 1024 * 1024
@@ -16,6 +17,10 @@ _ESCAPES = re.compile(
     rb"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
 """Escapes in JSON: a surrogate pair, a surrogate without its other half, any other."""
+
+_ITEM = 8
+"""The level of a message or a status in a POST: {entry: [{changes: [{value: {messages: [{…"""
+_ITEM_OF_VALUE = 3
 
 
 class Unreadable(Exception):
@@ -81,8 +86,8 @@ def parts(body: bytes) -> list[Part]:
 def _mended_entries(body: bytes) -> list[_Entry]:
     try:
         return _entries(body)
-    except msgspec.DecodeError:
-        return _entries(_ESCAPES.sub(_whole, body))
+    except (msgspec.DecodeError, RecursionError):
+        return _entries(_ESCAPES.sub(_whole, shallow(body, _ITEM)))
 
 
 def _as_utf8(body: bytes) -> bytes:
@@ -129,10 +134,7 @@ def _salvaged_change(raw: msgspec.Raw) -> _Change:
 
 
 def _part(entry: _Entry, change: _Change) -> Part:
-    try:
-        value: _Value | None = _value.decode(change.value)
-    except UNREADABLE:
-        value = _salvaged_value(change.value)
+    value = _read_value(change.value)
     number = value.metadata.phone_number_id if value else ""
     return Part(
         owner=number or entry.id,
@@ -143,6 +145,15 @@ def _part(entry: _Entry, change: _Change) -> Part:
         raw=change.value,
         value=value,
     )
+
+
+def _read_value(raw: msgspec.Raw) -> _Value | None:
+    try:
+        return _value.decode(raw)
+    except RecursionError:  # further in, a parser gets less deep
+        return _salvaged_value(msgspec.Raw(shallow(bytes(raw), _ITEM_OF_VALUE)))
+    except msgspec.MsgspecError:
+        return _salvaged_value(raw)
 
 
 def _salvaged_value(raw: msgspec.Raw) -> _Value | None:

@@ -7,7 +7,7 @@ from typing import assert_never
 import msgspec
 from msgspec.structs import replace
 
-from waypost.model.gate import Closing, Gate, GateId, GateKind, GateName, Outlet
+from waypost.model.gate import Closing, Gate, GateId, GateKind, GateName
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.pair import Pair
 from waypost.model.report import ReportKind, StatusReport
@@ -44,14 +44,6 @@ def of_template(waba_id: str, template: str) -> GateName:
 
 def of_pair(number: NumberId | str, recipient: str) -> GateName:
     return GateName(f"pair:{number}/{recipient}")
-
-
-def in_front_of(outlet: Outlet) -> list[GateName]:
-    """Every gate that would stop the whole outlet; the statement `outlets_busy` builds the same names."""
-    names = [of_org(outlet.org_id), of_number(outlet.sender)]
-    if outlet.waba_id is not None:
-        names += [of_account(outlet.waba_id), of_template(outlet.waba_id, outlet.template)]
-    return names
 
 
 def is_closed(gate: Gate, now: Instant) -> bool:

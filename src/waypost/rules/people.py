@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from waypost.rules import json_parts
+from waypost.rules.recipient import is_user_id
 
 Json = dict[str, Any]
 Said = tuple[str, Json]
@@ -26,6 +27,7 @@ _OTHER_FORMS: Final = (
     (re.compile(r"\+55([1-9][0-9])9([6-9][0-9]{7})", re.ASCII), r"+55\1\2"),
 )
 """From the alias to the form that is not the alias."""
+_COUNTRIES: Final = ("+52", "+54", "+55")
 _MEDIA: Final = ("image", "video", "audio", "document", "sticker")
 _BESIDE: Final[tuple[str, ...]] = ("context", "referral", "errors", "identity")
 """What a message carries along with its content."""
@@ -40,6 +42,11 @@ def alias(phone: str) -> str:
     return phone
 
 
+def address_of(recipient: str) -> str:
+    """Under which whoever gets a message is known: by phone, in the form that contacts are matched by, or by id."""
+    return f"user:{recipient}" if is_user_id(recipient) else f"phone:{alias(recipient)}"
+
+
 def read(body: str, kind: str) -> Json:
     """A stored message; what was queued in the short form is a text. None is so odd that it stops anything."""
     message = json_parts.whole(body)
@@ -51,13 +58,15 @@ def read(body: str, kind: str) -> Json:
 
 def spellings(address: str) -> tuple[str, ...]:
     """Every form in which the same phone may be written or sent to, its alias first; anything else has one."""
+    if not address.startswith(_COUNTRIES):  # nearly all: this is asked of every message that comes
+        return (address,)
     name = alias(address)
     return (name, *(form.sub(other, name) for form, other in _OTHER_FORMS if form.fullmatch(name)))
 
 
 def words(message: Json) -> str:
     """What a message says in words, the customer's or ours; empty where there are none. Takes any shape."""
-    latest = _as_edited(message)
+    latest = as_edited(message)
     kind = kind_of(latest)
     find = _WORDS.get(kind)
     return find(latest.get(kind)) if find else ""
@@ -91,7 +100,7 @@ def burst(messages: Iterable[Said]) -> list[Said]:
     for wamid, each in ordered:
         first = _first(wamid, edits)
         if wamid in edits and first in originals:
-            newest[first] = _as_edited(each)
+            newest[first] = as_edited(each)
         elif first not in revoked and kind_of(each) not in ("reaction", "revoke"):
             kept.append((wamid, each))
     return [(wamid, {**each, **newest.get(wamid, {})}) for wamid, each in kept]
@@ -105,7 +114,7 @@ def kind_of(message: Json) -> str:
     return "text" if "type" not in message and isinstance(message.get("text"), str) else _NAMELESS
 
 
-def _as_edited(message: Json) -> Json:
+def as_edited(message: Json) -> Json:
     """Of an edit, the message that it makes."""
     while kind_of(message) == "edit" and isinstance(inner := _at(message.get("edit"), "message"), dict):
         message = inner

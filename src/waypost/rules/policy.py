@@ -8,7 +8,9 @@ from typing import Any
 
 import msgspec
 
+from waypost.model.conversation import Times
 from waypost.model.policy import Policy
+from waypost.model.time import as_seconds
 
 LARGEST = Decimal(1_000_000_000)
 FINEST = Decimal("0.000001")
@@ -21,9 +23,22 @@ class Invalid(msgspec.Struct, frozen=True):
     reason: str
 
 
-def check(policy: Policy) -> Invalid | None:
-    """Beyond the shape, which the types say."""
-    return _check_quiet_hours(policy) or _check_money(policy) or _check_region(policy)
+def check(policy: Policy, defaults: Times) -> Invalid | None:
+    """Beyond the shape, which the types say; the server's times hold for what an org has not set of its turns."""
+    return _check_quiet_hours(policy) or _check_money(policy) or _check_region(policy) or _check_turns(policy, defaults)
+
+
+def _check_turns(policy: Policy, defaults: Times) -> Invalid | None:
+    chosen = policy.turns
+    if chosen is None or (chosen.quiet_sec is None and chosen.max_wait_sec is None):
+        return None
+    quiet = as_seconds(defaults.quiet) if chosen.quiet_sec is None else chosen.quiet_sec
+    longest = as_seconds(defaults.max_wait) if chosen.max_wait_sec is None else chosen.max_wait_sec
+    if quiet <= longest:
+        return None
+    if chosen.quiet_sec is None:
+        return Invalid("turns.maxWaitSec", f"must be at least quietSec, which is {quiet:g}")
+    return Invalid("turns.quietSec", f"must be at most maxWaitSec, which is {longest:g}")
 
 
 def _check_quiet_hours(policy: Policy) -> Invalid | None:

@@ -10,10 +10,12 @@ import typer
 from waypost.flow import replay
 from waypost.model.ids import OrgId
 from waypost.model.update import JournalState
+from waypost.ports.journal import Journaled
 from waypost.runtime.admin import app
 from waypost.runtime.cli import Failed
 from waypost.runtime.tables import Json, Org, day, of_known, table
 
+_COLUMNS = ["id", "kind", "key", "state", "received", "error"]
 _STATES = ", ".join(JournalState)
 
 
@@ -25,10 +27,17 @@ def journal(
     if state is not None and state not in list(JournalState):
         raise Failed(f"--state is one of {_STATES}")
     found = of_known(org, lambda world: world.ledger.journal.items(OrgId(org), state, 100))
-    rows = [
-        [str(e.id), e.item.kind, e.item.key[:40], e.item.state, day(e.received_at), e.item.error or ""] for e in found
-    ]
-    table(["id", "kind", "key", "state", "received", "error"], rows, as_json=json)
+    if json:  # whoever reads it takes the item as the provider said it
+        whole = [[*_row(each), each.item.number, each.item.body] for each in found]
+        table([*_COLUMNS, "number", "body"], whole, as_json=True)
+    else:
+        table(_COLUMNS, [_row(each, longest_key=40) for each in found], as_json=False)
+
+
+def _row(each: Journaled, longest_key: int | None = None) -> list[str]:
+    item = each.item
+    key = item.key[:longest_key]
+    return [str(each.id), item.kind, key, item.state, day(each.received_at), item.error or ""]
 
 
 @app.command()

@@ -6,15 +6,17 @@ import sys
 from typing import Annotated, Literal
 
 import typer
+from msgspec import UNSET
 
-from waypost.flow import inbox, turns
+from waypost.flow import inbox, post, turns
+from waypost.flow.submit import Refusal
 from waypost.flow.world import World
 from waypost.http.conversation_views import chat_message
 from waypost.model.account import Caller, Role
 from waypost.model.audit import OPERATOR
-from waypost.model.chat import ShownTalk
+from waypost.model.chat import ShownTalk, WorkChange
 from waypost.model.conversation import ConversationId, Position
-from waypost.model.ids import OrgId
+from waypost.model.ids import OrgId, UserId
 from waypost.ports.chats import NoChat
 from waypost.ports.lanes import NoConversation
 from waypost.rules import people
@@ -31,10 +33,15 @@ Conversation = Annotated[
 ]
 
 
+NOBODY = "nobody"
+
+
 def register(admin: typer.Typer) -> None:
     admin.command("conversations")(conversations)
     admin.command("messages")(messages)
     admin.command("floor")(floor)
+    admin.command("change-conversation")(change_conversation)
+    admin.command("note")(note)
     admin.command("replay-turn")(replay_turn)
 
 
@@ -97,6 +104,42 @@ def floor(
     sys.stdout.write(f"conversation {conversation}: the floor is {given.floor}\n")
 
 
+def change_conversation(
+    org: Org,
+    conversation: Conversation,
+    assignee: Annotated[str | None, typer.Option(help="The user who works on it; `nobody` takes it away.")] = None,
+    state: Annotated[Literal["open", "closed"] | None, typer.Option(help="Open, or closed until they write.")] = None,
+    label: Annotated[list[str] | None, typer.Option(help="Its labels from now on; may be given several times.")] = None,
+) -> None:
+    """Assign, close or label a customer's conversation."""
+    change = WorkChange(
+        assignee=UNSET if assignee is None else None if assignee == NOBODY else UserId(assignee),
+        state=UNSET if state is None else state,
+        labels=tuple(label) if label else UNSET,
+    )
+    where = ConversationId(conversation)
+    changed = of_known(org, lambda world: inbox.work(_operator(org), where, change, world))
+    if isinstance(changed, NoChat):
+        raise _missing(org, conversation)
+    if isinstance(changed, inbox.UnknownPeople):
+        raise Failed(f"org {org} has no person {assignee}: `waypost admin users {org}` lists them")
+    worker, labels = changed.assignee or NOBODY, ", ".join(changed.labels) or "none"
+    sys.stdout.write(f"conversation {conversation}: {changed.state}, assigned to {worker}, labels: {labels}\n")
+
+
+def note(
+    org: Org, conversation: Conversation, text: Annotated[str, typer.Argument(help="What only the team reads.")]
+) -> None:
+    """Write a note into a customer's conversation."""
+    where = ConversationId(conversation)
+    noted = of_known(org, lambda world: post.note(text, where, _operator(org), world))
+    if isinstance(noted, NoChat):
+        raise _missing(org, conversation)
+    if isinstance(noted, Refusal):
+        raise Failed(f"{noted.field} {noted.reason}")
+    sys.stdout.write(f"conversation {conversation}: noted as message {noted.position}\n")
+
+
 def replay_turn(
     org: Org,
     conversation: Conversation,
@@ -110,7 +153,7 @@ def replay_turn(
     if isinstance(reopened, NoConversation):
         raise Failed(f"org {org} has no such turn: `waypost turns {org} --failed` lists those that were given up")
     if isinstance(reopened, LeaseLost):
-        raise Failed("something was answered in this conversation since, or is being answered")
+        raise Failed("it was answered or waits for its answer, or something was answered in the conversation since")
     sys.stdout.write(f"conversation {conversation}: the bot answers it now\n")
 
 

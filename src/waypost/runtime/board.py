@@ -22,6 +22,8 @@ class Levels(Protocol):
     backlog: Gauge
     longest_held: Gauge
     oldest_due: Gauge
+    files: Gauge
+    oldest_file: Gauge
 
 
 class Board:
@@ -42,6 +44,8 @@ class Board:
         levels.backlog.set(survey.turns.backlog)
         levels.longest_held.set(_age(survey.turns.first_claimed_at or now, now))
         levels.oldest_due.set(_age(survey.turns.first_due_at or now, now))
+        levels.files.set(survey.media.files)
+        levels.oldest_file.set(_age(survey.media.first_due_at or now, now))
 
     def _set(self, gauge: Gauge, found: Mapping[Any, float]) -> None:
         """By labels. What was shown and is gone shows 0: figures that processes share cannot be taken back."""

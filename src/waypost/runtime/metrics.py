@@ -87,6 +87,9 @@ METRICS: dict[str, Count | Times | Level | Share] = {
     "backlog": Level("turn_backlog", "Turns that are due and that nobody has taken"),
     "longest_held": Level("turn_longest_held_seconds", "How long the turn that was taken first has been held"),
     "oldest_due": Level("turn_oldest_due_seconds", "How long the first of the backlog has been due"),
+    "fetches": Count("media_fetch", "Fetches of customers' files: stored, failed, or to be tried again", ("outcome",)),
+    "files": Level("media_waiting", "Customers' files that are still to be fetched"),
+    "oldest_file": Level("media_oldest_due_seconds", "How long the first of them has been due"),
     "gates": Level("outbound_gates_closed", "Closed gates: throttle, hold or breaker", ("kind", "code")),
 }
 """By the attribute of Telemetry that holds it."""

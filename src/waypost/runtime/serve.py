@@ -35,7 +35,8 @@ def build_server(ports: Ports, settings: Settings, roles: frozenset[Role]) -> Se
         predecessors=settings.predecessors.split(),
     )
     wanted = roles if settings.outbound_worker_enabled else roles - {Role.WORKER}
-    return Server(world, telemetry, wanted)
+    origins = [origin.strip() for origin in settings.allowed_origins.split(",") if origin.strip()]
+    return Server(world, telemetry, wanted, origins)
 
 
 async def serve(settings: Settings, sock: socket.socket, roles: frozenset[Role], heartbeat: int | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
@@ -19,6 +19,7 @@ from waypost.flow.world import World
 from waypost.http.app import Edge
 from waypost.http.gateway import Gateway
 from waypost.http.websocket import Door
+from waypost.http.websocket_handshake import same_host
 from waypost.model.time import Span, seconds
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import ACCOUNTS, FEED
@@ -39,12 +40,19 @@ CLOSING = 2.0
 class Server:
     """Built from its world; several can live in one loop."""
 
-    def __init__(self, world: World, telemetry: Telemetry, roles: frozenset[Role] = ALL_ROLES) -> None:
+    def __init__(
+        self,
+        world: World,
+        telemetry: Telemetry,
+        roles: frozenset[Role] = ALL_ROLES,
+        origins: Sequence[str] = (),
+    ) -> None:
         self.world = world
         self.app = Edge(self) if Role.API in roles else OperationsEdge(Edge(self))
         self.gateway = Gateway(world)
         self._telemetry = telemetry
         self._roles = roles
+        self._origins = origins
         self._courier = Courier(world)
         self._converser = Converser(world, world.bot) if world.bot is not None else None
         self._tasks: list[asyncio.Task[None]] = []
@@ -126,7 +134,7 @@ class Server:
     @property
     def door(self) -> Door | None:
         """Where WebSockets come in, if this process takes any."""
-        return Door(self.gateway.welcome) if Role.GATEWAY in self._roles else None
+        return Door(self.gateway.welcome, same_host(self._origins)) if Role.GATEWAY in self._roles else None
 
     async def wind_down(self, grace: Span = GRACE) -> None:
         """Take nothing new and finish what is under way, while statuses can still come in.

@@ -151,6 +151,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 30
     feed_days: Annotated[int, _about("How long what screens were told can be read again", ge=1, le=3650)] = 30
     search_days: Annotated[int, _about("How long what was said can be searched; 0 is for ever", ge=0, le=36_500)] = 365
+    allowed_origins: Annotated[
+        str, _about("Sites whose pages may open a WebSocket beside our own, e.g. `https://desk.example.com`; by commas")
+    ] = ""
+    cursor_ttl_sec: Annotated[
+        float, _about("How long a cursor of a list works; 0 is for ever", ge=0, le=31_536_000)
+    ] = 0.0
     log_format: Annotated[str, _about("`json` or `text`", pattern="^(json|text)$")] = "json"
     log_level: Annotated[
         str, _about("`debug`, `info`, `warning` or `error`", pattern="^(debug|info|warning|error)$")
@@ -195,6 +201,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             journal_kept=days(self.journal_days),
             feed_kept=days(self.feed_days),
             search_kept=days(self.search_days) if self.search_days else None,
+            cursor_kept=seconds(self.cursor_ttl_sec) if self.cursor_ttl_sec else None,
             default_region=_region(self.default_region),
             request_rate=_request_rate(self.api_requests_per_second),
             turns=self._turns(),
@@ -205,6 +212,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _turns(self) -> Times:
+        if self.turn_quiet_sec > self.turn_max_wait_sec:
+            longest = f"{PREFIX}TURN_MAX_WAIT_SEC, which is {self.turn_max_wait_sec:g}"
+            raise SettingsError(f"{PREFIX}TURN_QUIET_SEC must be at most {longest}, not {self.turn_quiet_sec:g}")
         return Times(
             quiet=seconds(self.turn_quiet_sec),
             max_wait=seconds(self.turn_max_wait_sec),

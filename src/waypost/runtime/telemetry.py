@@ -69,6 +69,9 @@ class Telemetry:
     backlog: Gauge
     longest_held: Gauge
     oldest_due: Gauge
+    fetches: Counter
+    files: Gauge
+    oldest_file: Gauge
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()

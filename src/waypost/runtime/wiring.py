@@ -48,6 +48,7 @@ from waypost.ports.vault import Vault
 from waypost.ports.wire import Wire
 from waypost.rules.catalogue import Catalogue, parse
 from waypost.runtime.bots import make_bot
+from waypost.runtime.metered_files import MeteredFiles
 from waypost.runtime.metered_lanes import MeteredLanes
 from waypost.runtime.settings import Settings, SettingsError
 from waypost.runtime.telemetry import MeteredJournal, MeteredOutbox, Telemetry
@@ -124,7 +125,7 @@ def build_world(
 
 
 class _Metered:
-    """A Ledger whose outbox, journal and lanes are counted."""
+    """A Ledger whose outbox, journal, lanes and files are counted."""
 
     def __init__(self, ledger: Ledger, telemetry: Telemetry) -> None:
         self.outbox = MeteredOutbox(ledger.outbox, telemetry)
@@ -153,7 +154,7 @@ class _Metered:
         self.policies = ledger.policies
         self.money = ledger.money
         self.figures = ledger.figures
-        self.files = ledger.files
+        self.files = MeteredFiles(ledger.files, telemetry)
         self.ping = ledger.ping
         self.close = ledger.close
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from waypost.adapters.sql import joining, meeting, talk_rows
+from waypost.adapters.sql import talk_rows
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan
-from waypost.adapters.sql.talks import Talks
 from waypost.model.conversation import Contact, ContactId, Conversation, ConversationId, Entry, FeedItem, Lane, Position
 from waypost.model.ids import OrgId
 from waypost.model.time import Instant
@@ -44,18 +43,8 @@ class SqlConversations:
     async def entries(self, conversation: ConversationId, before: Position, limit: int) -> Sequence[Entry]:
         return [talk_rows.entry(row) for row in await self._engine.read("entries_before", conversation, before, limit)]
 
-    async def join(self, org: OrgId, keep: ContactId, other: ContactId, now: Instant) -> bool:
-        return await self._engine.transact(_join(org, keep, other, now))
-
     async def forget_arrivals(self, before: Instant, limit: int) -> int:
         return await self._engine.transact(forgotten("arrivals_forget", before, limit))
-
-
-def _join(org: OrgId, keep: ContactId, other: ContactId, now: Instant) -> Plan[bool]:
-    told = Talks()
-    done = yield from joining.join(org, keep, other, told, now)
-    yield from meeting.write_feeds(told)
-    return done
 
 
 def forgotten(statement: str, before: Instant, limit: int) -> Plan[int]:

@@ -71,6 +71,9 @@ class SqlDetector:
         found += await self._of_talks(
             Invariant.ARRIVAL_WITHOUT_ENTRY, "arrival_without_entry", look.arrived_since, ARRIVALS, look.most
         )
+        found += await self._of_talks(
+            Invariant.POST_WITHOUT_ENTRY, "post_without_entry", look.arrived_since, ARRIVALS, look.most
+        )
         for invariant, question in IN_CONVERSATIONS:
             found += await self._of_talks(invariant, question, *span)
         return found

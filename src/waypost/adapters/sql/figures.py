@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from waypost.adapters.sql import gate_rows
 from waypost.adapters.sql.engine import Engine
-from waypost.model.figures import ClosedGates, OpenTurns, QuotaUse, Survey
+from waypost.model.figures import ClosedGates, OpenTurns, QuotaUse, Survey, WaitingFiles
 from waypost.model.ids import OrgId
 from waypost.model.time import Instant
 from waypost.rules import pacing
@@ -30,10 +30,12 @@ class SqlFigures:
         quotas = await read("quotas_fullest", now - pacing.WINDOW, most)
         closed = await read("gates_closed", now, most)
         ((backlog, first_due_at, first_claimed_at),) = await read("turns_depth", now, LATER_AT_MOST)
+        ((files, file_due_at),) = await read("media_depth", now, LATER_AT_MOST)
         return Survey(
             waiting=added_up(queues, permits, most, now),
             later=later,
             quotas=[QuotaUse(OrgId(name.removeprefix("quota:")), used, limit) for name, used, limit in quotas],
             closed=[ClosedGates(*row) for row in closed],
             turns=OpenTurns(backlog=backlog, first_due_at=first_due_at, first_claimed_at=first_claimed_at),
+            media=WaitingFiles(files=files, first_due_at=file_due_at),
         )

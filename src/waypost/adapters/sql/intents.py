@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from waypost.adapters.sql.chats import ChatKeys
+from waypost.adapters.sql.talks import Saying
 from waypost.adapters.sql.tries import SILENT, apply_waiting, ended, freed, told_of
 from waypost.adapters.sql.work import Work, addressee
 from waypost.model.audit import SYSTEM, Action, Entity, Entry
@@ -16,12 +17,12 @@ from waypost.model.conversation import Arrival, Claim, ConversationId
 from waypost.model.dossier import ConsentStatus
 from waypost.model.gate import Closing, GateName
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId, is_mailbox
-from waypost.model.message import AttemptStatus, Delivery, Draft, Message, Status
+from waypost.model.message import AttemptStatus, Channel, Delivery, Draft, Message, Status
 from waypost.model.report import StatusReport
 from waypost.model.time import Instant
 from waypost.ports.outbox import Blocked, Created, Different, Patience, Same, Settled, Settlement, Submitted, Swept
+from waypost.rules import chat_content, gates
 from waypost.rules import delivery as rule
-from waypost.rules import gates
 from waypost.rules.clearance import refused_by_consent
 from waypost.rules.delivery import UNSURE, Accept, Defer, Expire, StandBack, StayUnsure, TryAgain, Unsettled
 from waypost.rules.pacing import quota_of
@@ -49,6 +50,8 @@ class Keys:
     """Drafts that are stored only where their turn is still held."""
     silenced: set[ConversationId] = field(default_factory=set)
     """Where the bot's words that have not left are withdrawn."""
+    notices: list[Draft] = field(default_factory=list)
+    """Messages of the org's own: shown in the conversation with whom they go to, where there is one."""
     people: ChatKeys = field(default_factory=ChatKeys)
     """Chats, posts, and who has read what."""
     gates: set[tuple[OrgId, GateName]] = field(default_factory=set)
@@ -79,6 +82,8 @@ class Submit:
 
     def needs(self, keys: Keys) -> None:
         keys.drafts.append((self.draft, self.now))
+        if self.draft.channel is Channel.WHATSAPP and self.draft.scheduled_at is None:
+            keys.notices.append(self.draft)
 
     def decide(self, work: Work) -> Submitted:
         key = (self.draft.org_id, self.draft.idempotency_key)
@@ -91,9 +96,19 @@ class Submit:
         work.stored[key] = (message_id, digest, False)  # the next one with this key in the batch finds it stored
         delivery = work.deliveries[message_id]
         queue_id = work.facts[message_id].queue_id
+        self._show(message_id, work)
         return Created(
             Message(id=message_id, draft=self.draft, queue_id=queue_id, created_at=self.now, delivery=delivery)
         )
+
+    def _show(self, message_id: MessageId, work: Work) -> None:
+        """In the conversation with whom it goes to: an agent sees what the customer sees."""
+        where = work.talks.noticed.get((self.draft.org_id, self.draft.idempotency_key))
+        if where is None or where not in work.talks.conversations:
+            return
+        kind, body = chat_content.sent(self.draft.template, self.draft.payload)
+        said = Saying(self.draft.created_by, kind, body, self.now, message_id=message_id)
+        work.talks.say(where, said, self.now)
 
     def _block(self, work: Work) -> Blocked:
         draft = self.draft

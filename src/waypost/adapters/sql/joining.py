@@ -57,6 +57,7 @@ def join(org: OrgId, keep: ContactId, other: ContactId, told: Talks, now: Instan
     yield Once("contact_drop", (other,))
     yield from meeting.write(talks)
     yield from carry_consents([(org, keep)], now)
+    told.joined.add(keep)
     return True
 
 
@@ -71,7 +72,7 @@ def _append(gone: Conversation, here: ConversationId, talks: Talks, now: Instant
     )
     base = Instant(max(now, stays.last_id_at))
     if seam.moves_waiting:
-        yield from _step_aside(stays, seam)
+        yield from _step_aside(stays, seam, base)
     yield from _move(gone, here, seam, base)
     if seam.moves_waiting:
         yield from _step_back(stays, seam, base)
@@ -111,13 +112,15 @@ def _move(gone: Conversation, here: ConversationId, seam: Seam, base: Instant) -
     for after, last, shift in parts:
         if after < last:
             yield Once("arrivals_move", (gone.id, here, shift, after, last, gone.number))
+            yield Once("posts_move", (gone.id, here, shift, after, last, base + shift))
             yield Once("media_move", (gone.id, here, shift, after, last))
             yield Once("entries_move", (gone.id, here, shift, after, last, base + shift))
 
 
-def _step_aside(stays: Conversation, seam: Seam) -> Plan[None]:
+def _step_aside(stays: Conversation, seam: Seam, base: Instant) -> Plan[None]:
     """Below nothing: a row that moves up within its own conversation would meet the next one."""
     yield Once("arrivals_move", (stays.id, stays.id, seam.gone, seam.here, seam.here_end, stays.number))
+    yield Once("posts_move", (stays.id, stays.id, seam.gone, seam.here, seam.here_end, base + seam.gone))
     yield Once("media_aside", (stays.id, seam.here))
     yield Once("entries_aside", (stays.id, seam.here))
 

@@ -23,8 +23,10 @@ from waypost.adapters.sql.turns import CommitTurn
 from waypost.adapters.sql.work import Binding, Queue, Work, addressee, outlet_name
 from waypost.adapters.sql.writing import write
 from waypost.model.chat import NewPost
+from waypost.model.conversation import ConversationId
 from waypost.model.dossier import ConsentStatus
 from waypost.model.ids import Fence, MessageId, NumberId, QueueId, Wamid
+from waypost.model.message import Draft
 from waypost.model.report import StatusReport
 from waypost.rules import entry_ids
 from waypost.rules.chat_status import chat_status
@@ -64,7 +66,7 @@ def decide_together(intents: Sequence[Intent]) -> Plan[Decided]:
 
 def _enter_talks(keys: Keys, work: Work) -> Plan[None]:
     """Conversations come first: whether a turn is still held decides what else there is to store."""
-    if not (keys.arrivals or keys.talks or keys.people):
+    if not (keys.arrivals or keys.talks or keys.people or keys.notices):
         return
     talks = work.talks
     crowd = yield from meeting.look(keys.arrivals)
@@ -72,7 +74,8 @@ def _enter_talks(keys: Keys, work: Work) -> Plan[None]:
         yield from joining.join_all(crowd.joinable, talks, work.now)
         crowd = yield from meeting.look(keys.arrivals)
     work.audited += yield from meeting.meet(keys.arrivals, crowd, talks, work.now)
-    yield from meeting.lock({*keys.talks, *talks.where.values()}, talks)
+    yield from meeting.recall(keys.notices, talks)
+    yield from meeting.lock({*keys.talks, *talks.where.values(), *talks.noticed.values()}, talks)
     if not talks.conversations.keys() >= set(talks.where.values()):
         raise Conflict("two contacts were joined in the meantime")
     yield from chats.enter(keys.people, talks)
@@ -219,10 +222,18 @@ def _store_messages(keys: Keys, work: Work) -> Plan[None]:
         name = (draft.org_id, draft.idempotency_key)
         if name in fresh and name not in work.stored:
             work.stored[name] = (fresh[name], draft.digest, True)
-            work.add(fresh[name], draft, queue, now)
+            work.add(fresh[name], draft, queue, now, _talk_of(draft, work))
     missing = sorted({(d.org_id, d.idempotency_key) for d, _ in keys.drafts} - work.stored.keys())
     for org, key, message_id, digest in (yield from each("message_by_key", missing)):
         work.stored[org, key] = (message_id, bytes(digest), False)
+
+
+def _talk_of(draft: Draft, work: Work) -> ConversationId | None:
+    """Where it is shown."""
+    if draft.conversation_id is not None:
+        return ConversationId(draft.conversation_id)
+    noticed = work.talks.noticed.get((draft.org_id, draft.idempotency_key))
+    return noticed if noticed in work.talks.conversations else None
 
 
 def _bind_wamids(to_bind: ToBind, keys: Keys, work: Work) -> Plan[None]:

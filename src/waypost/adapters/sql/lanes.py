@@ -112,10 +112,18 @@ class SqlLanes:
         self, org: OrgId, conversation: ConversationId, hi: Position, now: Instant, actor: str
     ) -> Lane | NoConversation | LeaseLost:
         turn = await self.ended(org, conversation, hi)
-        if turn is None or turn.state != "failed":
-            return NoConversation()
+        if turn is None:
+            return await self._unknown(org, conversation, hi)
+        if turn.state != "failed":
+            return LeaseLost()
         answer: Lane | NoConversation | LeaseLost = await self._engine.writer.decide(ReplayTurn(org, turn, now, actor))
         return answer
+
+    async def _unknown(self, org: OrgId, conversation: ConversationId, hi: Position) -> NoConversation | LeaseLost:
+        """A turn that was replayed is no dead letter any more: it waits for its answer, or has it."""
+        lanes = [talk_rows.lane(row) for row in await self._engine.read("lane_get", conversation)]
+        asked = any(lane.org_id == org and hi <= lane.tail for lane in lanes)
+        return LeaseLost() if asked else NoConversation()
 
     async def forget(self, before: Instant, limit: int) -> int:
         return await self._engine.transact(forgotten("turns_forget", before, limit))

@@ -180,7 +180,7 @@ class SqlFollows:
         furthest: dict[tuple[UserId, DeviceId, FeedName], int] = {}
         for user, device, feed, seq in moves:
             furthest[user, device, feed] = max(seq, furthest.get((user, device, feed), 0))
-        await self._engine.transact(_each("cursor_put", [(*key, furthest[key]) for key in sorted(furthest)]), "turns")
+        await self._engine.transact(_put_cursors([(*key, furthest[key]) for key in sorted(furthest)]), "turns")
 
     async def remove(self, user: UserId, device: DeviceId) -> bool:
         return await self._engine.transact(_remove(user, device), "turns")
@@ -246,8 +246,8 @@ def _open(device: Device, now: Instant) -> Plan[Device]:
     return replace(stored, cursors={row[0]: row[1] for row in found})
 
 
-def _each(statement: str, rows: Sequence[Row]) -> Plan[None]:
-    yield from each(statement, rows)
+def _put_cursors(moves: Sequence[Row]) -> Plan[None]:
+    yield from each("cursor_put", moves)
 
 
 def _once(statement: str, arguments: Row) -> Plan[list[Row]]:

@@ -6,20 +6,23 @@ the other finds that out by the unique key, and its batch runs again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TypeAlias
 
 from waypost.adapters.sql import chats, talk_rows
 from waypost.adapters.sql.carrying import carry_consents, subjects_of
+from waypost.adapters.sql.filing import give_phones
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.plan import Plan, Row, each, together
 from waypost.adapters.sql.talks import Talks
 from waypost.model.audit import SYSTEM, Action, Entity, Entry
 from waypost.model.conversation import Arrival, ConversationId
 from waypost.model.ids import OrgId
+from waypost.model.message import Draft
 from waypost.model.time import Instant
+from waypost.rules.people import address_of
 
 Address: TypeAlias = tuple[OrgId, str]
 _MET_ELSEWHERE = "somebody else met them first"
@@ -138,6 +141,7 @@ def meet(arrivals: Sequence[Arrival], crowd: Crowd, talks: Talks, now: Instant) 
     """Fill `talks.where` for every arrival; returns what the audit must know. Nothing is locked but what is new."""
     people = crowd.people()
     opened = yield from _store_people([person for person in people if person.id is None], now)
+    opened += yield from give_phones(_new_phones(people, talks.joined), now)
     yield from _hold(people, crowd.called_anew(arrivals))
     yield from _store_addresses(people, now)
     yield from _store_conversations(people, now)
@@ -171,6 +175,14 @@ def _store_people(new: list[_Person], now: Instant) -> Plan[list[Entry]]:
             raise Conflict(_MET_ELSEWHERE)
         person.id = stored[person.org_id, person.met_as]
     return [_opened(org, dossier, now) for org, dossier in fresh]
+
+
+def _new_phones(people: Iterable[_Person], joined: set[int]) -> Iterator[tuple[OrgId, int, str]]:
+    """Of whom we knew and now learn the phone, with the dossier that may lack it."""
+    for p in people:
+        news = p.stored_names is not None and (p.id in joined or any(a.startswith("phone:") for a in p.new_addresses))
+        if news and p.phone is not None and p.dossier is not None:
+            yield p.org_id, p.dossier, p.phone
 
 
 def _opened(org: OrgId, dossier: int, now: Instant) -> Entry:
@@ -218,6 +230,17 @@ def _store_conversations(people: Iterable[_Person], now: Instant) -> Plan[None]:
 
 def _key(item: tuple[tuple[int | None, str], _Person]) -> tuple[int, str]:
     return item[0][0] or 0, item[0][1]
+
+
+def recall(notices: Sequence[Draft], talks: Talks) -> Plan[None]:
+    """Which of those whom the org writes to have a conversation with the number that it writes from."""
+    names = {(draft.org_id, address_of(draft.recipient), draft.sender) for draft in notices}
+    found = yield from each("talk_find", sorted(names))
+    known = {(row[0], row[1], row[2]): ConversationId(row[6]) for row in found if row[6] is not None}
+    for draft in notices:
+        there = known.get((draft.org_id, address_of(draft.recipient), draft.sender))
+        if there is not None:
+            talks.noticed[draft.org_id, draft.idempotency_key] = there
 
 
 def lock(wanted: Iterable[ConversationId], talks: Talks) -> Plan[None]:

@@ -12,7 +12,7 @@ from waypost.adapters.sql.work import Work
 from waypost.model.audit import SYSTEM, Action, Entity, Entry
 from waypost.model.conversation import Arrival, Lane
 from waypost.model.gate import Closing
-from waypost.model.ids import Fence, MessageId
+from waypost.model.ids import Fence, MessageId, NumberId
 from waypost.model.message import AttemptStatus, Channel, Delivery, Status
 from waypost.model.report import Post, StatusReport
 from waypost.model.time import Instant
@@ -20,6 +20,12 @@ from waypost.ports.journal import Move, Taken
 from waypost.rules import delivery as rule
 from waypost.rules import gates, window
 from waypost.rules.lane import is_taken
+from waypost.rules.people import spellings
+
+
+def _pairs(told: Arrival) -> list[tuple[NumberId, str]]:
+    """A window is open for whoever writes to any form of the phone: a claim then has one row to look at."""
+    return [(told.number, spelled) for spelled in spellings(told.reply_to)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,7 @@ class Take:
     def needs(self, keys: Keys) -> None:
         keys.reports.extend(self.post.reports)
         keys.arrivals.extend(self.post.arrivals)
-        keys.pairs.update((told.number, told.reply_to) for told in self.post.arrivals if told.opens_window)
+        keys.pairs.update(pair for told in self.post.arrivals if told.opens_window for pair in _pairs(told))
         for closing in self.post.closings:
             keys.close(closing)
 
@@ -73,8 +79,8 @@ class Take:
         """The lanes of new messages, as each found its own."""
         found = []
         for told in self.post.arrivals:
-            if told.opens_window:
-                work.change_pair(window.written(work.pair(told.number, told.reply_to), told.at))
+            for pair in _pairs(told) if told.opens_window else ():
+                work.change_pair(window.written(work.pair(*pair), told.at))
             before = work.talks.lanes[work.talks.where[told.number, told.wamid]]
             if work.talks.arrive(told, self.now) is not None:
                 found.append(before)

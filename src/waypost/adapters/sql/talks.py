@@ -70,6 +70,8 @@ class Talks:
     """Of who writes there."""
     subjects: dict[ConversationId, list[str]] = field(default_factory=dict)
     """Under which those who say STOP or START there are asked for consent."""
+    joined: set[int] = field(default_factory=set)
+    """Contacts that this transaction joined others to."""
     known: set[tuple[str, str]] = field(default_factory=set)
     """Arrivals that were stored before."""
     held: set[ConversationId] = field(default_factory=set)
@@ -90,6 +92,8 @@ class Talks:
     posted: dict[tuple[str, str], Known] = field(default_factory=dict)
     """(sender, their id for it) -> what was stored under it."""
     read: dict[tuple[str, ConversationId], Position] = field(default_factory=dict)
+    noticed: dict[tuple[OrgId, str], ConversationId] = field(default_factory=dict)
+    """(org, idempotency key) -> the conversation that a message of the org's own is shown in."""
     found: dict[tuple[ConversationId, Position], Entry] = field(default_factory=dict)
     """Entries that somebody wants to change."""
 

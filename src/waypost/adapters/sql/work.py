@@ -116,9 +116,11 @@ class Work:
         known = self.facts.get(binding.message_id) if binding.message_id is not None else None
         return binding if known and known.org_id == told.org_id else NOBODY
 
-    def add(self, message_id: MessageId, draft: Draft, queue_id: QueueId | None, now: Instant) -> None:
+    def add(
+        self, message_id: MessageId, draft: Draft, queue_id: QueueId | None, now: Instant, talk: int | None
+    ) -> None:
         """A message that this transaction stored."""
-        outlet, talk = self.outlets[outlet_name(draft)], draft.conversation_id
+        outlet = self.outlets[outlet_name(draft)]
         known = Facts(
             message_id, draft.org_id, draft.sender, draft.priority, draft.max_attempts, queue_id, outlet, talk
         )

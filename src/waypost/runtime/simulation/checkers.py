@@ -157,7 +157,10 @@ def _rightly_ended(evidence: Evidence, calls: list[Acceptance], call: Acceptance
 
 
 def _latest_generation(evidence: Evidence, case: Case) -> list[Acceptance]:
+    """None where it was not tried since somebody retried it: earlier calls say nothing of what became of it then."""
     org = case.wish.org
+    if any(view.status == "CANCELLED" and view.attempt_count == 0 for view in case.views):
+        return []
     attempts = [each for view in case.views for each in evidence.ending.attempts.get((org, view.id), [])]
     latest = max((each.generation for each in attempts), default=1)
     return [call for call in case.accepted if evidence.generation(org, call) == latest]

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
+from waypost.model.audit import Action
 from waypost.model.conversation import CONTACT, Arrival
-from waypost.model.dossier import Person
+from waypost.model.dossier import DossierId, Person
 from waypost.model.ids import NumberId
 from waypost.model.report import Post
 from waypost.model.time import Instant, days, hours, seconds
+from waypost.ports.audit import AuditQuery
+from waypost.ports.dossiers import Opened
 from waypost.ports.ledger import Ledger
 from waypost.testing.contracts.examples import (
     CUSTOMER,
@@ -235,6 +239,43 @@ class PeopleContract:
         assert (await contact_of(ledger)).addresses == (f"phone:{CUSTOMER}", f"user:{USER}")
         await arrive(ledger, an_arrival(USER))
         assert (await talk_with(ledger)).address == USER
+
+    async def test_a_dossier_without_a_phone_gains_it_when_the_customer_shows_it(self, ledger: Ledger) -> None:
+        await arrive(ledger, an_arrival(USER))
+        await arrive(ledger, known_as(CUSTOMER, USER), known_as(CUSTOMER, USER))
+        (dossier,) = await ledger.dossiers.find(ORG, CUSTOMER, None, 10)
+        assert (dossier.id, dossier.person.external_ref) == ((await contact_of(ledger)).dossier_id, f"user:{USER}")
+        assert [each.id for each in await ledger.dossiers.find(ORG, None, None, 10)] == [dossier.id]
+        told = await ledger.audit.find(ORG, AuditQuery(entity_type="DOSSIER", entity_id=str(dossier.id)), 10)
+        assert [each.entry.action for each in told] == [Action.UPDATED, Action.CREATED]
+
+    @pytest.mark.parametrize("theirs", ["+5511987654321", "+551187654321"])
+    async def test_a_phone_that_another_dossier_has_stays_there(self, ledger: Ledger, theirs: str) -> None:
+        other = await ledger.dossiers.ensure(ORG, Person(phone=theirs), "key", T0)
+        assert isinstance(other, Opened)
+        await arrive(ledger, an_arrival(USER))
+        await arrive(ledger, known_as("+5511987654321", USER))
+        (dossier,) = await ledger.dossiers.find(ORG, None, f"user:{USER}", 10)
+        assert dossier.person.phone is None
+        assert [each.id for each in await ledger.dossiers.find(ORG, theirs, None, 10)] == [other.dossier.id]
+
+    async def test_a_dossier_that_has_a_phone_keeps_it(self, ledger: Ledger) -> None:
+        await arrive(ledger, an_arrival(OTHER_CUSTOMER))
+        moved = an_arrival(CUSTOMER, addresses=(f"phone:{CUSTOMER}", f"phone:{OTHER_CUSTOMER}"))
+        await arrive(ledger, moved)
+        dossier = await ledger.dossiers.get(ORG, DossierId((await contact_of(ledger)).dossier_id or 0))
+        assert dossier is not None
+        assert dossier.person.phone == OTHER_CUSTOMER
+
+    async def test_a_phone_that_is_learnt_while_it_gets_a_dossier_elsewhere_is_in_one(self, ledgers: Ledgers) -> None:
+        for n in range(10):
+            phone, user = a_customer(), f"DE.88{n}"
+            await arrive(ledgers[0], an_arrival(user))
+            await asyncio.gather(
+                arrive(ledgers[0], known_as(phone, user)),
+                ledgers[1].dossiers.ensure(ORG, Person(phone=phone), "key", T0),
+            )
+            assert len(await ledgers[0].dossiers.find(ORG, phone, None, 10)) == 1
 
     async def test_two_who_turn_out_to_be_one_in_the_same_post_are_one(self, ledger: Ledger) -> None:
         await arrive(

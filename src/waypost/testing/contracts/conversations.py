@@ -6,14 +6,19 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from waypost.model.conversation import BOT, ContactId, Position
 from waypost.model.ids import MessageId
 from waypost.model.media import MediaFile
 from waypost.model.time import Instant, days
+from waypost.ports.chats import Posted
+from waypost.ports.dossiers import DossierChange
 from waypost.ports.lanes import Answered, FloorTaken
 from waypost.ports.ledger import Ledger
 from waypost.rules.lane import LeaseLost
 from waypost.testing.contracts.arrivals import OTHER_USER, USER, ArrivalsContract, PeopleContract, known_as
+from waypost.testing.contracts.chatting import a_post
 from waypost.testing.contracts.examples import (
     CUSTOMER,
     NUMBER,
@@ -103,6 +108,18 @@ class ReadContract:
 
 
 class JoinContract:
+    async def test_what_people_posted_is_found_where_it_went(self, ledger: Ledger) -> None:
+        await write(ledger, "by phone", name=None)
+        await write(ledger, "by id", customer=USER, name="Ann")
+        post = a_post(await talk_with(ledger, USER), "bea", "an answer")
+        await ledger.chats.post(post, T0)
+        await arrive(ledger, known_as(CUSTOMER, USER, text="it is me"), now=LOST)
+        talk = await talk_with(ledger, CUSTOMER)
+        (mine,) = [entry for entry in await entries(ledger, talk.id) if entry.sender == "bea"]
+        again = await ledger.chats.post(replace(post, conversation_id=talk.id), LOST)
+        assert again == Posted(talk.id, mine.position, mine.id_at, duplicate=True)
+        assert await looked(ledger) == []
+
     async def test_who_writes_with_both_addresses_becomes_one_and_no_entry_is_lost(self, ledger: Ledger) -> None:
         by_phone = await answered(ledger, "by phone", "to the phone", name=None)
         by_id = await answered(ledger, "by id", "to the id", customer=USER, name="Ann")
@@ -278,6 +295,17 @@ class JoinContract:
         assert [(talk.number, talk.position) for talk in talks] == [(NUMBER, 2), (OTHER_NUMBER, 1)]
         assert talks[1].id == there.id
 
+    async def test_a_dossier_without_a_phone_gains_it_when_its_owner_is_joined_to_who_has_it(
+        self, ledger: Ledger
+    ) -> None:
+        await write(ledger, "by id", customer=USER)
+        await write(ledger, "by phone")
+        (theirs,) = await ledger.dossiers.find(ORG, CUSTOMER, None, 10)
+        await ledger.dossiers.change(ORG, theirs.id, DossierChange(phone=None), "test", T0)
+        await arrive(ledger, known_as(CUSTOMER, USER))
+        (dossier,) = await ledger.dossiers.find(ORG, CUSTOMER, None, 10)
+        assert (dossier.id, dossier.person.external_ref) == ((await contact_of(ledger)).dossier_id, f"user:{USER}")
+
     async def test_three_become_one(self, ledger: Ledger) -> None:
         for customer in (CUSTOMER, USER, OTHER_USER):
             await write(ledger, customer, customer=customer)
@@ -308,16 +336,6 @@ class JoinContract:
             here, there = await ledgers[0].conversations.at(ORG, f"user:{user}")
             assert sorted(words(await entries(ledgers[0], here.id))) == ["a", "b", "c", "d", "e"]
             assert words(await entries(ledgers[0], there.id)) == ["f"]
-
-    async def test_joining_by_hand_is_bound_to_the_org_and_happens_once(self, ledger: Ledger) -> None:
-        await write(ledger, "by phone")
-        await write(ledger, "by id", customer=USER)
-        keep, other = (await talk_with(ledger)).contact_id, (await talk_with(ledger, USER)).contact_id
-        assert await ledger.conversations.join(OTHER_ORG, keep, other, later(TIMES.quiet)) is False
-        assert await ledger.conversations.join(ORG, keep, keep, later(TIMES.quiet)) is False
-        assert await ledger.conversations.join(ORG, keep, other, later(TIMES.quiet)) is True
-        assert await ledger.conversations.join(ORG, keep, other, later(TIMES.quiet)) is False
-        assert words(await entries(ledger, (await talk_with(ledger, USER)).id)) == ["by phone", "by id"]
 
 
 class ConversationsContract(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from waypost.model.figures import ClosedGates, QuotaUse, Waiting
+from waypost.model.figures import ClosedGates, QuotaUse, Waiting, WaitingFiles
 from waypost.model.gate import Closing, GateKind
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.time import minutes, seconds
 from waypost.ports.ledger import Ledger
+from waypost.rules.fetching import Later, Never
 from waypost.rules.gates import of_number
 from waypost.testing.contracts.examples import (
     NUMBER,
@@ -16,13 +17,17 @@ from waypost.testing.contracts.examples import (
     OTHER_NUMBER,
     OTHER_ORG,
     T0,
+    W1,
     a_number,
     accept,
+    an_arrival,
     an_org,
     claim_one,
     later,
     submit,
 )
+from waypost.testing.contracts.media import NOTE
+from waypost.testing.contracts.talking import arrive
 
 
 class FiguresContract:
@@ -49,6 +54,17 @@ class FiguresContract:
         assert survey.waiting == [Waiting(ORG, "none", 3, T0), Waiting(OTHER_ORG, "none", 1, later(seconds(9)))]
         assert survey.later == 1
         assert [each.org_id for each in (await ledger.figures.survey(1, T0)).waiting] == [ORG]
+
+    async def test_files_that_wait_are_counted_from_their_message_to_their_end(self, ledger: Ledger) -> None:
+        await arrive(ledger, *(an_arrival(media=NOTE) for _ in range(3)))
+        moment = later(seconds(9))
+        assert (await ledger.figures.survey(10, moment)).media == WaitingFiles(files=3, first_due_at=T0)
+        lasting, over, _ = await ledger.files.claim(W1, 3, minutes(1), moment)
+        assert (await ledger.figures.survey(10, moment)).media == WaitingFiles(files=3), "they are under way"
+        await ledger.files.settle(over, Never("gone"), moment)
+        await ledger.files.settle(lasting, Later(later(seconds(20)), "busy"), moment)
+        told = (await ledger.figures.survey(10, later(seconds(30)))).media
+        assert told == WaitingFiles(files=2, first_due_at=later(seconds(20)))
 
     async def test_a_closed_gate_and_a_used_up_quota_are_told_as_reasons(self, ledger: Ledger) -> None:
         for n in range(2):

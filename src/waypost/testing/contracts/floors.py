@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from waypost.model.conversation import Claim, ConversationId, Times
+from waypost.model.conversation import Claim, ConversationId, Position, Times
 from waypost.model.message import Status
 from waypost.model.time import Instant, seconds
 from waypost.ports.lanes import Answered, Committed, FloorTaken, GivenUp, NoConversation, Postponed
@@ -132,6 +132,18 @@ class TroubleContract:
         hi = dead.burst[-1].position
         assert await ledger.lanes.replay(ORG, dead.conversation.id, hi, LOST, "ann") == LeaseLost()
         assert len(await ledger.lanes.failed(ORG, 10)) == 1
+
+    async def test_what_is_replayed_twice_is_answered_once(self, ledger: Ledger) -> None:
+        dead = await given_up(ledger)
+        await write(ledger, "two", now=DUE)
+        where, hi = dead.conversation.id, dead.burst[-1].position
+        await ledger.lanes.replay(ORG, where, hi, LOST, "ann")
+        assert await ledger.lanes.replay(ORG, where, hi, LOST, "ann") == LeaseLost(), "it waits"
+        assert await ledger.lanes.replay(OTHER_ORG, where, hi, LOST, "ann") == NoConversation()
+        await commit(ledger, await claim_turn(ledger, LOST), "reply", now=LOST)
+        for position in (hi, Position(hi + 1)):
+            assert await ledger.lanes.replay(ORG, where, position, LOST, "ann") == LeaseLost(), "it is answered"
+        assert await ledger.lanes.replay(ORG, where, Position(hi + 2), LOST, "ann") == NoConversation(), "a reply"
 
     async def test_only_the_orgs_own_dead_letters_are_replayed(self, ledger: Ledger) -> None:
         dead = await given_up(ledger)

@@ -111,8 +111,9 @@ class FilesContract:
         phone = a_customer()
         by_phone, by_id = [an_arrival(name, type="image", media=NOTE) for name in (phone, fresh("DE"))]
         await ledger.journal.take(Post([], [], arrivals=[an_arrival(phone), by_phone, by_id]), T0)
-        ((keep,), (gone,)) = [await ledger.conversations.at(ORG, told.addresses[0]) for told in (by_phone, by_id)]
-        assert await ledger.conversations.join(ORG, keep.contact_id, gone.contact_id, T0)
+        (keep,) = await ledger.conversations.at(ORG, by_phone.addresses[0])
+        both = an_arrival(phone, addresses=(*by_phone.addresses, *by_id.addresses))
+        await ledger.journal.take(Post([], [], arrivals=[both]), T0)
         found = await ledger.files.between(ORG, keep.id, Position(1), Position(9))
         assert [file.position for file in found] == [2, 3]
         assert len(await ledger.files.claim(W1, 9, LEASE, T0)) == 2

@@ -17,6 +17,7 @@ from waypost.ports.detector import Finding, Invariant, TalkLook
 from waypost.ports.lanes import Answered, Committed, TurnDemand
 from waypost.ports.ledger import Ledger
 from waypost.rules.reply_keys import key
+from waypost.testing.contracts.chatting import ANN, BOB, open_chat, say
 from waypost.testing.contracts.examples import ORG, T0, a_draft, an_arrival, later
 
 Plant: TypeAlias = Callable[[str], Awaitable[object]]
@@ -136,6 +137,14 @@ class TurnDetectorContract:
         await plant("UPDATE entry SET wamid = 'wamid.other' WHERE position = 1")
         assert await looked(ledger) == wrong
         assert await looked(ledger, replace(LOOK, arrived_since=later(minutes(1)))) == []
+
+    async def test_of_a_post_that_was_not_stored(self, ledger: Ledger, plant: Plant) -> None:
+        chat = await open_chat(ledger, ANN, BOB)
+        for text in "abc":
+            await say(ledger, chat, ANN, text)
+        assert await looked(ledger) == []
+        await plant("UPDATE entry SET client_message_id = 'other' WHERE position = 2")
+        assert await looked(ledger) == [Finding(Invariant.POST_WITHOUT_ENTRY, f"conversation {chat.id}")]
 
     @pytest.mark.parametrize("hand", ["DELETE FROM feed_item WHERE seq = 5", "UPDATE feed SET head = head + 1"])
     async def test_of_a_feed(self, hand: str, ledger: Ledger, plant: Plant) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from waypost.model.ids import NumberId
 from waypost.model.message import Status
 from waypost.model.pair import Pair
@@ -28,6 +30,13 @@ from waypost.testing.contracts.examples import (
     status,
     submit,
 )
+
+TWO_FORMS = [
+    ("+5511987654321", "+551187654321"),
+    ("+5215512345678", "+525512345678"),
+    ("+5491123456789", "+541123456789"),
+]
+"""Of one phone each."""
 
 
 async def wrote(ledger: Ledger, *moments: Instant, customer: str = CUSTOMER, number: NumberId = NUMBER) -> None:
@@ -71,6 +80,18 @@ class WindowsContract:
         await submit(ledger)
         await submit(ledger, recipient=OTHER_CUSTOMER)
         assert [claimed.window_until for claimed in await claim(ledger)] == [later(days(1)), None]
+
+    @pytest.mark.parametrize(("wrote_as", "sent_to"), [*TWO_FORMS, *(forms[::-1] for forms in TWO_FORMS)])
+    async def test_a_window_is_open_in_whichever_form_the_phone_is_written_to(
+        self, ledger: Ledger, wrote_as: str, sent_to: str
+    ) -> None:
+        await wrote(ledger, T0, customer=wrote_as)
+        await submit(ledger, recipient=sent_to)
+        assert (await claim_one(ledger)).window_until == later(days(1))
+        await wrote(ledger, later(hours(1)), customer=sent_to)
+        for form in (wrote_as, sent_to):
+            (pair,) = await ledger.windows.of([NUMBER], form)
+            assert (pair.opened_at, pair.expires_at) == (T0, later(hours(25)))
 
     async def test_sending_does_not_change_the_window(self, ledger: Ledger) -> None:
         await wrote(ledger, T0)

@@ -7,6 +7,10 @@ ORDER BY u.org_id, u.pair
 ON CONFLICT (org_id, pair) WHERE pair IS NOT NULL DO NOTHING
 RETURNING org_id, pair, id
 
+-- name: chat_by_pair (set-wise)
+SELECT c.org_id, c.pair, c.id FROM unnest($1::text[], $2::text[]) AS u (org_id, pair)
+CROSS JOIN LATERAL (SELECT * FROM conversation x WHERE x.org_id = u.org_id AND x.pair = u.pair LIMIT 1) c
+
 -- name: chat_lock (set-wise)
 SELECT {chat} FROM unnest($1::bigint[]) AS u (id) JOIN conversation c ON c.id = u.id AND c.pair IS NOT NULL
 ORDER BY c.id FOR UPDATE OF c

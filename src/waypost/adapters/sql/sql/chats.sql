@@ -138,3 +138,11 @@ WHERE conversation_id = $1 AND user_id = $2
 
 -- name: cursors_of
 SELECT feed, seq FROM device_cursor WHERE user_id = $1 AND device_id = $2
+
+-- name: posts_move
+-- Before their entries are moved, by which they are found.
+UPDATE post SET conversation_id = $2, position = position + $3, id_at = position + $6
+WHERE (sender, client_message_id) IN (
+    SELECT e.sender, e.client_message_id FROM entry e
+    WHERE e.conversation_id = $1 AND e.position > $4 AND e.position <= $5 AND e.client_message_id IS NOT NULL
+)

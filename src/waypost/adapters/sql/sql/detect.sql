@@ -205,3 +205,13 @@ WHERE coalesce((
     SELECT e.wamid FROM entry e WHERE e.conversation_id = recent.conversation_id AND e.position = recent.position
 ), '') <> recent.wamid
 LIMIT $3
+
+-- name: detect_post_without_entry
+SELECT recent.conversation_id FROM (
+    SELECT conversation_id, position, client_message_id FROM post WHERE id_at > $1 ORDER BY id_at DESC LIMIT $2
+) AS recent
+WHERE coalesce((
+    SELECT e.client_message_id FROM entry e
+    WHERE e.conversation_id = recent.conversation_id AND e.position = recent.position
+), '') <> recent.client_message_id
+LIMIT $3

@@ -29,6 +29,12 @@ UPDATE dossier SET phone = $3, email = $4, name = $5, external_ref = $6, status 
 WHERE id = $2 AND org_id = $1
 RETURNING id, org_id, phone, email, name, external_ref, status, created_at, updated_at
 
+-- name: dossier_phone
+UPDATE dossier SET phone = $3, updated_at = $4 WHERE id = $2 AND org_id = $1
+
+-- name: dossier_drop
+DELETE FROM dossier WHERE id = $2 AND org_id = $1
+
 -- name: consent_put
 INSERT INTO consent (org_id, subject, channel, status, at) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (org_id, subject, channel) DO UPDATE SET status = excluded.status, at = excluded.at

@@ -31,3 +31,9 @@ SELECT
     (SELECT count(*) FROM (SELECT 1 FROM lane WHERE owner IS NULL AND due_at <= $1 LIMIT $2) AS counted),
     (SELECT min(due_at) FROM lane WHERE owner IS NULL AND due_at <= $1),
     (SELECT min(claimed_at) FROM lane WHERE owner IS NOT NULL AND lease_until > 0)
+
+-- name: media_depth
+-- Counted up to a limit; a fetch under way is due again at the end of its lease.
+SELECT
+    (SELECT count(*) FROM (SELECT 1 FROM media WHERE due_at > 0 LIMIT $2) AS counted),
+    (SELECT min(due_at) FROM media WHERE due_at > 0 AND due_at <= $1)

@@ -47,7 +47,7 @@ class MoodyBot:
 
     async def answer(self, turn: Turn) -> Answer:
         talk = (turn.number, turn.contact.phone or turn.contact.id)
-        ask = self._talks.ask(turn.id, talk, tuple(line.text for line in turn.messages), self._now())
+        ask = self._talks.ask(turn, talk, self._now())
         try:
             return await self._in_a_mood(ask)
         except asyncio.CancelledError:

@@ -79,11 +79,11 @@ class TalkEvidence:
             if sender == CONTACT:
                 lines[record.words[wamid][0]].places.append((conversation, position))
         for ask in self.ending.talks.asks:
-            for text in ask.saw:
+            for text in _asked(ask, lines):
                 lines[text].asks.append(ask)
         for replies in self.replies.values():
             for ask in {reply.ask.id: reply.ask for reply in replies}.values():
-                for text in ask.saw:
+                for text in _asked(ask, lines):
                     lines[text].answers.append(ask)
         return lines
 
@@ -107,3 +107,12 @@ class TalkEvidence:
         """The ended turns that took this message: their bounds and how they ended."""
         conversation, position = place
         return [(lo, hi, how) for id_, lo, hi, how in self.ending.turns if id_ == conversation and lo < position <= hi]
+
+
+def _asked(ask: Ask, lines: dict[str, Line]) -> list[str]:
+    """The burst whole: where it is too long for a bot, it is told the beginning as what was said before."""
+    if not ask.before:
+        return list(ask.saw)
+    conversation, lo, hi = map(int, ask.turn.split("-"))
+    begins = [text for text in ask.before if any(c == conversation and lo < p <= hi for c, p in lines[text].places)]
+    return [*begins, *ask.saw]

@@ -7,6 +7,9 @@ from enum import StrEnum
 
 import msgspec
 
+from waypost.model.conversation import CONTACT
+from waypost.model.turn import Turn
+
 Talk = tuple[str, str]
 """A conversation as the outside knows it: the business number, and the customer's phone with its plus."""
 
@@ -30,6 +33,8 @@ class Ask:
     talk: Talk
     saw: tuple[str, ...]
     """The words of the burst, in the order in which the bot was given them."""
+    before: tuple[str, ...]
+    """What the customer had written before that, as far as the bot was told; of a very long burst, its beginning."""
     begun: int
     ended: int | None = None
     """None: its process died while it thought."""
@@ -64,8 +69,10 @@ class TalkRecord:
     asks: list[Ask] = field(default_factory=list)
     floors: list[Floor] = field(default_factory=list)
 
-    def ask(self, turn: str, talk: Talk, saw: tuple[str, ...], at: int) -> Ask:
-        self.asks.append(Ask(len(self.asks) + 1, turn, talk, saw, at))
+    def ask(self, turn: Turn, talk: Talk, at: int) -> Ask:
+        saw = tuple(line.text for line in turn.messages)
+        before = tuple(line.text for line in turn.history if line.sender == CONTACT)
+        self.asks.append(Ask(len(self.asks) + 1, turn.id, talk, saw, before, at))
         return self.asks[-1]
 
     def floor(self, talk: Talk, at: int, *, to_bot: bool) -> Floor:
