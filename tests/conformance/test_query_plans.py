@@ -221,7 +221,8 @@ SELECT n, 3, 0, 'org-' || n % 50, CASE WHEN n % 90 = 0 THEN 'failed' ELSE 'answe
 FROM generate_series(1, 9000) n;
 INSERT INTO feed SELECT 'team:org-' || n, 9000 FROM generate_series(0, 2999) n;
 INSERT INTO search_cursor SELECT 'team:org-' || n, 9000 FROM generate_series(0, 2999) n;
-INSERT INTO search_entry SELECT n, n % 9000 + 1, n / 9000 + 1, array_to_tsvector(ARRAY['|oaa' || n % 50, 'w' || n % 700])
+INSERT INTO search_entry
+SELECT n, n % 9000 + 1, n / 9000 + 1, array_to_tsvector(ARRAY['|oaa' || n % 50, 'w' || n % 700])
 FROM generate_series(0, 29999) n;
 INSERT INTO feed_item SELECT 'team:org-' || n % 50, n, n, 'message', n % 9000 + 1, 1, '{}'
 FROM generate_series(1, 30000) n;

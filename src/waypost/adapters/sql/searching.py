@@ -93,7 +93,7 @@ def _news(items: Sequence[Row]) -> dict[FeedName, _News]:
             place = where, msgspec.json.decode(body)["position"]
             of_feed.rows.pop(place, None)
             of_feed.gone.append(place)
-        elif kind == "joined" and of == _CUSTOMER:
+        elif kind == "joined" and feed.startswith("team:"):  # contacts; in other feeds, people who come to a group
             of_feed.joined.append((msgspec.json.decode(body)["gone"], where))
     return news
 
