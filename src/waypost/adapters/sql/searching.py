@@ -150,7 +150,7 @@ def _take(moves: Sequence[tuple[FeedName, int, int]], news: dict[FeedName, _News
 def _put(rows: Sequence[Row]) -> Plan[None]:
     """An id that somebody else has is not free; the next one is nearly as late."""
     while rows:
-        rows = sorted(rows)
+        rows = sorted(rows, key=lambda row: (row[0], row[1]))
         stored = {(row[0], row[1]) for row in (yield from each("search_put", rows))}
         missing = [row for row in rows if (row[1], row[2]) not in stored]
         found = yield from each("search_known", sorted((row[1], row[2]) for row in missing))
