@@ -132,9 +132,9 @@ async def test_who_may_not_see_a_conversation_is_told_so_before_their_cursor_is_
 async def test_what_is_said_between_two_pages_shifts_nothing(stage: Stage) -> None:
     ann, bob, where, _ = await a_chat(stage, 9)
     seen: list[str] = []
-    cursor: dict[str, str] = {}
+    cursor: dict[str, Any] = {}
     while True:
-        page = await history(stage, bob, where, limit=2, **cursor)
+        page = await history(stage, bob, where, 200, limit=2, **cursor)
         seen += texts(page)
         if not page["has_more"]:
             break

@@ -57,6 +57,21 @@ async def test_a_group_that_grows_large_while_all_are_connected_leaves_no_gap(st
         assert phone.texts()[2:] == ["and on", "while away"]
 
 
+@ON_SQLITE
+async def test_who_was_away_alone_while_it_grew_has_it_all_when_live(stage: Stage) -> None:
+    """Nobody else here follows the group's feed, so nobody else has read it."""
+    ann, bob, *others, last = await people(stage, LARGEST_IN_FEEDS + 1)
+    where = await chat(stage, ann, [bob, *others])
+    async with house(stage) as here:
+        away = Device(bob)
+        await away.live(here)
+        away.cut()
+        await members(stage, ann, where, add=[last])
+        await said(stage, ann, where, "large")
+        await away.live(here)
+        assert away.texts() == ["large"]
+
+
 async def test_who_is_removed_from_a_large_group_hears_nothing_after_it(stage: Stage) -> None:
     (ann, bob, eve, *_), where = await a_large_group(stage)
     async with house(stage) as here:

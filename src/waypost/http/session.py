@@ -51,6 +51,7 @@ class Session:
 
     __slots__ = (
         "_acked",
+        "_again",
         "_bucket",
         "_cursors",
         "_frames",
@@ -78,7 +79,7 @@ class Session:
         self._acked: dict[FeedName, int] | None = None
         self._typed: dict[str, Instant] | None = None
         self._returns: dict[FeedName, list[int]] | None = None
-        self._live = self._over = False
+        self._live = self._over = self._again = False
         self._bucket = Instant(0)
         self.caller: Caller | None = None
         self.device = DeviceId("")
@@ -271,6 +272,7 @@ class Session:
     async def _catch_up(self) -> None:
         """Page by page from the Ledger, until a page and what came meanwhile leave nothing out."""
         while not self._over:
+            self._again = False
             found = await devices.page(self._cursors, CATCH_UP_PAGE, self._gateway.world)
             await self._send_page(found)
             if len(found) < CATCH_UP_PAGE and self._merge_what_came():
@@ -293,7 +295,7 @@ class Session:
         kept, self._kept = self._kept or {}, {}
         whole = all(self._advance(feed, (), items) for feed, items in kept.items() if feed in self._cursors)
         behind = any(self._gateway.tails.last(feed) > cursor for feed, cursor in self._cursors.items())
-        if not whole or behind:
+        if not whole or behind or self._again:
             return False
         self._kept = None
         if not self._over and self.caller is not None:
@@ -359,6 +361,7 @@ class Session:
 
     def _catch_up_again(self) -> None:
         """Without saying hello anew: what is missing is read, then the device is live again."""
+        self._again = True
         if self._kept is None:
             self._kept = {}
             task = asyncio.ensure_future(self._answer_to_a_gap())
