@@ -229,7 +229,10 @@ class Device:
         """Without a word, as networks do it."""
         self.line.transport.abort()
 
+    def items_of(self, kind: str) -> list[dict[str, Any]]:
+        return [item for item in self.items if item["kind"] == kind]
+
     def texts(self) -> list[str]:
         """What its screen shows, in order."""
-        said = [item["message"]["content"] for item in self.items if item["kind"] == "message"]
+        said = [item["message"]["content"] for item in self.items_of("message")]
         return [content.get("text", content["type"]) for content in said]

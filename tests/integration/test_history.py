@@ -134,7 +134,7 @@ async def test_what_is_said_between_two_pages_shifts_nothing(stage: Stage) -> No
     seen: list[str] = []
     cursor: dict[str, Any] = {}
     while True:
-        page = await history(stage, bob, where, limit=2, **cursor)
+        page = await history(stage, bob, where, 200, limit=2, **cursor)
         seen += texts(page)
         if not page["has_more"]:
             break

@@ -25,6 +25,7 @@ from waypost.ports.operating import Operating
 from waypost.ports.outbox import Door, Lookup, Outbox
 from waypost.ports.policies import Policies
 from waypost.ports.push import Notices
+from waypost.ports.search import Search
 from waypost.ports.templates import Templates
 
 
@@ -57,6 +58,8 @@ class Ledger(Protocol):
 
     @property
     def follows(self) -> Follows: ...
+    @property
+    def search(self) -> Search: ...
     @property
     def notices(self) -> Notices: ...
     @property

@@ -139,13 +139,6 @@ class _Metered:
         self.mailboxes = ledger.mailboxes
         self.failover = ledger.failover
         self.templates = ledger.templates
-        self.lanes = MeteredLanes(ledger.lanes, telemetry)
-        self.conversations = ledger.conversations
-        self.feeds = ledger.feeds
-        self.chats = ledger.chats
-        self.log = ledger.log
-        self.follows = ledger.follows
-        self.notices = ledger.notices
         self.door = ledger.door
         self.lookup = ledger.lookup
         self.detector = ledger.detector
@@ -162,6 +155,17 @@ class _Metered:
         self.files = MeteredFiles(ledger.files, telemetry)
         self.ping = ledger.ping
         self.close = ledger.close
+        self._talk(ledger, telemetry)
+
+    def _talk(self, ledger: Ledger, telemetry: Telemetry) -> None:
+        self.lanes = MeteredLanes(ledger.lanes, telemetry)
+        self.conversations = ledger.conversations
+        self.feeds = ledger.feeds
+        self.chats = ledger.chats
+        self.log = ledger.log
+        self.follows = ledger.follows
+        self.search = ledger.search
+        self.notices = ledger.notices
 
 
 def sqlite_path(url: str) -> Path | None:
