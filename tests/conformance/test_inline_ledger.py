@@ -11,6 +11,7 @@ from waypost.adapters.sql.ledger import SqlLedger
 from waypost.adapters.sqlite.engine import InlineEngine
 from waypost.adapters.sqlite.store import Store
 from waypost.model.time import Span
+from waypost.ports.log import Log
 from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.accounts import AccountsContract
 from waypost.testing.contracts.arrivals import FeedsContract
@@ -30,10 +31,12 @@ from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.lanes import LanesContract
 from waypost.testing.contracts.ledger import LedgerContract
+from waypost.testing.contracts.log import LogContract
 from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.media import FilesContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.money import MoneyContract
+from waypost.testing.contracts.notices import NoticesContract
 from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
@@ -205,3 +208,12 @@ class TestInlineSearch(SearchContract): ...
 
 
 class TestInlineLive(LiveContract): ...
+
+
+class TestInlineLog(LogContract):
+    @pytest.fixture
+    def log(self, ledger: SqlLedger) -> Log:
+        return ledger.log
+
+
+class TestInlineNotices(NoticesContract): ...

@@ -1,9 +1,9 @@
-"""The contracts of hints and vault on what this machine gives."""
+"""The contracts of hints, whereabouts, shelf and vault on what this machine gives."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -11,12 +11,19 @@ import pytest
 from waypost.adapters.local.hints import NeighbourPost, ProcessHints
 from waypost.adapters.local.shelf import FolderShelf, MemoryShelf
 from waypost.adapters.local.vault import AesVault
+from waypost.adapters.local.whereabouts import SWEEP_EVERY, LocalWhereabouts
+from waypost.model.chat import DeviceId
+from waypost.model.ids import OrgId, UserId
+from waypost.model.time import Span, minutes, seconds
 from waypost.ports.hints import OUTBOX
 from waypost.ports.media import ShelfError
 from waypost.ports.vault import CannotOpen
+from waypost.ports.whereabouts import Presence
+from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.hints import HintsContract, NeighbourContract, TwoHints
 from waypost.testing.contracts.media import ShelfContract
 from waypost.testing.contracts.vault import VaultContract
+from waypost.testing.contracts.whereabouts import WhereaboutsContract
 
 
 class TestProcessHints(HintsContract):
@@ -108,3 +115,37 @@ class TestFolderShelf(ShelfContract):
         with pytest.raises(ShelfError):
             await shelf.put("acme/1", b"a folder is in its way")
         assert await asyncio.to_thread(lambda: list(folder.parent.iterdir())) == [folder]
+
+
+@pytest.mark.may_block("it looks into a folder of sockets, which takes microseconds")
+class TestLocalWhereabouts(WhereaboutsContract):
+    @pytest.fixture
+    def clock(self) -> ManualClock:
+        return ManualClock()
+
+    @pytest.fixture
+    def pass_by(self, clock: ManualClock) -> Callable[[Span], None]:
+        return clock.jump
+
+    @pytest.fixture
+    def whereabouts(self, clock: ManualClock) -> LocalWhereabouts:
+        return LocalWhereabouts(ProcessHints(), clock)
+
+    async def test_a_neighbour_knows_who_is_here(self, clock: ManualClock, tmp_path: Path) -> None:
+        both = [neighbour(tmp_path / "hints", name) for name in ("here", "there")]
+        here, there = (LocalWhereabouts(hints, clock) for hints in both)
+        with there.listen() as watch:
+            here.say(OrgId("acme"), UserId("ann"), DeviceId("phone"), Presence.ONLINE)
+            assert await watch.wait(seconds(10))
+            assert watch.named() == [("acme", "ann")]
+        assert await there.of([UserId("ann")]) == {"ann": Presence.ONLINE}
+        for hints in both:
+            hints.close()
+
+    async def test_what_a_killed_process_said_is_let_go_in_the_end(self, clock: ManualClock) -> None:
+        whereabouts = LocalWhereabouts(ProcessHints(), clock)
+        whereabouts.say(OrgId("acme"), UserId("gone"), DeviceId("phone"), Presence.ONLINE)
+        clock.jump(minutes(1))
+        for n in range(SWEEP_EVERY):
+            whereabouts.say(OrgId("acme"), UserId("ann"), DeviceId(f"{n % 3}"), Presence.ONLINE)
+        assert list(whereabouts._known) == ["ann"]

@@ -13,6 +13,7 @@ from waypost.adapters.postgres.schema import migrate
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.model.gate import Closing, GateKind
 from waypost.model.time import Instant, Span, minutes
+from waypost.ports.log import Log
 from waypost.rules import breaker
 from waypost.rules.delivery import StandBack
 from waypost.rules.gates import PROBE_AFTER, of_org
@@ -47,10 +48,12 @@ from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.lanes import LanesContract
 from waypost.testing.contracts.ledger import LedgerContract
+from waypost.testing.contracts.log import LogContract
 from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.media import FilesContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.money import MoneyContract
+from waypost.testing.contracts.notices import NoticesContract
 from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
@@ -336,3 +339,12 @@ class TestPostgresSearch(SearchContract): ...
 
 
 class TestPostgresLive(LiveContract): ...
+
+
+class TestPostgresLog(LogContract):
+    @pytest.fixture
+    def log(self, ledger: SqlLedger) -> Log:
+        return ledger.log
+
+
+class TestPostgresNotices(NoticesContract): ...

@@ -14,6 +14,7 @@ from waypost.adapters.sql.ledger import SqlLedger
 from waypost.adapters.sqlite.engine import ThreadedEngine
 from waypost.adapters.sqlite.store import Store
 from waypost.model.time import Span
+from waypost.ports.log import Log
 from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.accounts import AccountsContract
 from waypost.testing.contracts.arrivals import FeedsContract
@@ -33,10 +34,12 @@ from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.lanes import LanesContract
 from waypost.testing.contracts.ledger import LedgerContract
+from waypost.testing.contracts.log import LogContract
 from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.media import FilesContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.money import MoneyContract
+from waypost.testing.contracts.notices import NoticesContract
 from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
@@ -222,3 +225,12 @@ class TestSqliteSearch(SearchContract): ...
 
 
 class TestSqliteLive(LiveContract): ...
+
+
+class TestSqliteLog(LogContract):
+    @pytest.fixture
+    def log(self, ledger: SqlLedger) -> Log:
+        return ledger.log
+
+
+class TestSqliteNotices(NoticesContract): ...

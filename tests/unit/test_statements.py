@@ -16,6 +16,7 @@ from waypost.adapters.sql.statements import Statement, dialect, load, parse
 SOURCE, OF_POSTGRES = Path(sql.__file__).parent, Path(postgres.__file__).parent
 CALLS = {
     "each",
+    "Each",
     "Once",
     "read",
     "_write",
@@ -63,7 +64,7 @@ def placed() -> set[str]:
 
 
 USED = named(*CALLS) | placed()
-OWN = named(*CALLS, folder=OF_POSTGRES)
+OWN = named(*CALLS, folder=OF_POSTGRES) - USED
 """What PostgreSQL alone is asked, beside what both are."""
 
 
@@ -88,13 +89,13 @@ def test_every_statement_is_used(known: dict[str, Statement], used: set[str]) ->
 
 
 def test_what_is_run_for_many_rows_is_set_wise_on_postgres() -> None:
-    many = (named("each") | named("each", folder=OF_POSTGRES) | placed()) - ELSEWHERE
+    many = (named("each", "Each") | named("each", folder=OF_POSTGRES) | placed()) - ELSEWHERE
     assert [name for name in sorted(many) if not POSTGRES[name].set_wise] == []
 
 
 @both
 def test_what_is_run_once_takes_its_arguments_one_by_one(known: dict[str, Statement]) -> None:
-    once = named(*CALLS - {"each", "placed"}) & known.keys()
+    once = named(*CALLS - {"each", "Each", "placed"}) & known.keys()
     assert once
     assert [name for name in sorted(once) if known[name].set_wise] == []
 

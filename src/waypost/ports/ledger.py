@@ -16,6 +16,7 @@ from waypost.ports.figures import Figures
 from waypost.ports.gates import Gates, Quotas, Windows
 from waypost.ports.journal import Journal
 from waypost.ports.lanes import Lanes
+from waypost.ports.log import Log
 from waypost.ports.mailboxes import Mailboxes
 from waypost.ports.media import Files
 from waypost.ports.messages import Messages
@@ -23,6 +24,7 @@ from waypost.ports.money import Money
 from waypost.ports.operating import Operating
 from waypost.ports.outbox import Door, Lookup, Outbox
 from waypost.ports.policies import Policies
+from waypost.ports.push import Notices
 from waypost.ports.search import Search
 from waypost.ports.templates import Templates
 
@@ -51,9 +53,15 @@ class Ledger(Protocol):
     @property
     def chats(self) -> Chats: ...
     @property
+    def log(self) -> Log:
+        """Its own tables as the Log, where no other one is connected."""
+
+    @property
     def follows(self) -> Follows: ...
     @property
     def search(self) -> Search: ...
+    @property
+    def notices(self) -> Notices: ...
     @property
     def door(self) -> Door: ...
     @property

@@ -21,12 +21,14 @@ from waypost.adapters.sql.intents import Change, ExpireWaiting, GiveUpWaiting, H
 from waypost.adapters.sql.journal import JournalKeeping
 from waypost.adapters.sql.lanes import SqlLanes
 from waypost.adapters.sql.live import SqlChats, SqlFollows
+from waypost.adapters.sql.log import SqlLog
 from waypost.adapters.sql.mailboxes import SqlMailboxes
 from waypost.adapters.sql.media import SqlFiles
 from waypost.adapters.sql.money import SqlMoney
 from waypost.adapters.sql.operating import SqlOperating
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.policies import SqlPolicies
+from waypost.adapters.sql.pushing import SqlNotices
 from waypost.adapters.sql.reading import SqlMessages
 from waypost.adapters.sql.searching import SqlSearch
 from waypost.adapters.sql.taking import Take
@@ -178,8 +180,10 @@ class SqlLedger:
         self.conversations = SqlConversations(engine)
         self.feeds = SqlFeeds(engine)
         self.chats = SqlChats(engine)
+        self.log = SqlLog(engine)
         self.follows = SqlFollows(engine)
         self.search = SqlSearch(engine)
+        self.notices = SqlNotices(engine)
         self.gates = SqlGates(engine)
         self.quotas = SqlQuotas(engine)
         self.windows = SqlWindows(engine)

@@ -148,3 +148,10 @@ ORDER BY i.feed, i.seq LIMIT $3
 -- name: members_some
 SELECT m.conversation_id, m.user_id, m.sees_after, m.feed_from, m.joined_at
 FROM unnest($1::bigint[]) AS u (id) JOIN member m ON m.conversation_id = u.id
+
+-- name: entry_append (set-wise)
+INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wamid, message_id, client_message_id)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[],
+    $8::text[], $9::bigint[], $10::text[]) AS u (c, p, i, a, s, t, b, w, m, n)
+ORDER BY 1, 2
+ON CONFLICT (conversation_id, position) DO NOTHING

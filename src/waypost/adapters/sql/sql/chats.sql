@@ -126,9 +126,6 @@ DELETE FROM device_cursor WHERE user_id = $1 AND device_id = $2
 -- name: device_drop
 DELETE FROM device WHERE user_id = $1 AND device_id = $2 RETURNING device_id
 
--- name: device_push
-UPDATE device SET push = $3 WHERE user_id = $1 AND device_id = $2 RETURNING device_id
-
 -- name: feed_find
 SELECT name, head FROM feed WHERE name = $1
 
@@ -146,3 +143,8 @@ WHERE (sender, client_message_id) IN (
     SELECT e.sender, e.client_message_id FROM entry e
     WHERE e.conversation_id = $1 AND e.position > $4 AND e.position <= $5 AND e.client_message_id IS NOT NULL
 )
+
+-- name: entry_append
+-- What is here stays as it is.
+INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wamid, message_id, client_message_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (conversation_id, position) DO NOTHING

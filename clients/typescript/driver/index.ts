@@ -1,0 +1,123 @@
+/** A client behind pipes for the runner of the shared cases: commands as JSON lines in, events as JSON lines out. */
+
+import { createInterface } from "node:readline";
+
+import { WebSocket } from "ws";
+
+import {
+  WaypostClient,
+  WaypostError,
+  type Content,
+  type Message,
+  type SocketConstructor,
+  type Timings,
+} from "../src/index.js";
+import { FileStorage } from "../node/index.js";
+
+interface Start {
+  readonly do: "start";
+  readonly url: string;
+  readonly token: string;
+  readonly device_id: string;
+  readonly store: string;
+  readonly timing?: Partial<Timings>;
+  readonly epoch?: string;
+}
+
+type Command =
+  | Start
+  | {
+      readonly do: "send";
+      readonly client_message_id: string;
+      readonly conversation_id: string;
+      readonly content: Content;
+    }
+  | { readonly do: "read"; readonly conversation_id: string; readonly message_id: string }
+  | { readonly do: "typing"; readonly conversation_id: string }
+  | { readonly do: "history"; readonly conversation_id: string; readonly limit?: number }
+  | { readonly do: "unread"; readonly conversation_id: string }
+  | { readonly do: "stop" };
+
+function say(event: string, fields: object): void {
+  process.stdout.write(`${JSON.stringify({ event, ...fields })}\n`);
+}
+
+function start({ url, token, device_id, store, timing = {}, epoch }: Start): WaypostClient {
+  const client = new WaypostClient({
+    ...{ url, token, deviceId: device_id, storage: new FileStorage(store), timings: timing },
+    ...(epoch === undefined ? {} : { epoch }),
+    WebSocket: WebSocket as unknown as SocketConstructor,
+  });
+  client.on("state", ({ state, code }) => say("state", { is: state, ...(code === undefined ? {} : { code }) }));
+  client.on("reset", async ({ reason }) => say("reset", { reason, messages: await everything(client) }));
+  client.on("item", (item) => say("item", { item }));
+  client.on("fetch", ({ feeds }) => say("fetch", { feeds }));
+  client.on("typing", (frame) => say("frame", { frame }));
+  client.on("presence", (frame) => say("frame", { frame }));
+  tellOutgoing(client);
+  client.connect();
+  return client;
+}
+
+function tellOutgoing(client: WaypostClient): void {
+  client.on("outgoing", (change) => {
+    const { client_message_id } = change.message;
+    if (change.change === "queued") say("queued", { client_message_id });
+    if (change.change === "trying") say("try", { client_message_id, path: change.path });
+    if (change.change === "sent") say("sent", change.sent);
+    if (change.change === "refused") say("refused", { client_message_id, code: change.code });
+  });
+}
+
+/** All conversations, each from its oldest message. */
+async function everything(client: WaypostClient): Promise<Message[]> {
+  const messages: Message[] = [];
+  for await (const { conversation_id } of client.allConversations()) {
+    messages.push(...(await newestFirst(client, conversation_id, 200)).reverse());
+  }
+  return messages;
+}
+
+async function newestFirst(client: WaypostClient, conversation_id: string, limit?: number): Promise<Message[]> {
+  const messages: Message[] = [];
+  for await (const message of client.allHistory(conversation_id, limit)) messages.push(message);
+  return messages;
+}
+
+async function obey(client: WaypostClient, command: Exclude<Command, Start>): Promise<void> {
+  switch (command.do) {
+    case "send":
+      return void client
+        .send(command.conversation_id, command.content, command.client_message_id)
+        .catch((error: WaypostError) => {
+          if (["queue_full", "client_message_id_in_use"].includes(error.code))
+            say("refused", { client_message_id: command.client_message_id, code: error.code });
+        });
+    case "read":
+      return client.read(command.conversation_id, command.message_id);
+    case "typing":
+      return client.typing(command.conversation_id);
+    case "history": {
+      const { conversation_id, limit } = command;
+      return say("history", { conversation_id, messages: await newestFirst(client, conversation_id, limit) });
+    }
+    case "unread": {
+      const { conversation_id } = command;
+      return say("unread", { conversation_id, count: await client.unread(conversation_id) });
+    }
+    case "stop":
+      return client.close();
+  }
+}
+
+let client: WaypostClient | null = null;
+for await (const line of createInterface({ input: process.stdin })) {
+  const command = JSON.parse(line) as Command;
+  if (command.do === "start") client = start(command);
+  else if (client !== null)
+    void obey(client, command).catch((error: Error) => process.stderr.write(`${command.do}: ${error.message}\n`));
+  if (command.do === "stop") break;
+}
+client?.close();
+// What is still on its way out of the socket has a moment; then nothing holds the process.
+process.stdout.write("", () => setTimeout(() => process.exit(0), 50));
