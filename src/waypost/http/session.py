@@ -206,12 +206,12 @@ class Session:
         about = frame.client_message_id if isinstance(frame, frames.Send) else None
         try:
             await self._do(frame)
-        except Rejected:
-            self._complain("cannot_be_stored", "the database cannot store this", about=about)
         except LedgerError as failure:
             log.warning("frame_not_answered", error=str(failure))
             if self.caller is None:
                 self.close(COME_BACK, "not available: come back")
+            elif isinstance(failure, Rejected):
+                self._complain("cannot_be_stored", "the database cannot store this", about=about)
             else:
                 self._complain("unavailable", "try again", retryable=True, about=about)
 
