@@ -61,13 +61,8 @@ ASKED = {
     "/api/v1/presence": "?user_id={user_id}",
     "/api/v1/messages": "",
 }
-<<<<<<< HEAD
-"""What is named in the query; a PUT names it in its body as well."""
-NEEDED = {"/api/v1/conversations": "?phone=%2B16505551234", "/api/v1/search": "?q=hello"}
-=======
 """What is named in the query; who writes names it in the body."""
-NEEDED = {"/api/v1/conversations": "?phone=%2B16505551234"}
->>>>>>> liveproof
+NEEDED = {"/api/v1/conversations": "?phone=%2B16505551234", "/api/v1/search": "?q=hello"}
 """Queries that name nobody's things."""
 TABLES = (
     "message",
@@ -264,12 +259,9 @@ OF_ANYBODY = (
     "/api/v1/media",
     "/api/v1/turns",
     "/api/v1/conversations",
-<<<<<<< HEAD
     "/api/v1/search",
-=======
     "/api/v1/messages",
     "/api/v1/presence",
->>>>>>> liveproof
 )
 OF_AN_ADMIN = ("/api/v1/outbound/quota", "/api/v1/outbound/gates/{gate_id}/release")
 
