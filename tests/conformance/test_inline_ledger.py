@@ -36,10 +36,12 @@ from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.media import FilesContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.money import MoneyContract
+from waypost.testing.contracts.notices import NoticesContract
 from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.policies import PoliciesContract
+from waypost.testing.contracts.search import SearchContract
 from waypost.testing.contracts.templates import TemplatesContract
 from waypost.testing.contracts.updates import (
     HeldAccountContract,
@@ -202,6 +204,9 @@ class TestInlineFeeds(FeedsContract): ...
 class TestInlineChats(ChatsContract): ...
 
 
+class TestInlineSearch(SearchContract): ...
+
+
 class TestInlineLive(LiveContract): ...
 
 
@@ -209,3 +214,6 @@ class TestInlineLog(LogContract):
     @pytest.fixture
     def log(self, ledger: SqlLedger) -> Log:
         return ledger.log
+
+
+class TestInlineNotices(NoticesContract): ...

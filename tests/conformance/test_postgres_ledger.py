@@ -53,10 +53,12 @@ from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.media import FilesContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.money import MoneyContract
+from waypost.testing.contracts.notices import NoticesContract
 from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.policies import PoliciesContract
+from waypost.testing.contracts.search import SearchContract
 from waypost.testing.contracts.talking import DUE, TIMES, a_turn, arrive
 from waypost.testing.contracts.templates import TemplatesContract
 from waypost.testing.contracts.turn_detector import TurnDetectorContract
@@ -333,6 +335,9 @@ async def _deadlocks(connection: asyncpg.Connection[asyncpg.Record]) -> int:
 class TestPostgresChats(ChatsContract): ...
 
 
+class TestPostgresSearch(SearchContract): ...
+
+
 class TestPostgresLive(LiveContract): ...
 
 
@@ -340,3 +345,6 @@ class TestPostgresLog(LogContract):
     @pytest.fixture
     def log(self, ledger: SqlLedger) -> Log:
         return ledger.log
+
+
+class TestPostgresNotices(NoticesContract): ...

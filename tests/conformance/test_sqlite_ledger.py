@@ -39,10 +39,12 @@ from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.media import FilesContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.money import MoneyContract
+from waypost.testing.contracts.notices import NoticesContract
 from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.policies import PoliciesContract
+from waypost.testing.contracts.search import SearchContract
 from waypost.testing.contracts.templates import TemplatesContract
 from waypost.testing.contracts.turn_detector import TurnDetectorContract
 from waypost.testing.contracts.updates import (
@@ -219,6 +221,9 @@ class TestSqliteFeeds(FeedsContract): ...
 class TestSqliteChats(ChatsContract): ...
 
 
+class TestSqliteSearch(SearchContract): ...
+
+
 class TestSqliteLive(LiveContract): ...
 
 
@@ -226,3 +231,6 @@ class TestSqliteLog(LogContract):
     @pytest.fixture
     def log(self, ledger: SqlLedger) -> Log:
         return ledger.log
+
+
+class TestSqliteNotices(NoticesContract): ...

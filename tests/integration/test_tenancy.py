@@ -62,7 +62,7 @@ ASKED = {
     "/api/v1/messages": "",
 }
 """What is named in the query; who writes names it in the body."""
-NEEDED = {"/api/v1/conversations": "?phone=%2B16505551234"}
+NEEDED = {"/api/v1/conversations": "?phone=%2B16505551234", "/api/v1/search": "?q=hello"}
 """Queries that name nobody's things."""
 TABLES = (
     "message",
@@ -261,6 +261,7 @@ OF_ANYBODY = (
     "/api/v1/conversations",
     "/api/v1/messages",
     "/api/v1/presence",
+    "/api/v1/search",
 )
 OF_AN_ADMIN = ("/api/v1/outbound/quota", "/api/v1/outbound/gates/{gate_id}/release")
 

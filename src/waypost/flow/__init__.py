@@ -26,10 +26,12 @@ What people see and say:
 - `inbox`    lists, histories, chats and their members, reading, the team's work
 - `devices`  a device says hello: where each of its feeds goes on
 - `follow`   feeds as they grow, read once for everybody who follows them
+- `notify`   who is away is told that a message waits
 
 What nobody asks for:
 
 - `tend`     unsure sends, statuses without a message, the count of how long the door was open
+- `search`   what was said is indexed a moment later, and found by its words
 - `budgets`  whoever has spent enough waits until there is room again
 - `detect`   a look at live data for what must never be
 - `reseal`   a new key for the secrets at rest, while servers go on

@@ -27,6 +27,8 @@ from waypost.http import (
     org_policy,
     outbound,
     problems,
+    push,
+    search,
     spend,
     sync,
     templates,
@@ -54,9 +56,10 @@ ROUTES = [
         "/api/v1",
         dependencies={"caller": Provide(reader)},
         tags=["Conversations"],
-        route_handlers=[*conversations.HANDLERS, *chats.HANDLERS],
+        route_handlers=[*conversations.HANDLERS, *chats.HANDLERS, search.search],
     ),
     sync.router,
+    push.router,
     operations.router,
 ]
 
