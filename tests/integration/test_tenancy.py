@@ -262,6 +262,7 @@ OF_ANYBODY = (
     "/api/v1/messages",
     "/api/v1/presence",
     "/api/v1/search",
+    "/api/v1/push-key",
 )
 OF_AN_ADMIN = ("/api/v1/outbound/quota", "/api/v1/outbound/gates/{gate_id}/release")
 
