@@ -276,8 +276,9 @@ class Session:
             pages: dict[FeedName, list[Numbered]] = {}
             for told in found:
                 pages.setdefault(FeedName(told.item.feed), []).append(frames.numbered(told))
-            for feed, page in pages.items():
-                self._advance(feed, page, [])
+            if not all([self._advance(feed, page, []) for feed, page in pages.items()]):
+                self.close(COME_BACK, "what you have not seen is kept no longer: come back, and read anew")
+                return
             await self._drained()
             if len(found) < CATCH_UP_PAGE and self._merge_what_came():
                 return
