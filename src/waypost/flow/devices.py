@@ -80,7 +80,7 @@ async def _known(
     found = {}
     for each in following:
         cursor = max(given.get(each.feed, stored.get(each.feed, each.since)), each.since)
-        oldest = await world.ledger.follows.oldest(each.feed) if cursor < heads[each.feed] else None
+        oldest = await world.ledger.follows.oldest(each.feed, cursor) if cursor < heads[each.feed] else None
         found[each.feed] = Known(head=heads[each.feed], oldest=oldest)
     return found
 
