@@ -42,8 +42,9 @@ def is_device_id(text: str) -> bool:
 async def begin(org: OrgId, user: UserId, greeting: Greeting, world: World) -> Begun:
     """A feed that the device does not name begins where it stood at the device's first hello."""
     follows, now = world.ledger.follows, world.clock.now()
+    own = await follows.heads([FeedName(f"user:{user}")])  # first: what its person joins after this is told after it
     following = await follows.feeds(org, user)
-    heads = await follows.heads([each.feed for each in following])
+    heads = {**await follows.heads([each.feed for each in following]), **own}
     fresh = Device(
         user_id=user,
         device_id=greeting.device_id,

@@ -174,7 +174,7 @@ class Gateway:
     def _close_the_silent(self, now: Instant) -> None:
         for each in [each for each in self._strangers if now - each.heard_at > HELLO_WITHIN]:
             self._strangers.pop(each, None)
-            each.close(session.NOT_KNOWN, "no hello came in time")
+            each.close(session.COME_BACK, "no hello came in time: come back")
         for each in [each for each in self._known if now - each.heard_at > SILENT_FOR]:
             each.close(session.COME_BACK, "nothing was heard of you: come back")
 

@@ -62,6 +62,7 @@ class Session:
         "_kept",
         "_link",
         "_live",
+        "_moved",
         "_over",
         "_typed",
         "_working",
@@ -79,7 +80,7 @@ class Session:
         self._kept: dict[FeedName, list[Numbered]] | None = None
         self._acked: dict[FeedName, int] | None = None
         self._typed: dict[str, Instant] | None = None
-        self._live = self._over = False
+        self._live = self._moved = self._over = False
         self._bucket = Instant(0)
         self.caller: Caller | None = None
         self.device = DeviceId("")
@@ -119,11 +120,9 @@ class Session:
             self._keep(feed, news)
             return
         cursor = self._cursors[feed]
-        if cursor == news.first - 1:
+        if cursor == news.first - 1 and not news.changes:
             self._cursors[feed] = last
             self._send(news.bundle)
-            if news.changes:
-                self._follow_changes(feed, news.items)
         elif cursor < last:
             self._take_some(feed, cursor, news)
 
@@ -132,9 +131,7 @@ class Session:
         if merged.gap:
             self._catch_up_again()
             return
-        self._cursors[feed] = merged.last
-        self._send(Bundle(each.frame for each in merged.items))
-        self._follow_changes(feed, merged.items)
+        self._give(feed, merged.items)
 
     def _keep(self, feed: FeedName, news: News) -> None:
         kept = self._kept.setdefault(feed, []) if self._kept is not None else []
@@ -272,6 +269,8 @@ class Session:
     async def _catch_up(self) -> None:
         """Page by page from the Ledger, until a page and what came meanwhile leave nothing out."""
         while not self._over:
+            if self._moved and self.caller is not None and self.caller.user_id is not None:
+                await self._follow_anew(self.caller, self.caller.user_id)
             found = await devices.page(self._cursors, CATCH_UP_PAGE, self._gateway.world)
             pages: dict[FeedName, list[Numbered]] = {}
             for told in found:
@@ -288,7 +287,7 @@ class Session:
         kept, self._kept = self._kept or {}, {}
         whole = all(self._advance(feed, [], items) for feed, items in kept.items() if feed in self._cursors)
         behind = any(self._gateway.tails.last(feed) > cursor for feed, cursor in self._cursors.items())
-        if not whole or behind:
+        if not whole or behind or self._moved:
             return False
         self._kept = None
         if not self._over and self.caller is not None:
@@ -301,28 +300,47 @@ class Session:
         """Send what follows; False when something between is missing, and must be read."""
         merged = catchup.merge(self._cursors[feed], page, kept)
         if merged.items:
-            self._cursors[feed] = merged.last
-            self._send(Bundle(each.frame for each in merged.items))
-            self._follow_changes(feed, merged.items)
+            self._give(feed, merged.items)
         return not merged.gap
+
+    def _give(self, feed: FeedName, items: Sequence[Numbered]) -> None:
+        """Who left a group is given nothing of it that came later."""
+        user = self.caller.user_id if self.caller else None
+        last = next((n for n, each in enumerate(items, 1) if frames.ends(feed, each.change, user)), None)
+        mine = items[:last]
+        self._cursors[feed] = mine[-1].seq
+        self._send(Bundle(each.frame for each in mine))
+        self._follow_changes(feed, user, mine, left=last is not None)
 
     async def _drained(self) -> None:
         """A device that reads slowly is waited for; one that reads nothing is closed by `_send`, or by its silence."""
         while self._link.waiting > MOST_WAITING // 2 and not self._over:
             await self._gateway.world.clock.sleep(seconds(0.02))
 
-    def _follow_changes(self, feed: FeedName, items: Sequence[Numbered]) -> None:
-        """Large groups that the person joined or left."""
-        user = self.caller.user_id if self.caller else None
-        for change in (each.change for each in items if each.change is not None):
-            if feed == f"user:{user}" and change.joins is not None and change.joins not in self._cursors:
-                self._cursors[change.joins] = change.since
-                self._gateway.tails.follow(change.joins, change.since, self)
-                self._catch_up_again()
-            elif user in change.leaves and feed == f"group:{change.conversation_id}":
-                self._gateway.tails.leave(feed, self)
-                del self._cursors[feed]
-                return
+    def _follow_changes(self, feed: FeedName, user: UserId | None, items: Sequence[Numbered], *, left: bool) -> None:
+        """Large groups that the person joined or left: the Ledger knows what of that still holds."""
+        if left:
+            self._leave(feed)
+        own = [each.change for each in items if each.change is not None and feed == f"user:{user}"]
+        if any(change.joins is not None or user in change.leaves for change in own):
+            self._moved = True
+            self._catch_up_again()
+
+    def _leave(self, feed: FeedName) -> None:
+        self._gateway.tails.leave(feed, self)
+        del self._cursors[feed]
+
+    async def _follow_anew(self, caller: Caller, user: UserId) -> None:
+        """What is the person's by now, each from where it became theirs."""
+        self._moved = False
+        found = await self._gateway.world.ledger.follows.feeds(caller.org_id, user)
+        since = {each.feed: each.since for each in found}
+        for feed in [feed for feed in self._cursors if feed not in since]:
+            self._leave(feed)
+        for feed, after in since.items():
+            if self._cursors.get(feed, -1) < after and not self._over:
+                self._cursors[feed] = after
+                self._gateway.tails.follow(feed, after, self)
 
     def _catch_up_again(self) -> None:
         """Without saying hello anew: what is missing is read, then the device is live again."""

@@ -11,7 +11,7 @@ from waypost.flow import admit
 from waypost.flow.world import Tuning, World
 from waypost.model.account import Role
 from waypost.model.ids import OrgId
-from waypost.model.time import Span, hours, seconds
+from waypost.model.time import Span, hours, minutes, seconds
 from waypost.runtime.simulation.callers import Org
 from waypost.runtime.simulation.cluster import GRAPH, SERVERS, Cluster, Dress, Grapevine, SharedLedger, real
 from waypost.runtime.simulation.following import lines as weather_of_lines
@@ -34,7 +34,7 @@ STORM = 0.05
 """Of the hours asked for."""
 PHONES = ("+491511234501", "+491511234502")
 LOOK_EVERY: Span = seconds(5)
-LONGEST_CALM = hours(1) // LOOK_EVERY
+LONGEST_CALM = minutes(8) // LOOK_EVERY
 QUIET_LOOKS = 2
 PEOPLE_OF = {"north": 37, "south": 4}
 DEVICES = {"north": (3, 2, 2, 2, 1, 1, 1, 1), "south": (2, 1)}
