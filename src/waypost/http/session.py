@@ -275,7 +275,7 @@ class Session:
             pages: dict[FeedName, list[Numbered]] = {}
             for told in found:
                 pages.setdefault(FeedName(told.item.feed), []).append(frames.numbered(told))
-            if not all([self._advance(feed, page, []) for feed, page in pages.items()]):
+            if not all(self._advance(feed, page, []) for feed, page in pages.items()):
                 self.close(COME_BACK, "what you have not seen is kept no longer: come back, and read anew")
                 return
             await self._drained()

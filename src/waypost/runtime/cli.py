@@ -254,7 +254,9 @@ def simulate(
     hours: Annotated[float, typer.Option(min=0.01, help="Simulated hours per seed.")] = 1.0,
     story: Annotated[
         Literal["sending", "talking", "following"] | None,
-        typer.Option(help="Only callers who send, only customers and a bot, or only people on their devices; else all."),
+        typer.Option(
+            help="Only callers who send, only customers and a bot, or only people on their devices; else all."
+        ),
     ] = None,
 ) -> None:
     """The whole server in simulated time under faults; prints the invariants' verdict and the seed that breaks one."""

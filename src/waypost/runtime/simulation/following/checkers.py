@@ -108,7 +108,7 @@ def order(evidence: FollowEvidence, checked: Counter[str]) -> Iterator[Finding]:
 
 
 def _out_of_order(evidence: FollowEvidence, device: str, got: list[Got]) -> Iterator[str]:
-    """A feed goes on where it was, or where a reset or a joining put it; after a restart what was not kept comes again."""
+    """A feed goes on where it was, or where a reset or a joining put it; what a restart had not kept comes again."""
     last: dict[str, Got] = {}
     places: dict[tuple[int, str, str], int] = {}
     for each in got:
@@ -156,7 +156,11 @@ def _wrong(line: Line, entry: Entry | None) -> str | None:
         return f"it shows {line.message_id}, and there is {entry.message_id}"
     if (line.content == DELETED) is not entry.deleted:
         return "was taken back, and is shown" if entry.deleted else "is shown as taken back, and was not"
-    if not entry.deleted and entry.text is not None and line.content.get("text") not in (entry.text, {"body": entry.text}):
+    if (
+        not entry.deleted
+        and entry.text is not None
+        and line.content.get("text") not in (entry.text, {"body": entry.text})
+    ):
         return f"it shows {line.content}, and there is {entry.text!r}"
     if entry.shown_status is not None and line.status != entry.shown_status:
         return f"it is {entry.shown_status}, and is shown as {line.status}"

@@ -34,7 +34,7 @@ class Habits:
     @classmethod
     def drawn(cls, dice: random.Random) -> Habits:
         return cls(
-            pace=dice.choice((4, 8, 12)),
+            pace=dice.choice((5, 8, 12)),
             away=dice.choice(((1.0, 10.0, 60.0), (0.1, 3.0), (30.0, 120.0))),
             on_for=dice.choice((15, 40, 90)),
             weights=dice.choice(((10, 4, 2, 4, 2, 1, 1), (10, 2, 1, 12, 6, 1, 1), (20, 6, 3, 1, 0, 2, 2))),

@@ -94,6 +94,8 @@ class Screen:
                 self.talks[where].read = max(self.talks[where].read, body["position"])
             case "assigned":
                 self.talks[where].work = (body["assignee"], body["state"], tuple(body["labels"]))
+            case _:
+                pass  # nothing that this screen shows
 
     def _position(self, where: str, message_id: str) -> int:
         return next((at for at, line in self.talks[where].lines.items() if line.message_id == message_id), 0)

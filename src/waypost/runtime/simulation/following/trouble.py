@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.model.time import Instant, minutes, seconds
 from waypost.ports.failure import LedgerError
@@ -64,8 +62,7 @@ class FollowTrouble(TalkTrouble):
         """As if a month had gone by: what is older than a moment can be read no more."""
         before = Instant(self._cluster.ledger.clock.now() - self._dice.choice((seconds(5), seconds(30), seconds(90))))
         try:
-            while await self._ledger.feeds.forget(before, 1_000):
-                await asyncio.sleep(0)
+            await self._ledger.feeds.forget(before, 10_000)
         except LedgerError:
             return
 
