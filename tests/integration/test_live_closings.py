@@ -71,7 +71,7 @@ async def test_whoever_does_not_say_hello_in_time_is_sent_away(stage: Stage, cha
                 await phone.until("error", code="hello_first")
             await passed(stage, seconds(1))
         await passed(stage, seconds(2))
-        assert (await phone.closing())[0] == 4401
+        assert (await phone.closing())[0] == 4000
 
 
 @ON_SQLITE

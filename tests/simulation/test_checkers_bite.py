@@ -2,19 +2,30 @@
 
 import pytest
 
-from tests.simulation import mutations, naive_mechanisms, naive_policies, naive_turns, turn_mutations
+from tests.simulation import (
+    following_mutations,
+    mutations,
+    naive_following,
+    naive_mechanisms,
+    naive_policies,
+    naive_turns,
+    turn_mutations,
+)
 from waypost.runtime.simulation.cluster import Dress
-from waypost.runtime.simulation.command import SENDING, TALKING, one
+from waypost.runtime.simulation.command import FOLLOWING, SENDING, TALKING, one
 from waypost.runtime.simulation.verdict import (
     CLIMBS,
     FLOOR,
+    LEAVING,
     NO_BUG,
     NO_DOUBLE,
     NO_LOSS,
     ORDER,
     POLICY,
+    SCREENS,
     TENANCY,
     TURNS,
+    UNREAD,
     Violation,
 )
 
@@ -142,4 +153,31 @@ def test_a_bug_of_turns_is_seen(
 ) -> None:
     begin = SHOWN_FROM.get(mutation, 1)
     violation = first_violation(mutation(monkeypatch), invariant, seen, TALKING, begin)
+    assert violation is not None, f"{mutation.__name__} went unseen for {WITHIN} seeds"
+
+
+def test_a_status_per_recipient_loses_what_was_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions are asked before the message is stored, and everything that was sent becomes delivered at once."""
+    violation = first_violation(naive_following.status_per_recipient(monkeypatch), NO_LOSS, "never shows", FOLLOWING)
+    assert violation is not None
+
+
+@pytest.mark.parametrize(
+    ("mutation", "invariant", "seen"),
+    [
+        (following_mutations.a_device_that_goes_live_without_what_came_meanwhile, NO_LOSS, "never shows"),
+        (following_mutations.feeds_that_are_read_on_hints_only, NO_LOSS, "never shows"),
+        (following_mutations.a_cursor_that_moves_with_what_was_sent, NO_LOSS, "never shows"),
+        (following_mutations.a_group_that_moves_without_a_word, NO_LOSS, "never shows"),
+        (following_mutations.a_group_that_goes_on_for_who_left, LEAVING, "not in the group then"),
+        (following_mutations.a_message_that_is_taken_back_without_a_word, SCREENS, "was taken back, and is shown"),
+        (following_mutations.reading_that_no_other_device_hears_of, UNREAD, "is read up to"),
+        (following_mutations.a_team_that_hears_of_another_orgs_customers, TENANCY, "not its person's"),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_a_bug_of_following_is_seen(
+    mutation: mutations.Mutation, invariant: str, seen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    violation = first_violation(mutation(monkeypatch), invariant, seen, FOLLOWING)
     assert violation is not None, f"{mutation.__name__} went unseen for {WITHIN} seeds"

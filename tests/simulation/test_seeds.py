@@ -8,13 +8,24 @@ from pathlib import Path
 import pytest
 
 from waypost.runtime.simulation import command
-from waypost.runtime.simulation.command import CHECKERS, SENDING, STORIES, TALKING, Tally, one, reproduce, summaries
+from waypost.runtime.simulation.command import (
+    CHECKERS,
+    FOLLOWING,
+    SENDING,
+    STORIES,
+    TALKING,
+    Tally,
+    one,
+    reproduce,
+    summaries,
+)
 from waypost.runtime.simulation.verdict import INVARIANTS
 
-SEEDS = {SENDING: 100, TALKING: 150}
+SEEDS = {SENDING: 100, TALKING: 150, FOLLOWING: 16}
 """Of each story; `waypost simulate --seeds 500` runs them all."""
-TOGETHER = 50
-RUNS = [(story, first) for story in STORIES for first in range(1, SEEDS[story] + 1, TOGETHER)]
+TOGETHER = {SENDING: 50, TALKING: 50, FOLLOWING: 8}
+"""Half a minute each, about."""
+RUNS = [(story, first) for story in STORIES for first in range(1, SEEDS[story] + 1, TOGETHER[story])]
 FOUND_BY_SIMULATION = {
     5: "a pace drawn by a clock that was ahead kept the number waiting long after the clock was right",
     24: "a disabled number and a hold shared one row: enabling it released the hold, releasing it enabled the number",
@@ -33,15 +44,15 @@ FOUND_IN_CONVERSATIONS = {
 
 @pytest.mark.parametrize(("story", "first"), RUNS)
 def test_every_invariant_holds_for_every_seed(story: str, first: int) -> None:
-    tally = Tally()
+    tally, together = Tally(), TOGETHER[story]
     broken = []
-    for summary in summaries(range(first, first + TOGETHER), hours=1.0, stories=(story,)):
+    for summary in summaries(range(first, first + together), hours=1.0, stories=(story,)):
         tally.add(summary)
         broken += [f"{reproduce(summary.seed, 1.0)}  # {violation}" for violation in summary.verdict.violations]
     assert not broken, "\n".join(broken[:20])
-    assert tally.seeds == TOGETHER
+    assert tally.seeds == together
     for invariant, _ in CHECKERS[story]:
-        assert tally.checked[invariant] >= TOGETHER, f"{invariant} was hardly met"
+        assert tally.checked[invariant] >= together, f"{invariant} was hardly met"
 
 
 @pytest.mark.parametrize("seed", FOUND_BY_SIMULATION)
@@ -84,6 +95,7 @@ def test_one_seed_shows_the_end_of_its_trace(capsys: pytest.CaptureFixture[str])
     assert "final org='south'" in shown
     assert "seed 5, sending, digest" in shown
     assert "seed 5, talking, digest" in shown
+    assert "seed 5, following, digest" in shown
 
 
 def test_a_violating_seed_is_printed_with_its_command(

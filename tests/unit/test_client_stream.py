@@ -66,6 +66,18 @@ def test_a_second_welcome_changes_nothing() -> None:
     assert stream.stand()["cursors"] == {MINE: 8}
 
 
+def test_a_feed_that_ended_does_not_begin_anew_when_live_is_said_again() -> None:
+    stream = Stream(kept(user_ann=1, group_7=9), hold=500)
+    both = {MINE: 1, "group:7": 9}
+    stream.welcome({"epoch": "e1", "heads": both})
+    stream.live({"heads": both}, 0)
+    assert seqs(stream.item(frame(2, kind="members", conversation_id="7", removed=["ann"]), 0)) == [2]
+    assert stream.item(frame(10, feed="group:7"), 0) == [], "a late one, twice told"
+    assert stream.live({"heads": {MINE: 2}}, 0) == []
+    assert stream.stand()["cursors"] == {MINE: 2}
+    assert stream.buffer.tick(10_000) == []
+
+
 def test_a_resync_starts_over_once() -> None:
     stream = Stream(kept(user_ann=4), hold=500)
     told = {"epoch": "e2", "heads": {MINE: 90}, "reason": "retention"}

@@ -38,11 +38,13 @@ export class Feeds {
     }
   }
 
-  /** The catching up is over: a feed without a cursor starts before its first item, else at its head. */
-  live(heads: Cursors, now: number): void {
+  /** The catching up is over: a feed without a cursor starts before its first item, else at its head; others than `among` are not ours. */
+  live(heads: Cursors, now: number, among: Cursors = {}): void {
+    const all = Object.keys(among).length === 0;
     for (const feed of new Set([...Object.keys(heads), ...this.#feeds.keys()])) {
       const state = this.#get(feed);
-      if (state.last === null) this.#set(feed, passed(state, state.held[0]?.prev ?? heads[feed] ?? 0), now);
+      if (state.last === null && !all && !Object.hasOwn(among, feed)) this.#forget(feed);
+      else if (state.last === null) this.#set(feed, passed(state, state.held[0]?.prev ?? heads[feed] ?? 0), now);
     }
     this.#drain([...this.#feeds.keys()], now);
   }

@@ -65,7 +65,8 @@ export class Stream {
 
   /** What the server says to have sent is missing if it did not come. */
   live(heads: Cursors): void {
-    this.#feeds.live(this.#heads, this.#now());
+    this.#feeds.live(this.#heads, this.#now(), heads);
+    this.#heads = {}; // said again after a pause: a feed that ended meanwhile must not begin anew
     this.heads(heads);
   }
 

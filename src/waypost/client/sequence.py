@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from waypost.client.nouns import Item
@@ -59,11 +59,13 @@ class SequenceBuffer:
                 feed.head = max(feed.head, head)
                 self._watch(feed, now, moved=False)
 
-    def live(self, heads: Mapping[str, int], now: float) -> list[Item]:
-        """Who has no start yet gets one: before its first held item, else its head."""
+    def live(self, heads: Mapping[str, int], now: float, among: Container[str] | None = None) -> list[Item]:
+        """Who has no start yet gets one: before its first held item, else its head; of others than these, none is."""
         for name in {*heads, *self._feeds}:
             feed = self._feeds.setdefault(name, _Feed())
-            if feed.last is None:
+            if feed.last is None and among is not None and name not in among:
+                del self._feeds[name]
+            elif feed.last is None:
                 feed.last = min(feed.held) - 1 if feed.held else heads[name]
         return self._flush(sorted(self._feeds), now)
 

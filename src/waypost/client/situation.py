@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 
 from waypost.client.line import Line
 from waypost.client.nouns import Happening, State, StateIs, Watch
@@ -57,9 +58,9 @@ def now_ms() -> float:
 
 
 async def heard(bell: asyncio.Event, at_most: float | None) -> None:
-    """Until the bell rings, or so many milliseconds."""
+    """Until the bell rings, or so many milliseconds, rounded up: less than a clock can tell would be no wait at all."""
     try:
-        async with asyncio.timeout(None if at_most is None else max(0.0, at_most) / 1000):
+        async with asyncio.timeout(None if at_most is None else max(0, math.ceil(at_most)) / 1000):
             await bell.wait()
     except TimeoutError:
         pass

@@ -38,7 +38,9 @@ class Stream:
         return []
 
     def live(self, frame: Mapping[str, Any], now: float) -> list[Applied]:
-        applied: list[Applied] = [*self.buffer.live(self._welcomed, now)]
+        named = heads_of(frame.get("heads"))
+        applied: list[Applied] = [*self.buffer.live(self._welcomed, now, among=named or None)]
+        self._welcomed = {}  # said again after a pause: a feed that ended meanwhile must not begin anew
         self.pong(frame, now)  # it tells the heads, too
         return applied
 

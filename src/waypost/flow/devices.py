@@ -43,8 +43,9 @@ def is_device_id(text: str) -> bool:
 async def begin(org: OrgId, user: UserId, greeting: Greeting, world: World) -> Begun:
     """A feed that the device does not name begins where it stood at the device's first hello."""
     follows, now = world.ledger.follows, world.clock.now()
+    own = await follows.heads([FeedName(f"user:{user}")])  # first: what its person joins after this is told after it
     following = await follows.feeds(org, user)
-    heads = await follows.heads([each.feed for each in following])
+    heads = {**await follows.heads([each.feed for each in following]), **own}
     fresh = Device(
         user_id=user,
         device_id=greeting.device_id,
@@ -81,7 +82,7 @@ async def _known(
     found = {}
     for each in following:
         cursor = max(given.get(each.feed, stored.get(each.feed, each.since)), each.since)
-        oldest = await world.ledger.follows.oldest(each.feed) if cursor < heads[each.feed] else None
+        oldest = await world.ledger.follows.oldest(each.feed, cursor) if cursor < heads[each.feed] else None
         found[each.feed] = Known(head=heads[each.feed], oldest=oldest)
     return found
 

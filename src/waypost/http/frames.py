@@ -149,6 +149,11 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     conversation_id: int = 0
 
 
+def ends(feed: FeedName, change: Change | None, user: str | None) -> bool:
+    """With this change of its members, a group's feed is no longer this person's."""
+    return change is not None and user in change.leaves and feed == f"group:{change.conversation_id}"
+
+
 class Numbered(msgspec.Struct, frozen=True):
     """A frame with its place in its feed."""
 
@@ -183,6 +188,18 @@ def _change(told: Told) -> Change | None:
         leaves=frozenset(body.get("removed", ())),
         conversation_id=told.item.conversation_id,
     )
+
+
+def until_left(user: str, found: Sequence[Told]) -> list[Told]:
+    """Without what came in a group after this person had left it."""
+    left: set[str] = set()
+    kept = []
+    for told in found:
+        if told.item.feed not in left:
+            kept.append(told)
+            if ends(FeedName(told.item.feed), _change(told), user):
+                left.add(told.item.feed)
+    return kept
 
 
 def news(found: Sequence[Told]) -> News:

@@ -43,7 +43,7 @@ class Gateway:
         self.world = world
         self.tails: Tails[News] = Tails(world, frames.news)
         self.heartbeat_ms = round(as_seconds(HEARTBEAT) * 1000)
-        self._strangers: set[Session] = set()
+        self._strangers: dict[Session, None] = {}
         self._people: dict[UserId, dict[DeviceId, Session]] = {}
         self._known: dict[Session, tuple[UserId, bytes]] = {}
         """Who said hello: whose connection it is, and the digest of their token."""
@@ -53,7 +53,7 @@ class Gateway:
 
     def welcome(self, link: Link) -> Session:
         visitor = Session(link, self)
-        self._strangers.add(visitor)
+        self._strangers[visitor] = None
         if self._closing:
             visitor.close(session.GOING_AWAY, "server going away")
         return visitor
@@ -65,7 +65,7 @@ class Gateway:
             return False
         older, theirs[device] = theirs.get(device), visitor
         visitor.device = device
-        self._strangers.discard(visitor)
+        self._strangers.pop(visitor, None)
         self._known[visitor] = (user, admit.digest(token))
         visitor.entered_at = self.world.clock.now()
         if older is not None:
@@ -78,7 +78,7 @@ class Gateway:
         older.close(session.REPLACED, "a newer connection of this device took over")
 
     def leave(self, visitor: Session) -> None:
-        self._strangers.discard(visitor)
+        self._strangers.pop(visitor, None)
         user, _ = self._known.pop(visitor, (None, b""))
         if user is None or self._people.get(user, {}).get(visitor.device) is not visitor:
             return  # nobody, or somebody whose newer connection took over
@@ -186,8 +186,8 @@ class Gateway:
 
     def _close_the_silent(self, now: Instant) -> None:
         for each in [each for each in self._strangers if now - each.heard_at > HELLO_WITHIN]:
-            self._strangers.discard(each)
-            each.close(session.NOT_KNOWN, "no hello came in time")
+            self._strangers.pop(each, None)
+            each.close(session.COME_BACK, "no hello came in time: come back")
         for each in [each for each in self._known if now - each.heard_at > SILENT_FOR]:
             each.close(session.COME_BACK, "nothing was heard of you: come back")
 

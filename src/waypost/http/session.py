@@ -17,7 +17,7 @@ import structlog
 from waypost.flow import admit, devices, inbox
 from waypost.flow.devices import Greeting
 from waypost.http import deeds, frames
-from waypost.http.frames import Change, News, Numbered
+from waypost.http.frames import News, Numbered
 from waypost.model.account import Caller
 from waypost.model.chat import DeviceId, FeedName, Told
 from waypost.model.ids import UserId
@@ -59,8 +59,8 @@ class Session:
         "_kept",
         "_link",
         "_live",
+        "_moved",
         "_over",
-        "_returns",
         "_typed",
         "_working",
         "caller",
@@ -78,8 +78,7 @@ class Session:
         self._kept: dict[FeedName, list[Numbered]] | None = None
         self._acked: dict[FeedName, int] | None = None
         self._typed: dict[str, Instant] | None = None
-        self._returns: dict[FeedName, list[int]] | None = None
-        self._live = self._over = self._again = False
+        self._live = self._moved = self._over = self._again = False
         self._bucket = Instant(0)
         self.caller: Caller | None = None
         self.device = DeviceId("")
@@ -271,6 +270,8 @@ class Session:
         """Page by page from the Ledger, until a page and what came meanwhile leave nothing out."""
         while not self._over:
             self._again = False
+            if self._moved and self.caller is not None and self.caller.user_id is not None:
+                await self._follow_anew(self.caller, self.caller.user_id)
             found = await devices.page(self._cursors, CATCH_UP_PAGE, self._gateway.world)
             await self._send_page(found)
             if len(found) < CATCH_UP_PAGE and self._merge_what_came():
@@ -285,7 +286,8 @@ class Session:
             for portion in frames.portions(pages[feed]):
                 if self._over or feed not in self._cursors:
                     break
-                self._advance(feed, portion, ())
+                if not self._advance(feed, portion, ()):
+                    self.close(COME_BACK, "what you have not seen is kept no longer: come back, and read anew")
                 await self._drained()
 
     def _merge_what_came(self) -> bool:
@@ -293,7 +295,7 @@ class Session:
         kept, self._kept = self._kept or {}, {}
         whole = all(self._advance(feed, (), items) for feed, items in kept.items() if feed in self._cursors)
         behind = any(self._gateway.tails.last(feed) > cursor for feed, cursor in self._cursors.items())
-        if not whole or behind or self._again:
+        if not whole or behind or self._again or self._moved:
             return False
         self._kept = None
         if not self._over and self.caller is not None:
@@ -305,57 +307,48 @@ class Session:
     def _advance(self, feed: FeedName, page: Sequence[Numbered], kept: Sequence[Numbered]) -> bool:
         """Send what follows; False when something between is missing, and must be read."""
         merged = catchup.merge(self._cursors[feed], page, kept)
-        items = self._while_in(feed, merged.items)
-        if items:
-            self._cursors[feed] = items[-1].seq
-            self._send(Bundle(each.frame for each in items))
-            self._follow_changes(feed, items)
+        if merged.items:
+            self._give(feed, merged.items)
         return not merged.gap
 
-    def _while_in(self, feed: FeedName, items: Sequence[Numbered]) -> Sequence[Numbered]:
-        """What a group says after the person left is not for them."""
-        for place, each in enumerate(items):
-            if each.change is not None and self._ends(feed, each.change):
-                return items[: place + 1]
-        return items
-
-    def _ends(self, feed: FeedName, change: Change) -> bool:
-        who = self.caller.user_id if self.caller else None
-        return who in change.leaves and feed == f"group:{change.conversation_id}"
+    def _give(self, feed: FeedName, items: Sequence[Numbered]) -> None:
+        """Who left a group is given nothing of it that came later."""
+        user = self.caller.user_id if self.caller else None
+        last = next((n for n, each in enumerate(items, 1) if frames.ends(feed, each.change, user)), None)
+        mine = items[:last]
+        self._cursors[feed] = mine[-1].seq
+        self._send(Bundle(each.frame for each in mine))
+        self._follow_changes(feed, user, mine, left=last is not None)
 
     async def _drained(self) -> None:
         """A device that reads slowly is waited for; one that reads nothing is closed by `_send`, or by its silence."""
         while self._link.waiting > MOST_WAITING // 2 and not self._over:
             await self._gateway.world.clock.sleep(seconds(0.02))
 
-    def _follow_changes(self, feed: FeedName, items: Sequence[Numbered]) -> None:
-        """Large groups that the person joined or left."""
-        user = self.caller.user_id if self.caller else None
-        for change in (each.change for each in items if each.change is not None):
-            if change.joins is not None and feed == f"user:{user}":
-                self._join(change.joins, change.since)
-            elif self._ends(feed, change):
-                self._leave(feed, change.seq)
-
-    def _join(self, group: FeedName, since: int) -> None:
-        stands = self._cursors.get(group)
-        if stands is None and not self._over:
-            self._cursors[group] = since
-            self._gateway.tails.follow(group, since, self)
+    def _follow_changes(self, feed: FeedName, user: UserId | None, items: Sequence[Numbered], *, left: bool) -> None:
+        """Large groups that the person joined or left: the Ledger knows what of that still holds."""
+        if left:
+            self._leave(feed)
+        own = [each.change for each in items if each.change is not None and feed == f"user:{user}"]
+        if any(change.joins is not None or user in change.leaves for change in own):
+            self._moved = True
             self._catch_up_again()
-        elif stands is not None and stands < since:  # that the person had left is still to come in the group's feed
-            self._returns = self._returns or {}
-            self._returns.setdefault(group, []).append(since)
 
-    def _leave(self, group: FeedName, seq: int) -> None:
-        """For good, or until where the person is known to have come back."""
-        again = [since for since in (self._returns or {}).get(group, ()) if since >= seq]
-        if again:
-            self._cursors[group] = min(again)
-            self._catch_up_again()
-        else:
-            self._gateway.tails.leave(group, self)
-            del self._cursors[group]
+    def _leave(self, feed: FeedName) -> None:
+        self._gateway.tails.leave(feed, self)
+        del self._cursors[feed]
+
+    async def _follow_anew(self, caller: Caller, user: UserId) -> None:
+        """What is the person's by now, each from where it became theirs."""
+        self._moved = False
+        found = await self._gateway.world.ledger.follows.feeds(caller.org_id, user)
+        since = {each.feed: each.since for each in found}
+        for feed in [feed for feed in self._cursors if feed not in since]:
+            self._leave(feed)
+        for feed, after in since.items():
+            if self._cursors.get(feed, -1) < after and not self._over:
+                self._cursors[feed] = after
+                self._gateway.tails.follow(feed, after, self)
 
     def _catch_up_again(self) -> None:
         """Without saying hello anew: what is missing is read, then the device is live again."""

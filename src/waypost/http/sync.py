@@ -80,7 +80,7 @@ async def sync(
     if begun.lost is not None:
         return _answer(begun, begun.heads, [], more=False)
     await _acknowledge(user, begun, given, world)
-    return await _next(begun, wait, world, host.gateway.tails)
+    return await _next(user, begun, wait, world, host.gateway.tails)
 
 
 async def _acknowledge(user: UserId, begun: Begun, given: Mapping[str, int], world: Here) -> None:
@@ -90,7 +90,7 @@ async def _acknowledge(user: UserId, begun: Begun, given: Mapping[str, int], wor
         await world.ledger.follows.acked([Acked(user, begun.device.device_id, *each) for each in behind.items()])
 
 
-async def _next(begun: Begun, wait: float, world: Here, tails: Tails[News]) -> SyncView:
+async def _next(user: UserId, begun: Begun, wait: float, world: Here, tails: Tails[News]) -> SyncView:
     """Register, look, wait, look again: nothing falls between."""
     waiter = _Waiter()
     for feed, head in begun.heads.items():
@@ -104,9 +104,10 @@ async def _next(begun: Begun, wait: float, world: Here, tails: Tails[News]) -> S
         for feed in begun.heads:
             tails.leave(feed, waiter)
     heads = dict(begun.cursors)
-    for told in found:
+    mine = frames.until_left(user, found)
+    for told in mine:
         heads[FeedName(told.item.feed)] = told.item.seq
-    return _answer(begun, heads, [frames.item(told) for told in found], more=len(found) == PAGE)
+    return _answer(begun, heads, [frames.item(told) for told in mine], more=len(found) == PAGE)
 
 
 class _Waiter:

@@ -161,8 +161,8 @@ class Follows(Protocol):
     async def heads(self, feeds: Sequence[FeedName]) -> Mapping[FeedName, int]:
         """Where each stands; one that nothing was written to stands at 0."""
 
-    async def oldest(self, feed: FeedName) -> int | None:
-        """The first item that is still kept."""
+    async def oldest(self, feed: FeedName, after: int = 0) -> int | None:
+        """The first item after a number that is still kept: clocks differ, so a later one may be forgotten earlier."""
 
     async def told(self, cursors: Mapping[FeedName, int], limit: int) -> Sequence[Told]:
         """The items of these feeds after a number each, feed by feed, in order and without a gap, with what they are

@@ -49,7 +49,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
     head: int
     oldest: int | None
-    """The first item that is kept; None when there is none."""
+    """The first item after where the device stands that is kept; None when there is none."""
 
 
 def start(

@@ -253,8 +253,10 @@ def simulate(
     seed: Annotated[int | None, typer.Option(help="Run just this seed and show what happened.")] = None,
     hours: Annotated[float, typer.Option(min=0.01, help="Simulated hours per seed.")] = 1.0,
     story: Annotated[
-        Literal["sending", "talking"] | None,
-        typer.Option(help="Only callers who send, or only customers who write and a bot that answers; else both."),
+        Literal["sending", "talking", "following"] | None,
+        typer.Option(
+            help="Only callers who send, only customers and a bot, or only people on their devices; else all."
+        ),
     ] = None,
 ) -> None:
     """The whole server in simulated time under faults; prints the invariants' verdict and the seed that breaks one."""

@@ -129,8 +129,9 @@ def write_apart(talks: Talks) -> Plan[None]:
 
 
 def _joining(talks: Talks) -> list[Row]:
+    """Whoever left and came back in one commit was dropped before this."""
     last = {(one.conversation_id, one.user_id): one for one in talks.joining}
-    return [msgspec.structs.astuple(last[key]) for key in sorted(last) if key not in talks.leaving]
+    return [msgspec.structs.astuple(last[key]) for key in sorted(last)]
 
 
 def _labels(labels: Sequence[str]) -> str:

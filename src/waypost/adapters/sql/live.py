@@ -157,8 +157,8 @@ class SqlFollows:
         found = await self._engine.read("feed_heads", sorted(feeds)) if feeds else []
         return dict.fromkeys(feeds, 0) | {row[0]: row[1] for row in found}
 
-    async def oldest(self, feed: FeedName) -> int | None:
-        found = await self._engine.read("feed_oldest", feed)
+    async def oldest(self, feed: FeedName, after: int = 0) -> int | None:
+        found = await self._engine.read("feed_oldest", feed, after)
         return int(found[0][0]) if found else None
 
     async def told(self, cursors: Mapping[FeedName, int], limit: int) -> Sequence[Told]:

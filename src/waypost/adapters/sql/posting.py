@@ -151,6 +151,7 @@ def _remove(chat: Chat, users: tuple[UserId, ...], by: UserId, talks: Talks, now
     for user in users:
         del members[user]
         talks.leaving.append((chat.id, user))
+    talks.joining = [one for one in talks.joining if one.conversation_id != chat.id or one.user_id not in users]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from waypost.adapters.sql.plan import Once, Plan
 from waypost.adapters.sqlite.engine import InlineEngine
 from waypost.adapters.sqlite.store import Store
 from waypost.flow.world import Tuning, World
+from waypost.http.gateway import Gateway
 from waypost.model.dossier import ConsentStatus
 from waypost.model.time import Span, as_seconds
 from waypost.ports.bot import Bot
@@ -35,7 +36,16 @@ GRAPH = "graph"
 GRAPH_URL = f"http://{GRAPH}/v25.0"
 GRAPH_TIMEOUT = 30.0
 VAULT = AesVault("simulation")
-HINT_LOST = 0.3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grapevine:
+    """How hints get from one server to another: late, or never, or twice."""
+
+    lost: float = 0.3
+    doubled: float = 0.0
+    late: float = 0.01
+    """Seconds, at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,14 +146,17 @@ class Cluster:
         ledger: SharedLedger,
         dress: Dress = real,
         bot_of: BotOf | None = None,
+        grapevine: Grapevine | None = None,
     ) -> None:
         self._bot_of = bot_of
+        self._grapevine = grapevine or Grapevine()
         self.tuning = tuning
         self.ledger = ledger
         self._sim = sim
         self._record = record
         self._dress = dress
         self._servers: dict[str, Server] = {}
+        self._listening: set[str] = set()
         self._hints: dict[str, ProcessHints] = {}
         self._holds = dict.fromkeys(SERVERS, 0)
         self.crashes = 0
@@ -160,6 +173,7 @@ class Cluster:
 
     def _start(self, name: str) -> None:
         self._servers.pop(name, None)
+        self._listening.discard(name)
         self.node(name).restart(lambda: self._boot(name))
 
     async def _boot(self, name: str) -> None:
@@ -174,6 +188,7 @@ class Cluster:
         node.life.watch(lambda: setattr(lived, "until", self._record.now()))
         await server.start()
         self._sim.network.listen(name, node, server.app)
+        self._listening.add(name)
 
     def world(self, node: Node, telemetry: Telemetry) -> World:
         engine = self.ledger.engine(node)
@@ -197,15 +212,23 @@ class Cluster:
         return self._hints[node.name]
 
     def _forward(self, giver: str, topics: Iterable[str]) -> None:
-        """Hints reach the other server late, or never."""
-        given = list(topics)
+        """Hints reach the other server late, or never, or twice."""
+        given, vine = list(topics), self._grapevine
         dice = self._sim.chance.stream("hints")
         for name in SERVERS:
-            if name != giver and name in self._hints and dice.random() >= HINT_LOST:
-                life = self.node(name).life
-                self._sim.loop.call_later(
-                    0.001 + 0.01 * dice.random(), self._hints[name].hear, given, context=context_of(life)
-                )
+            if name != giver and name in self._hints and dice.random() >= vine.lost:
+                self._whisper(name, given, 0.001 + vine.late * dice.random())
+                if vine.doubled and dice.random() < vine.doubled:
+                    self._whisper(name, given, 0.001 + 10 * vine.late * dice.random())
+
+    def _whisper(self, name: str, given: list[str], after: float) -> None:
+        life = self.node(name).life
+        self._sim.loop.call_later(after, self._hints[name].hear, given, context=context_of(life))
+
+    def gateway(self, name: str) -> Gateway | None:
+        """Of a server that listens."""
+        node, server = self.node(name), self._servers.get(name)
+        return server.gateway if server is not None and node.alive and name in self._listening else None
 
     # Dying and coming back
 

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,16 +19,24 @@ from rich.table import Table
 
 from waypost.runtime.simulation import checkers
 from waypost.runtime.simulation.cluster import Dress, real
+from waypost.runtime.simulation.following import checkers as follow_checkers
+from waypost.runtime.simulation.following.scenario import FollowEnding, run_follow
 from waypost.runtime.simulation.scenario import Ending, run_seed
 from waypost.runtime.simulation.talking import checkers as talk_checkers
 from waypost.runtime.simulation.talking.scenario import TalkEnding, run_talk
 from waypost.runtime.simulation.verdict import INVARIANTS, NO_BUG, Verdict, Violation
 
-SENDING, TALKING = "sending", "talking"
-STORIES = (SENDING, TALKING)
-"""Callers who send and follow what became of it; customers who write and are answered. Each has its own world."""
+SENDING, TALKING, FOLLOWING = "sending", "talking", "following"
+STORIES = (SENDING, TALKING, FOLLOWING)
+"""Callers who send and follow what became of it; customers who write and are answered; people who write to each other
+and to customers, on devices that come and go. Each has its own world."""
 
-CHECKERS = {SENDING: checkers.CHECKERS, TALKING: talk_checkers.CHECKERS}
+CHECKERS: Mapping[str, Sequence[tuple[str, object]]] = {
+    SENDING: checkers.CHECKERS,
+    TALKING: talk_checkers.CHECKERS,
+    FOLLOWING: follow_checkers.CHECKERS,
+}
+AnyEnding = Ending | TalkEnding | FollowEnding
 ALONE = 8
 """Up to this many seeds one process is as fast as several."""
 SHOWN = 10
@@ -79,8 +87,11 @@ class Tally:
         self.violated.update(violation.invariant for violation in summary.verdict.violations)
 
 
-def summary_of(ending: Ending | TalkEnding) -> Summary:
-    if isinstance(ending, TalkEnding):
+def summary_of(ending: AnyEnding) -> Summary:
+    if isinstance(ending, FollowEnding):
+        verdict, messages = follow_checkers.check(ending), len(ending.follow.posts)
+        accepted = sum(1 for sent in ending.record.sent if sent.wamid is not None)
+    elif isinstance(ending, TalkEnding):
         verdict, accepted = talk_checkers.check(ending), len(ending.numbers)
         messages = len(ending.replies) + len(ending.record.inbound)
     else:
@@ -123,14 +134,21 @@ def _told(story: str, seed: int, hours: float, dress: Dress) -> Summary:
         return Summary(Verdict(seed, violations=[stuck]), 0, 0, 0, 0, Counter(), "")
 
 
-def quiet(story: str, seed: int, hours: float, dress: Dress = real) -> Ending | TalkEnding:
+def quiet(story: str, seed: int, hours: float, dress: Dress = real) -> AnyEnding:
     """Run a seed without the servers' own log: what they warn of is what the storm does to them."""
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     try:
-        return run_talk(seed, hours, dress) if story == TALKING else run_seed(seed, hours, dress)
+        return _RUN[story](seed, hours, dress)
     finally:
         structlog.configure(**before)
+
+
+_RUN: Mapping[str, Callable[[int, float, Dress], AnyEnding]] = {
+    SENDING: run_seed,
+    TALKING: run_talk,
+    FOLLOWING: run_follow,
+}
 
 
 def run(seeds: int, seed: int | None, hours: float, story: str | None = None) -> int:
@@ -178,7 +196,13 @@ def _show(story: str, seed: int, hours: float, console: Console) -> int:
     return 1 if summary.verdict.violations else 0
 
 
-def _standing(ending: Ending | TalkEnding) -> list[str]:
+def _standing(ending: AnyEnding) -> list[str]:
+    if isinstance(ending, FollowEnding):
+        posts = ending.follow.posts.values()
+        resets = sum(len(why) for why in ending.follow.resets.values())
+        return ["acknowledged" if post.acked else "refused" if post.refused else "unknown" for post in posts] + [
+            "resets"
+        ] * resets
     if isinstance(ending, TalkEnding):
         return [status for status, _ in ending.replies.values()] + [f"turns {how}" for *_, how in ending.turns]
     return [view.status for view in ending.views.values()]

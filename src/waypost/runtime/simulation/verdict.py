@@ -14,7 +14,10 @@ CLIMBS = "status climbs"
 TENANCY = "tenancy"
 TURNS = "one turn at a time"
 FLOOR = "floor"
-INVARIANTS = (NO_BUG, NO_LOSS, NO_DOUBLE, ORDER, POLICY, CLIMBS, TENANCY, TURNS, FLOOR)
+SCREENS = "screens"
+UNREAD = "unread"
+LEAVING = "leaving"
+INVARIANTS = (NO_BUG, NO_LOSS, NO_DOUBLE, ORDER, POLICY, CLIMBS, TENANCY, TURNS, FLOOR, SCREENS, UNREAD, LEAVING)
 
 
 @dataclass(frozen=True)

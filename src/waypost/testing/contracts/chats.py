@@ -218,6 +218,20 @@ class MembersContract:
         again = MemberChange(add=(ANN,))
         assert await ledger.chats.change_members(ORG, chat.id, again, BOB, T0) == NoChat()
 
+    async def test_who_is_sent_away_and_called_back_at_once_is_in_it(self, ledger: Ledger) -> None:
+        """Found by simulation: both in one commit, and only the going was stored."""
+        chat = await open_chat(ledger, ANN, BOB, history="joined")
+        await say(ledger, chat, ANN, "before")
+        changes = (MemberChange(remove=(BOB,)), MemberChange(add=(BOB,)), MemberChange(add=(CLEO,)))
+        done = (ledger.chats.change_members(ORG, chat.id, each, ANN, T0) for each in changes)
+        await asyncio.gather(*done, ledger.chats.change_members(ORG, chat.id, MemberChange(remove=(CLEO,)), ANN, T0))
+        member = await ledger.chats.member(chat.id, BOB)
+        assert member is not None
+        assert member.sees_after == 1
+        assert await ledger.chats.member(chat.id, CLEO) is None
+        await say(ledger, chat, ANN, "after")
+        assert await heard(ledger, f"user:{BOB}") == ["before", "after"]
+
     async def test_who_joins_later_sees_what_the_group_allows(self, ledger: Ledger) -> None:
         for history, sees in (("all", 0), ("joined", 1)):
             chat = await open_chat(ledger, ANN, history=history)

@@ -63,6 +63,17 @@ class FollowsContract:
         assert await ledger.follows.oldest(MINE) == 1
         assert await ledger.follows.oldest(FeedName("user:nobody")) is None
 
+    async def test_a_hole_that_differing_clocks_left_in_a_feed_is_seen_by_who_stands_before_it(
+        self, ledger: Ledger
+    ) -> None:
+        """Found by simulation: the first item that was kept at all hid the one that was missing."""
+        chat = await open_chat(ledger, ANN, BOB, now=soon(T0, 60))
+        for seconds_later in (60, 0, 60):
+            await say(ledger, chat, BOB, now=soon(T0, seconds_later))
+        await ledger.feeds.forget(soon(T0, 30), 100)
+        assert [told.item.seq for told in await ledger.follows.told({MINE: 0}, 9)] == [1, 2, 4]
+        assert [await ledger.follows.oldest(MINE, after) for after in (0, 1, 2, 3, 4)] == [1, 2, 4, 4, None]
+
     async def test_every_feed_is_without_a_gap_whoever_writes_to_it_at_once(self, ledgers: Ledgers) -> None:
         chats = [await open_chat(ledgers[0], ANN, UserId(f"friend{n}")) for n in range(4)]
         posts = [a_post(chats[n % 4], ANN, f"{n}") for n in range(60)]

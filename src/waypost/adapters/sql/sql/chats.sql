@@ -101,7 +101,7 @@ SELECT c.id, m.feed_from FROM member m JOIN conversation c ON c.id = m.conversat
 WHERE m.user_id = $1 AND c.own_feed
 
 -- name: feed_oldest
-SELECT i.seq FROM feed_item i WHERE i.feed = $1 ORDER BY i.seq LIMIT 1
+SELECT i.seq FROM feed_item i WHERE i.feed = $1 AND i.seq > $2 ORDER BY i.seq LIMIT 1
 
 -- name: device_open
 INSERT INTO device (user_id, device_id, org_id, epoch, created_at, seen_at) VALUES ($1, $2, $3, $4, $5, $5)

@@ -1,0 +1,133 @@
+"""What the Ledger says that each person may see: read straight from its tables, past every port."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from waypost.model.message import Status
+from waypost.rules import entry_ids
+from waypost.rules.chat_status import chat_status
+from waypost.rules.entry_ids import EntryId
+
+KEEP_EVERYTHING = """
+CREATE TABLE told_for_ever (feed TEXT, seq INTEGER, kind TEXT, conversation_id INTEGER, position INTEGER, body TEXT);
+CREATE TRIGGER told AFTER INSERT ON feed_item BEGIN
+    INSERT INTO told_for_ever VALUES (new.feed, new.seq, new.kind, new.conversation_id, new.position, new.body);
+END;
+"""
+"""What screens were told is forgotten in time; a checker forgets nothing."""
+Rows = Callable[[str], list[Any]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A place in the log."""
+
+    conversation: str
+    position: int
+    message_id: str
+    sender: str
+    client_message_id: str | None
+    text: str | None
+    deleted: bool
+    shown_status: str | None
+    """Of what went out to a customer."""
+
+
+@dataclass(frozen=True)
+class Member:
+    sees_after: int
+
+
+@dataclass(frozen=True)
+class Conversation:
+    id: str
+    org: str
+    kind: str
+    work: tuple[str | None, str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Told:
+    feed: str
+    seq: int
+    kind: str
+    conversation: str
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth:
+    conversations: dict[str, Conversation]
+    entries: dict[str, dict[int, Entry]]
+    """Conversation -> position -> what is there."""
+    members: dict[tuple[str, str], Member]
+    """(conversation, person) -> since when."""
+    reads: dict[tuple[str, str], int]
+    """(person, conversation) -> up to where."""
+    told: dict[str, list[Told]]
+    """Feed -> every item it ever had, in order."""
+    heads: dict[str, int]
+    chats: set[str] = field(default_factory=set)
+
+    def visible(self, org: str, person: str) -> dict[str, dict[int, Entry]]:
+        """What somebody may see at this moment."""
+        seen = {}
+        for id_, talk in self.conversations.items():
+            member = self.members.get((id_, person))
+            if talk.org == org and (talk.kind == "customer" or member is not None):
+                after = 0 if member is None else member.sees_after
+                seen[id_] = {at: entry for at, entry in self.entries.get(id_, {}).items() if at > after}
+        return seen
+
+
+def truth(rows: Rows) -> Truth:
+    entries: dict[str, dict[int, Entry]] = {}
+    for row in rows(_ENTRIES):
+        entry = _entry(row)
+        entries.setdefault(entry.conversation, {})[entry.position] = entry
+    told: dict[str, list[Told]] = {}
+    for feed, seq, kind, where, _, body in rows("SELECT * FROM told_for_ever ORDER BY feed, seq"):
+        told.setdefault(feed, []).append(Told(feed, seq, kind, str(where), msgspec.json.decode(body)))
+    talks = [_conversation(row) for row in rows(_CONVERSATIONS)]
+    return Truth(
+        conversations={talk.id: talk for talk in talks},
+        entries=entries,
+        members={(str(where), user): Member(after) for where, user, after in rows(_MEMBERS)},
+        reads={(user, str(where)): at for user, where, at in rows(_READS)},
+        told=told,
+        heads=dict(rows("SELECT name, head FROM feed ORDER BY name")),
+        chats={talk.id for talk in talks if talk.kind != "customer"},
+    )
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    where, position, id_at, sender, name, body, deleted_at, status, read_at = row
+    message = msgspec.json.decode(body or "{}")
+    return Entry(
+        str(where),
+        position,
+        entry_ids.made(EntryId(conversation_id=where, position=position, id_at=id_at)),
+        sender,
+        name,
+        (message.get("text") or {}).get("body") if isinstance(message.get("text"), dict) else message.get("text"),
+        deleted_at is not None,
+        None if status is None else chat_status(Status(status), read_at is not None),
+    )
+
+
+def _conversation(row: tuple[Any, ...]) -> Conversation:
+    id_, org, kind, assignee, state, labels = row
+    return Conversation(str(id_), org, kind, (assignee, state, tuple(msgspec.json.decode(labels))))
+
+
+_ENTRIES = """SELECT e.conversation_id, e.position, e.id_at, e.sender, e.client_message_id, e.body, e.deleted_at,
+    d.status, d.read_at
+FROM entry e LEFT JOIN delivery d ON d.message_id = e.message_id ORDER BY e.conversation_id, e.position"""
+_CONVERSATIONS = "SELECT id, org_id, kind, assignee, state, labels FROM conversation ORDER BY id"
+_MEMBERS = "SELECT conversation_id, user_id, sees_after FROM member ORDER BY conversation_id, user_id"
+_READS = "SELECT user_id, conversation_id, position FROM read_marker ORDER BY user_id, conversation_id"
