@@ -55,6 +55,8 @@ BIG = {
     "read_marker",
     "device",
     "device_cursor",
+    "search_entry",
+    "search_cursor",
 }
 """Tables that grow with what is sent and received, and with the orgs and customers that it is for."""
 
@@ -112,6 +114,7 @@ SORTED_IN_MEMORY = {
     "chats_of",
     "devices_of",
     "feeds_told",
+    "search_items",
     "talks_of_people",
 } | OF_A_FEW
 """Of one message, customer or person, or of the gates in front of one outlet: a handful of rows; of a spend: as many as
@@ -223,6 +226,10 @@ INSERT INTO turn (conversation_id, hi, lo, org_id, state, replies, tries, fence,
 SELECT n, 3, 0, 'org-' || n % 50, CASE WHEN n % 90 = 0 THEN 'failed' ELSE 'answered' END, 1, 1, 1, n, n
 FROM generate_series(1, 9000) n;
 INSERT INTO feed SELECT 'team:org-' || n, 9000 FROM generate_series(0, 2999) n;
+INSERT INTO search_cursor SELECT 'team:org-' || n, 9000 FROM generate_series(0, 2999) n;
+INSERT INTO search_entry
+SELECT n, n % 9000 + 1, n / 9000 + 1, array_to_tsvector(ARRAY['|oaa' || n % 50, 'w' || n % 700])
+FROM generate_series(0, 29999) n;
 INSERT INTO feed_item SELECT 'team:org-' || n % 50, n, n, 'message', n % 9000 + 1, 1, '{}'
 FROM generate_series(1, 30000) n;
 INSERT INTO member SELECT n / 3, 'user-' || n, 0, 0, n FROM generate_series(1, 9000) n;
