@@ -36,6 +36,7 @@ from waypost.testing.contracts.mailboxes import MailboxesContract
 from waypost.testing.contracts.media import FilesContract
 from waypost.testing.contracts.messages import MessagesContract
 from waypost.testing.contracts.money import MoneyContract
+from waypost.testing.contracts.notices import NoticesContract
 from waypost.testing.contracts.operating import DeadLetterContract, OperatingContract, StandingContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
@@ -213,3 +214,6 @@ class TestInlineLog(LogContract):
     @pytest.fixture
     def log(self, ledger: SqlLedger) -> Log:
         return ledger.log
+
+
+class TestInlineNotices(NoticesContract): ...

@@ -57,6 +57,9 @@ BIG = {
     "device_cursor",
     "search_entry",
     "search_cursor",
+    "notice",
+    "notice_feed",
+    "notice_told",
 }
 """Tables that grow with what is sent and received, and with the orgs and customers that it is for."""
 
@@ -237,6 +240,12 @@ INSERT INTO post SELECT 'user-' || n, 'id-' || n, n, 1, n, 'x' FROM generate_ser
 INSERT INTO read_marker SELECT 'user-' || n, n, 1, n FROM generate_series(1, 9000) n;
 INSERT INTO device SELECT 'user-' || n, 'phone', 'org-' || n % 50, 'e', n, n FROM generate_series(1, 9000) n;
 INSERT INTO device_cursor SELECT 'user-' || n, 'phone', 'user:user-' || n, n FROM generate_series(1, 9000) n;
+UPDATE device SET push = '{}' WHERE seen_at % 3 = 0;
+INSERT INTO notice_feed SELECT 'team:org-' || n, 9000 - n % 5 FROM generate_series(0, 2999) n;
+INSERT INTO notice_feed SELECT 'user:user-' || n, n FROM generate_series(1, 30000) n;
+INSERT INTO notice (feed, conversation_id, position, seq, due_at, free_at, fence)
+SELECT 'team:org-' || n % 50, n, 1, n, n, n, n FROM generate_series(1, 9000) n;
+INSERT INTO notice_told SELECT 'user-' || n, 'phone', n, 1, n, n FROM generate_series(1, 9000) n;
 UPDATE message SET conversation_id = id % 9000 + 1, created_by = 'bot' WHERE id % 3 = 0;
 """
 

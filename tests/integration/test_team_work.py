@@ -82,7 +82,7 @@ async def test_a_closed_conversation_is_opened_again_by_the_customers_next_messa
 async def test_what_cannot_be_changed_is_refused_by_its_field(stage: Stage) -> None:
     ann, bob = await people(stage, 2)
     talk, group, direct = await customer(stage), await chat(stage, ann, [bob]), await chat(stage, ann, [bob], "direct")
-    for where, changed, status, code in [
+    refused: list[tuple[str, dict[str, Any], int, str]] = [
         (talk, {"assignee": "nobody"}, 422, "unknown_user"),
         (talk, {"title": "VIP"}, 422, "invalid_payload"),
         (talk, {"state": "gone"}, 422, "invalid_payload"),
@@ -92,7 +92,8 @@ async def test_what_cannot_be_changed_is_refused_by_its_field(stage: Stage) -> N
         (group, {"state": "closed"}, 422, "invalid_payload"),
         (group, {"labels": []}, 422, "invalid_payload"),
         (direct, {"title": "us"}, 422, "not_a_group"),
-    ]:
+    ]
+    for where, changed, status, code in refused:
         answer = await change(stage, ann, where, **changed)
         assert (answer.status, answer.code) == (status, code), (changed, answer)
     assert (await change(stage, ann, group, title="us")).json["title"] == "us"

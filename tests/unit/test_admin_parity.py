@@ -85,6 +85,7 @@ ONLY_ROUTES = {
     "/api/v1/sync": "somebody's own screen",
     "/api/v1/devices": "somebody's own",
     "/api/v1/presence": "asks one server about the moment",
+    "/api/v1/push-key": "a browser asks it for itself",
     "/healthz": "asks one server about itself: `waypost doctor`",
     "/readyz": "asks one server about itself: `waypost doctor`",
     "/metrics": "asks one server about itself",

@@ -245,10 +245,7 @@ export class WaypostClient {
     const { message } = item;
     this.#unread.applied(item, this.user);
     this.#listeners.tell("item", item);
-    if (item.kind === "message" && message?.client_message_id != null && message.sender_id === this.user) {
-      const { client_message_id, message_id, position } = message;
-      this.#sender.answered(client_message_id, { is: "sent", message_id, position, duplicate: false });
-    }
+    if (item.kind === "message" && message != null && message.sender_id === this.user) this.#sender.shown(message);
     this.#count(item);
   }
 

@@ -4,7 +4,7 @@ import { Alarm, type Clock } from "./clock.js";
 import { WaypostError } from "./errors.js";
 import type { Kept } from "./kept.js";
 import type { Link } from "./link.js";
-import { LARGEST_FRAME, type Outgoing, type Sent } from "./protocol.js";
+import { LARGEST_FRAME, type Message, type Outgoing, type Sent } from "./protocol.js";
 import { pause } from "./returning.js";
 import { nextMove, type Outcome } from "./sending.js";
 import type { Timings } from "./timings.js";
@@ -43,6 +43,8 @@ interface Waiting {
   readonly fitsASocket: boolean;
   triedOn: Link | null;
   tries: number;
+  /** Sockets that ended while it was under way on them. */
+  broke: number;
   /** When it was first due, or last tried. */
   since: number;
   notBefore: number;
@@ -59,6 +61,8 @@ export class Sender {
   readonly #options: SenderOptions;
   readonly #lanes = new Map<string, Lane>();
   readonly #waiting = new Map<string, Waiting>();
+  /** Ids that were answered, the latest thousand. */
+  readonly #settled = new Set<string>();
   #running = false;
   #stopped = false;
 
@@ -107,6 +111,12 @@ export class Sender {
     for (const lane of this.#lanes.values()) this.#go(lane);
   }
 
+  /** The own message came as an item: as good as an ack, unless the id was used before: it may be the first one. */
+  shown({ client_message_id, message_id, position }: Message): void {
+    if (client_message_id === null || this.#settled.has(client_message_id)) return;
+    this.answered(client_message_id, { is: "sent", message_id, position, duplicate: false });
+  }
+
   answered(client_message_id: string, outcome: Outcome): void {
     const waiting = this.#waiting.get(client_message_id);
     if (waiting === undefined) return;
@@ -142,25 +152,27 @@ export class Sender {
     if (first === undefined || first.posting || !this.#running) return;
     const { clock, timings, ways } = this.#options;
     const { link, polling } = ways();
-    const onlyRest = polling || !first.fitsASocket;
-    const tries = first.triedOn === link ? first.tries : 0;
+    if (first.triedOn !== null && first.triedOn !== link) {
+      Object.assign(first, { triedOn: null, tries: 0, broke: first.broke + 1 });
+    }
     const now = clock.now();
     const situation = {
       socket: link !== null,
-      polling: onlyRest,
-      tries,
+      polling: polling || !first.fitsASocket,
+      tries: first.tries,
       waited: now - first.since,
       not_before: Math.max(0, first.notBefore - now),
+      broke: first.broke,
     };
     const move = nextMove(situation, timings.ack_timeout);
     if ("wait" in move) lane.alarm.set(move.wait, () => this.#go(lane));
-    else if (move.go === "socket" && link !== null) this.#onSocket(lane, first, link, tries + 1);
+    else if (move.go === "socket" && link !== null) this.#onSocket(lane, first, link);
     else void this.#byRest(first, move.go === "rest" && move.drop_socket === true ? link : null);
   }
 
-  #onSocket(lane: Lane, first: Waiting, link: Link, tries: number): void {
+  #onSocket(lane: Lane, first: Waiting, link: Link): void {
     const { clock, timings, tell } = this.#options;
-    Object.assign(first, { triedOn: link, tries, since: clock.now() });
+    Object.assign(first, { triedOn: link, tries: first.tries + 1, since: clock.now() });
     lane.alarm.set(timings.ack_timeout, () => this.#go(lane));
     tell({ change: "trying", message: first.message, path: "socket" });
     link.send({ type: "send", ...first.message });
@@ -188,9 +200,17 @@ export class Sender {
     const lane = this.#laneOf(message);
     lane.queue.splice(lane.queue.indexOf(waiting), 1);
     this.#waiting.delete(message.client_message_id);
+    this.#remember(message.client_message_id);
     if (lane.queue[0] !== undefined) lane.queue[0].since = this.#options.clock.now();
     this.#report(waiting, outcome);
-    this.#options.kept.remove(message.client_message_id); // told first: a crash in between tells it twice, never not at all
+    // Last: a crash in between tells it twice, never not at all.
+    this.#options.kept.remove(message.client_message_id);
+  }
+
+  #remember(client_message_id: string): void {
+    this.#settled.add(client_message_id);
+    const [oldest] = this.#settled;
+    if (this.#settled.size > MOST_WAITING && oldest !== undefined) this.#settled.delete(oldest);
   }
 
   #report({ message, resolve, reject }: Waiting, outcome: Outcome & { is: "sent" | "refused" }): void {
@@ -224,6 +244,7 @@ function aWaiting(message: Outgoing, now: number): Waiting {
     fitsASocket: fitsASocket(message),
     triedOn: null,
     tries: 0,
+    broke: 0,
     since: now,
     notBefore: 0,
     failures: 0,

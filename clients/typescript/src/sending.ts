@@ -12,6 +12,8 @@ export interface Situation {
   readonly waited: number;
   /** What is left of the pause that an answer asked for. */
   readonly not_before: number;
+  /** Sockets that ended while it was under way on them. */
+  readonly broke?: number;
 }
 
 export type Move =
@@ -19,9 +21,12 @@ export type Move =
 
 const TRIES_ON_A_SOCKET = 2;
 
+/** It may be the message that breaks them. */
+const BROKEN_SOCKETS = 3;
+
 export function nextMove(now: Situation, ackTimeout: number): Move {
   if (now.not_before > 0) return { wait: now.not_before };
-  if (now.polling) return { go: "rest" };
+  if (now.polling || (now.broke ?? 0) >= BROKEN_SOCKETS) return { go: "rest" };
   if (now.socket && now.tries === 0) return { go: "socket" };
   if (now.waited < ackTimeout) return { wait: ackTimeout - now.waited };
   if (!now.socket) return { go: "rest" };

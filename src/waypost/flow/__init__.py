@@ -26,6 +26,7 @@ What people see and say:
 - `inbox`    lists, histories, chats and their members, reading, the team's work
 - `devices`  a device says hello: where each of its feeds goes on
 - `follow`   feeds as they grow, read once for everybody who follows them
+- `notify`   who is away is told that a message waits
 
 What nobody asks for:
 

@@ -9,7 +9,8 @@ import msgspec
 from waypost.flow.world import World
 from waypost.model.chat import Device, DeviceId, FeedName, Following, Told
 from waypost.model.ids import OrgId, UserId
-from waypost.rules import catchup
+from waypost.model.push import Subscription
+from waypost.rules import catchup, push_subscription
 from waypost.rules.catchup import Known
 
 LONGEST_ID = 64
@@ -83,6 +84,12 @@ async def _known(
         oldest = await world.ledger.follows.oldest(each.feed) if cursor < heads[each.feed] else None
         found[each.feed] = Known(head=heads[each.feed], oldest=oldest)
     return found
+
+
+async def subscribe(user: UserId, device: DeviceId, subscription: Subscription | None, world: World) -> bool:
+    """Where the device is told that a message waits while it is away; False when there is no such device."""
+    push = None if subscription is None else push_subscription.written(subscription)
+    return await world.ledger.follows.subscribe(user, device, push)
 
 
 async def page(cursors: Mapping[FeedName, int], limit: int, world: World) -> Sequence[Told]:

@@ -112,6 +112,11 @@ async def forget_search(world: World) -> int:
     return 0 if kept is None else await _in_bites(world, world.ledger.search.forget, kept)
 
 
+async def forget_notices(world: World) -> int:
+    """Of what somebody was told so long ago that it makes no difference any more."""
+    return await _in_bites(world, world.ledger.notices.forget, Span(world.tuning.push.keep + world.tuning.push.again))
+
+
 async def _in_bites(world: World, forget: Callable[[Instant, int], Awaitable[int]], kept: Span) -> int:
     """Small ones, so that nobody waits for it."""
     before = Instant(world.clock.now() - kept)

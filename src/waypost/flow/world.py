@@ -14,6 +14,7 @@ from waypost.model.conversation import Times
 from waypost.model.gate import GateName
 from waypost.model.ids import OrgId, WorkerId
 from waypost.model.policy import RequestRate
+from waypost.model.push import Habits
 from waypost.model.time import Instant, Span, days, minutes, seconds
 from waypost.ports.bot import Bot
 from waypost.ports.clock import Clock, Dice, Ids
@@ -25,6 +26,7 @@ from waypost.ports.mailer import Mailer
 from waypost.ports.media import Shelf, Source
 from waypost.ports.meters import Meters
 from waypost.ports.provider import Provider
+from waypost.ports.push import Pusher
 from waypost.ports.vault import Vault
 from waypost.ports.whereabouts import Whereabouts
 from waypost.rules.breaker import Record
@@ -32,6 +34,7 @@ from waypost.rules.catalogue import Catalogue
 from waypost.rules.delivery import Unsettled
 from waypost.rules.media import LARGEST_OF_ALL
 from waypost.rules.pair import BURST
+from waypost.rules.push_subscription import Reach
 from waypost.rules.retry import Backoff
 
 TEN_MINUTES = minutes(10)
@@ -94,6 +97,9 @@ class Tuning:
     """Bytes of a customer's file; a larger one is not fetched."""
     media_kept: Span | None = None
     """How long customers' files are kept; None is for ever."""
+    push: Habits = field(default_factory=Habits)
+    """How those who are away are told that a message waits."""
+    push_reach: Reach = field(default_factory=Reach)
 
     @property
     def defaults(self) -> InForce:
@@ -138,6 +144,8 @@ class World:
     predecessors: tuple[WorkerId, ...] = ()
     """Workers that were in this one's place and are gone."""
     bot: Bot | None = None
+    pusher: Pusher | None = None
+    """None: nobody who is away is told."""
     breakers: dict[GateName, Record] = field(default_factory=dict)
     """How the latest tries with each provider went, as far as this process saw."""
     just_closed: dict[tuple[OrgId, GateName], Instant] = field(default_factory=dict)

@@ -27,6 +27,7 @@ from waypost.http import (
     org_policy,
     outbound,
     problems,
+    push,
     search,
     spend,
     sync,
@@ -58,6 +59,7 @@ ROUTES = [
         route_handlers=[*conversations.HANDLERS, *chats.HANDLERS, search.search],
     ),
     sync.router,
+    push.router,
     operations.router,
 ]
 

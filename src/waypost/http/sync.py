@@ -71,7 +71,7 @@ async def sync(
     wait: Annotated[float, QueryParameter(ge=0, le=LONGEST_WAIT)] = 25,
 ) -> SyncView:
     """The same items as the socket's; cursors acknowledge what came before them. Waits while there are none."""
-    user = _user(caller)
+    user = user_of(caller)
     given = _given(cursors)
     if not devices.is_device_id(device_id):
         raise Problem(400, "invalid_parameter", "device_id: 1 to 64 printable characters, no space", field="device_id")
@@ -145,7 +145,7 @@ def _given(cursors: str | None) -> dict[str, int]:
         raise Problem(400, "invalid_parameter", detail[:300], field="cursors") from None
 
 
-def _user(caller: Caller) -> UserId:
+def user_of(caller: Caller) -> UserId:
     if caller.user_id is None:
         raise Problem(403, "wrong_role", "a key is nobody: this needs a user's token")
     return caller.user_id
@@ -153,7 +153,7 @@ def _user(caller: Caller) -> UserId:
 
 @get("/devices", summary="The caller's devices", responses=problems(403))
 async def list_devices(caller: Asking, world: Here) -> DeviceList:
-    found = await world.ledger.follows.devices(_user(caller))
+    found = await world.ledger.follows.devices(user_of(caller))
     return DeviceList(
         [
             DeviceView(
@@ -171,7 +171,7 @@ async def list_devices(caller: Asking, world: Here) -> DeviceList:
 @delete("/devices/{device_id:str}", status_code=204, summary="Forget a device", responses=problems(403, 404))
 async def remove_device(device_id: FromPath[str], caller: Asking, world: Here) -> None:
     """It must read everything anew when it comes back."""
-    if not await world.ledger.follows.remove(_user(caller), DeviceId(device_id)):
+    if not await world.ledger.follows.remove(user_of(caller), DeviceId(device_id)):
         raise Problem(404, "not_found", "you have no such device")
 
 

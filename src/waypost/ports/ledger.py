@@ -24,6 +24,7 @@ from waypost.ports.money import Money
 from waypost.ports.operating import Operating
 from waypost.ports.outbox import Door, Lookup, Outbox
 from waypost.ports.policies import Policies
+from waypost.ports.push import Notices
 from waypost.ports.search import Search
 from waypost.ports.templates import Templates
 
@@ -59,6 +60,8 @@ class Ledger(Protocol):
     def follows(self) -> Follows: ...
     @property
     def search(self) -> Search: ...
+    @property
+    def notices(self) -> Notices: ...
     @property
     def door(self) -> Door: ...
     @property

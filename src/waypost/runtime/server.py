@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
-from waypost.flow import budgets, detect, take_over, templates, tend
+from waypost.flow import budgets, detect, notify, take_over, templates, tend
 from waypost.flow.converse import Converser
 from waypost.flow.deliver import Courier
 from waypost.flow.failover import EVERY as FAIL_OVER_EVERY
@@ -23,6 +23,7 @@ from waypost.http.websocket_handshake import same_host
 from waypost.model.time import Span, seconds
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import ACCOUNTS, FEED
+from waypost.ports.push import Pusher
 from waypost.runtime.operations_edge import OperationsEdge
 from waypost.runtime.roles import ALL_ROLES, Role
 from waypost.runtime.telemetry import Telemetry
@@ -90,11 +91,20 @@ class Server:
             self._keep(Indexer(world).run)
         self._keep(lambda: tend.every(FAIL_OVER_EVERY, FailOver().round, world))
         self._keep(MediaFetcher(world).run)
+        if world.pusher is not None:
+            self._notify(world, world.pusher)
         self._keep(lambda: tend.every(FORGET_MEDIA_EVERY, forget_media, world))
         if world.tuning.figures:
             self._keep(lambda: tend.survey(world))
         self._keep(lambda: tend.every(budgets.CHECK_EVERY, budgets.check_budgets, world))
         self._keep(lambda: tend.every(templates.LOOK_EVERY, templates.refresh, world))
+
+    def _notify(self, world: World, pusher: Pusher) -> None:
+        step = notify.of(world, pusher)
+        self._keep(notify.Notifier(step).run)
+        self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_notices, world))
+        if not self._roles & {Role.API, Role.GATEWAY}:
+            self._keep(lambda: notify.hear_who_is_here(world))
 
     def _answer(self, converser: Converser) -> None:
         async def from_the_start() -> None:

@@ -14,9 +14,11 @@ from msgspec import Meta
 from waypost.flow.world import Tuning
 from waypost.model.conversation import Times
 from waypost.model.policy import RequestRate
+from waypost.model.push import Habits
 from waypost.model.time import Span, days, minutes, seconds
 from waypost.rules.delivery import Unsettled
 from waypost.rules.media import MB
+from waypost.rules.push_subscription import ANY, PUSH_SERVICES, Reach, is_contact, is_public_name
 from waypost.rules.retry import Backoff
 
 PREFIX = "WAYPOST_"
@@ -157,6 +159,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cursor_ttl_sec: Annotated[
         float, _about("How long a cursor of a list works; 0 is for ever", ge=0, le=31_536_000)
     ] = 0.0
+    push_contact: Annotated[
+        str,
+        _about("Who a push service may write to: `mailto:…` or `https://…`; none: nobody who is away is told"),
+    ] = ""
+    push_services: Annotated[
+        str, _about("Domains of the push services that notices are sent to, a list; `*` is every public one")
+    ] = ",".join(PUSH_SERVICES)
+    push_preview: Annotated[bool, _about("Whether a notice says how the message begins")] = True
+    push_grace_sec: Annotated[
+        float, _about("So long after a message nobody is told: most are back by then", gt=0, le=3600)
+    ] = 10.0
+    push_again_sec: Annotated[
+        float, _about("So long after a notice there is no second one of the same conversation", ge=0, le=86_400)
+    ] = 600.0
+    push_lease_sec: Annotated[
+        float, _about("A worker that was to tell somebody and says nothing for so long has died", ge=0.2, le=3600)
+    ] = 120.0
     log_format: Annotated[str, _about("`json` or `text`", pattern="^(json|text)$")] = "json"
     log_level: Annotated[
         str, _about("`debug`, `info`, `warning` or `error`", pattern="^(debug|info|warning|error)$")
@@ -209,6 +228,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             answering=self.bot not in ("", "none"),
             media_limit=round(self.media_max_mb * MB),
             media_kept=days(self.media_days) if self.media_days else None,
+            push=self._push(),
+            push_reach=Reach(local=self.local, services=_services(self.push_services)),
+        )
+
+    def _push(self) -> Habits:
+        if self.push_contact and not is_contact(self.push_contact):
+            raise SettingsError(
+                f"{PREFIX}PUSH_CONTACT must be like mailto:ops@example.com or https://example.com, "
+                f"not {self.push_contact!r}"
+            )
+        return Habits(
+            grace=seconds(self.push_grace_sec),
+            again=seconds(self.push_again_sec),
+            lease=seconds(self.push_lease_sec),
+            preview=self.push_preview,
+            bot_answers=self.bot not in ("", "none"),
         )
 
     def _turns(self) -> Times:
@@ -223,6 +258,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             retries=_waits(self.turn_retry_sec),
             supersede=self.turn_supersede,
         )
+
+
+def _services(text: str) -> tuple[str, ...]:
+    names = tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    wrong = [name for name in names if name != ANY and not is_public_name(name)]
+    if wrong or not names:
+        raise SettingsError(f"{PREFIX}PUSH_SERVICES must be names like push.example.com, or *, not {text!r}")
+    return names
 
 
 def _waits(text: str) -> tuple[Span, ...]:

@@ -44,6 +44,7 @@ from waypost.ports.hints import Hints
 from waypost.ports.ledger import Ledger
 from waypost.ports.mailer import Mailer
 from waypost.ports.media import Shelf
+from waypost.ports.push import Pusher
 from waypost.ports.vault import Vault
 from waypost.ports.wire import Wire
 from waypost.rules.catalogue import Catalogue, parse
@@ -74,6 +75,7 @@ class Ports:
     mailer: Mailer | None = None
     """None: by SMTP, trusting whom the system trusts."""
     bot: Bot | None = None
+    pusher: Pusher | None = None
     shelf: Shelf = field(default_factory=MemoryShelf)
 
 
@@ -122,6 +124,7 @@ def build_world(
         worker=WorkerId(worker or ports.ids.token(9)),
         predecessors=tuple(map(WorkerId, predecessors)),
         bot=ports.bot,
+        pusher=ports.pusher,
     )
 
 
@@ -136,13 +139,6 @@ class _Metered:
         self.mailboxes = ledger.mailboxes
         self.failover = ledger.failover
         self.templates = ledger.templates
-        self.lanes = MeteredLanes(ledger.lanes, telemetry)
-        self.conversations = ledger.conversations
-        self.feeds = ledger.feeds
-        self.chats = ledger.chats
-        self.log = ledger.log
-        self.follows = ledger.follows
-        self.search = ledger.search
         self.door = ledger.door
         self.lookup = ledger.lookup
         self.detector = ledger.detector
@@ -159,6 +155,17 @@ class _Metered:
         self.files = MeteredFiles(ledger.files, telemetry)
         self.ping = ledger.ping
         self.close = ledger.close
+        self._talk(ledger, telemetry)
+
+    def _talk(self, ledger: Ledger, telemetry: Telemetry) -> None:
+        self.lanes = MeteredLanes(ledger.lanes, telemetry)
+        self.conversations = ledger.conversations
+        self.feeds = ledger.feeds
+        self.chats = ledger.chats
+        self.log = ledger.log
+        self.follows = ledger.follows
+        self.search = ledger.search
+        self.notices = ledger.notices
 
 
 def sqlite_path(url: str) -> Path | None:
@@ -236,8 +243,28 @@ def open_vault(settings: Settings) -> AesVault:
             "WAYPOST_SECRET_KEY is not set: make one with `openssl rand -base64 32`, keep it safe, "
             "and set it (or set WAYPOST_ENV=local on a laptop)"
         )
+    return AesVault(_local_key(_local_key_file(settings)))
+
+
+def _local_key_file(settings: Settings) -> Path:
     path = sqlite_path(settings.database_url)
-    return AesVault(_local_key((path.parent if path else Path("data")) / LOCAL_KEY))
+    return (path.parent if path else Path("data")) / LOCAL_KEY
+
+
+def make_pusher(settings: Settings, wire: Wire, clock: Clock) -> Pusher | None:
+    """None where no contact is named: push services must know whom to write to when something is wrong."""
+    if not settings.push_contact:
+        return None
+    from waypost.adapters.webpush.pusher import WebPusher  # noqa: PLC0415  # only where somebody is told
+
+    return WebPusher(
+        wire,
+        clock,
+        secret_key=settings.secret_key or _local_key(_local_key_file(settings)),
+        former_key=settings.secret_key_old,
+        contact=settings.push_contact,
+        reach=settings.tuning().push_reach,
+    )
 
 
 def _check_length(settings: Settings) -> None:
@@ -296,6 +323,7 @@ async def system_ports(settings: Settings, vault: Vault | None = None, *, answer
         wire=wire,
         vault=vault or open_vault(settings),
         bot=await asyncio.to_thread(make_bot, settings, wire, seen) if answering else None,
+        pusher=make_pusher(settings, wire, clock),
         shelf=shelf,
     )
 

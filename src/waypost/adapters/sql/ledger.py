@@ -28,6 +28,7 @@ from waypost.adapters.sql.money import SqlMoney
 from waypost.adapters.sql.operating import SqlOperating
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.policies import SqlPolicies
+from waypost.adapters.sql.pushing import SqlNotices
 from waypost.adapters.sql.reading import SqlMessages
 from waypost.adapters.sql.searching import SqlSearch
 from waypost.adapters.sql.taking import Take
@@ -182,6 +183,7 @@ class SqlLedger:
         self.log = SqlLog(engine)
         self.follows = SqlFollows(engine)
         self.search = SqlSearch(engine)
+        self.notices = SqlNotices(engine)
         self.gates = SqlGates(engine)
         self.quotas = SqlQuotas(engine)
         self.windows = SqlWindows(engine)

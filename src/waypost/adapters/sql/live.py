@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from waypost.adapters.sql import chats as rows
-from waypost.adapters.sql import talk_rows
+from waypost.adapters.sql import pushing, talk_rows
 from waypost.adapters.sql.conversations import forgotten
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, Row, each
@@ -186,7 +186,7 @@ class SqlFollows:
         return await self._engine.transact(_remove(user, device), "turns")
 
     async def subscribe(self, user: UserId, device: DeviceId, push: str | None) -> bool:
-        return bool(await self._engine.transact(_once("device_push", (user, device, push)), "turns"))
+        return await self._engine.transact(pushing.subscribe(user, device, push), "turns")
 
 
 def _shown_talk(row: Row) -> ShownTalk:
@@ -250,10 +250,7 @@ def _put_cursors(moves: Sequence[Row]) -> Plan[None]:
     yield from each("cursor_put", moves)
 
 
-def _once(statement: str, arguments: Row) -> Plan[list[Row]]:
-    return (yield Once(statement, arguments))
-
-
 def _remove(user: UserId, device: DeviceId) -> Plan[bool]:
+    yield from pushing.subscribe(user, device, None)
     yield Once("cursors_drop", (user, device))
     return bool((yield Once("device_drop", (user, device))))

@@ -126,9 +126,6 @@ DELETE FROM device_cursor WHERE user_id = $1 AND device_id = $2
 -- name: device_drop
 DELETE FROM device WHERE user_id = $1 AND device_id = $2 RETURNING device_id
 
--- name: device_push
-UPDATE device SET push = $3 WHERE user_id = $1 AND device_id = $2 RETURNING device_id
-
 -- name: feed_find
 SELECT name, head FROM feed WHERE name = $1
 
