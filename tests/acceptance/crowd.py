@@ -31,6 +31,8 @@ TIMING: dict[str, float] = {
     "heartbeat": 4_000,
 }
 PAGE = 200
+ASK_AGAIN = 10.0
+"""Seconds: a little longer than the client itself waits for an answer."""
 
 
 @dataclass(frozen=True)
@@ -199,6 +201,7 @@ class NodeProcess:
 class NodeDevice(Device):
     process: NodeProcess = field(kw_only=True)
     _errands: set[asyncio.Task[None]] = field(default_factory=set)
+    _histories: dict[str, asyncio.Event] = field(default_factory=dict)
 
     async def start(self, url: str) -> None:
         self.process.devices[self.name] = self
@@ -217,9 +220,10 @@ class NodeDevice(Device):
             case "item":
                 joined = self.screen.apply(event["item"])
                 if joined:
-                    self._run_errand({"do": "history", "conversation_id": joined, "limit": PAGE})
+                    self._run_errand(joined)
             case "history":
                 self.screen.read(event["messages"])
+                self._histories[event["conversation_id"]].set()
             case "sent":
                 self._sent(event["client_message_id"], event["message_id"], event["position"])
             case "refused":
@@ -228,10 +232,19 @@ class NodeDevice(Device):
                 self.states[event["is"]] += 1
                 self.stopped = event["code"] if event["is"] == "stopped" else None
 
-    def _run_errand(self, command: Json) -> None:
-        errand = asyncio.ensure_future(self._say(command))
+    def _run_errand(self, conversation: str) -> None:
+        errand = asyncio.ensure_future(self._read_history(conversation))
         self._errands.add(errand)
         errand.add_done_callback(self._errands.discard)
+
+    async def _read_history(self, conversation: str) -> None:
+        """Asked until it is answered: this client leaves it to the application to ask again."""
+        came = self._histories[conversation] = asyncio.Event()
+        while not (came.is_set() or self.screen.has_left(conversation)):
+            await self._say({"do": "history", "conversation_id": conversation, "limit": PAGE})
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ASK_AGAIN):
+                    await came.wait()
 
     async def _send(self, post: Post) -> None:
         content = {"type": "text", "text": post.text}
@@ -242,4 +255,6 @@ class NodeDevice(Device):
         await self._say({"do": "read", "conversation_id": conversation, "message_id": message_id})
 
     async def stop(self) -> None:
-        """With its process."""
+        """The client ends with its process."""
+        for errand in self._errands:
+            errand.cancel()

@@ -178,7 +178,8 @@ class Verdict:
         resets = [reason for device in devices for reason in device.resets if reason != "fresh"]
         agreeing = sum(agrees(device, self.log) for device in devices)
         return (
-            f"people {len(self.town.people)}, devices {len(devices)} ({len(devices) - node} Python, {node} TypeScript), "
+            f"people {len(self.town.people)}, devices {len(devices)} "
+            f"(Python {len(devices) - node}, TypeScript {node}), "
             f"conversations {len(self.log.whole)}, messages {messages}, acked {acked}, "
             f"items {sum(device.screen.items for device in devices)}, "
             f"connections {sum(device.states['catching_up'] for device in devices)}, "

@@ -65,6 +65,9 @@ class Screen:
             if where not in self._left:
                 self.lines.setdefault(where, {}).setdefault(message["position"], self._line(where, message))
 
+    def has_left(self, conversation: str) -> bool:
+        return conversation in self._left
+
     def _line(self, where: str, message: Json) -> Line:
         line = line_of(message, with_customer=where in self.customers)
         return line._replace(content=DELETED) if line.message_id in self._erased else line
@@ -109,7 +112,7 @@ class Screen:
     def _change(self, where: str, item: Json) -> None:
         shown = self.lines.setdefault(where, {})
         if item["kind"] == "message":
-            self._say(where, item["message"])
+            self._say(where, item)
         elif item["kind"] == "deleted":
             self._erased.add(item["message_id"])
             if item["position"] in shown:
@@ -119,10 +122,11 @@ class Screen:
             if at is not None:
                 shown[at] = shown[at]._replace(status=item["status"])
 
-    def _say(self, where: str, message: Json) -> None:
+    def _say(self, where: str, item: Json) -> None:
+        message = item["message"]
         at, last = message["position"], self._positions.get(where, 0)
         if at <= last:
-            self.reordered.append(f"{where}: {at} after {last}")
+            self.reordered.append(f"{where}: {at} after {last}, by {item['feed']} {item['seq']}")
         self._positions[where] = max(at, last)
         if message.get("client_message_id"):
             self.heard.append(Heard(where, message["client_message_id"]))

@@ -86,7 +86,7 @@ async def break_links(relay: Relay, dice: random.Random, until_then: float) -> N
 
 async def keep_striking(strike: Callable[[], Awaitable[None]], dice: random.Random, until_then: float) -> None:
     while time.monotonic() < until_then:
-        await asyncio.sleep(dice.uniform(1, 5))
+        await asyncio.sleep(dice.uniform(0.5, 3))
         await strike()
 
 

@@ -155,6 +155,8 @@ class Town:
                 self.erased.add(post.name)
             elif post.message_id and dice.random() < 0.05:
                 await device.read(post.conversation, post.message_id)
+            elif dice.random() < 0.01:
+                await self.rest.ask("DELETE", f"/devices/{device.name}", device.person.token)  # it must read all anew
 
     def _somewhere(self, person: Person, dice: random.Random) -> str:
         if person.is_agent and dice.random() < 0.4:
@@ -180,8 +182,8 @@ class Town:
         growing = self.groups[1]
         newcomers = [person for person in self.people if person not in growing.members][:NEWCOMERS]
         while time.monotonic() < until:
-            await asyncio.sleep(self.dice.uniform(1, 3))
-            if newcomers and self.dice.random() < 0.6:
+            await asyncio.sleep(self.dice.uniform(0.3, 1.5))
+            if newcomers and self.dice.random() < 0.4:
                 await self._add(growing, newcomers.pop())
             elif self.dice.random() < 0.6:
                 await self._remove(self.dice.choice(self.groups))
@@ -221,12 +223,13 @@ async def crowd(
     customers: set[str] = set()
     devices: list[Device] = []
     for n in range(size.devices):
-        person, name = people[n % len(people)], f"device-{n}"
-        screen, store = Screen(person.id, customers), folder / name
-        if (n + n // len(people)) % 2:  # who has two devices has one of each kind
-            devices.append(NodeDevice(name, person, screen, store, process=dice.choice(processes)))
+        person = people[n % len(people)]
+        kind = ("python", "node")[(n + n // len(people)) % 2]  # who has two devices has one of each
+        name, screen = f"{kind}-{n}", Screen(person.id, customers)
+        if kind == "node":
+            devices.append(NodeDevice(name, person, screen, folder / name, process=dice.choice(processes)))
         else:
-            devices.append(PythonDevice(name, person, screen, store))
+            devices.append(PythonDevice(name, person, screen, folder / name))
     for process in processes:
         await process.start()
     try:
