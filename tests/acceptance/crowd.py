@@ -142,6 +142,8 @@ class PythonDevice(Device):
             sent = await self._client.send(post.conversation, post.text, client_message_id=post.name)
         except SendRefused as refused:
             post.refused = refused.code
+        except Stopped as stopped:
+            self.stopped = stopped.code
         else:
             self._sent(post.name, sent.message_id, sent.position)
 
@@ -231,6 +233,8 @@ class NodeDevice(Device):
             case "state":
                 self.states[event["is"]] += 1
                 self.stopped = event["code"] if event["is"] == "stopped" else None
+            case _:
+                pass  # on its way, or typing
 
     def _run_errand(self, conversation: str) -> None:
         errand = asyncio.ensure_future(self._read_history(conversation))

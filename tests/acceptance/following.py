@@ -184,6 +184,7 @@ class Verdict:
             f"items {sum(device.screen.items for device in devices)}, "
             f"connections {sum(device.states['catching_up'] for device in devices)}, "
             f"polls {sum(device.states['polling'] for device in devices)}, resyncs {len(resets)}, "
+            f"devices forgotten {self.town.forgotten}, "
             f"removed {len(self.town.absences)}, deleted {len(self.town.erased)}, "
             f"devices compared {len(devices)}, equal to the log {agreeing}, lost {len(self.lost)}, "
             f"doubled {len(self.doubled)}, reordered {len(self.reordered)}, gaps {len(self.gaps)}, "

@@ -6,9 +6,10 @@ import asyncio
 import random
 import socket
 import struct
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 _PIECE = 64 * 1024
 _NOW = struct.pack("ii", 1, 0)
@@ -106,9 +107,9 @@ class _Link:
             await target.wait_closed()
 
 
-async def _first_of(ways: list[object]) -> None:
+async def _first_of(ways: Sequence[Coroutine[Any, Any, Any]]) -> None:
     """Until one of them ends; the others end with it."""
-    tasks = [asyncio.ensure_future(way) for way in ways]  # type: ignore[call-overload]  # coroutines of two kinds
+    tasks = [asyncio.ensure_future(way) for way in ways]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in tasks:
         task.cancel()

@@ -89,11 +89,13 @@ class Screen:
                 self.after_leaving.append(f"{item['feed']} {item['seq']}: {item['kind']} of {where}")
             case "message" | "deleted" | "status":
                 self._change(where, item)
+            case _:
+                pass  # nothing that a list of messages shows
         return None
 
     def _follow(self, item: Json) -> None:
         feed, seq = item["feed"], item["seq"]
-        last = self._seqs.get(feed, item["prev"])
+        last = self._seqs[feed] if feed in self._seqs else int(item["prev"])
         if seq <= last:
             self.doubled.append(f"{feed} {seq} after {last}")
         elif seq != last + 1 or item["prev"] != seq - 1:

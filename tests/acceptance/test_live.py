@@ -112,9 +112,10 @@ async def rage(town: Town, relay: Relay, strike: Callable[[], Awaitable[None]], 
     await until(all_have_read, "every device has read its screen", CALM)
     end = time.monotonic() + seconds
     moments = random.Random(town.dice.random())
-    await asyncio.gather(
-        town.live(end), break_links(relay, moments, end), keep_striking(strike, random.Random(moments.random()), end)
-    )
+    async with asyncio.TaskGroup() as trouble:
+        trouble.create_task(town.live(end))
+        trouble.create_task(break_links(relay, moments, end))
+        trouble.create_task(keep_striking(strike, random.Random(moments.random()), end))
 
 
 async def calm(town: Town, api: Api) -> Verdict:
