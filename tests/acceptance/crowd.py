@@ -55,6 +55,7 @@ class Post:
     message_id: str | None = None
     position: int | None = None
     refused: str | None = None
+    answered_at: float = float("inf")
 
     @property
     def is_open(self) -> bool:
@@ -81,7 +82,7 @@ class Device(ABC):
 
     def _sent(self, name: str, message_id: str, position: int | None) -> None:
         post = self.posts[name]
-        post.message_id, post.position = message_id, position
+        post.message_id, post.position, post.answered_at = message_id, position, time.monotonic()
 
     @abstractmethod
     async def start(self, url: str) -> None: ...

@@ -164,10 +164,11 @@ class Verdict:
 
     def _judge_leaving(self, device: Device) -> None:
         out = {a.conversation: a for a in self.town.absences if a.person.id == device.person.id}
-        asked = {post.name: post.asked_at for each in self.town.devices for post in each.posts.values()}
+        posts = {name: post for each in self.town.devices for name, post in each.posts.items()} if out else {}
         for heard in device.screen.heard if out else ():
-            absence = out.get(heard.conversation)
-            if absence and absence.since < asked.get(heard.name, 0) < absence.until:
+            absence, post = out.get(heard.conversation), posts[heard.name]
+            # What was asked for meanwhile may have been stored when they were back.
+            if absence and absence.since < post.asked_at and post.answered_at <= absence.until:
                 self.after_leaving.append(f"{device.name} was given {heard.name}, written after it had left")
 
     def __str__(self) -> str:
