@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from tests.acceptance.crowd import Device, Post
 from tests.acceptance.screens import DELETED, Json, Line, line_of
+from tests.acceptance.talking import answers
 from tests.acceptance.town import Town
 
 Shown = dict[str, dict[int, Line]]
@@ -23,10 +24,14 @@ class Log:
     """Person -> what the API shows them."""
     repeated: list[str]
     """Positions that the API showed twice."""
+    on_phones: list[str] = field(default_factory=list)
+    """What customers' phones show of us."""
 
 
 async def read_log(town: Town) -> Log:
     log = Log({}, {}, [])
+    for phone in town.customers:
+        log.on_phones += await answers(town.sandbox, phone)
     for talk in sorted(town.talks):
         log.whole[talk] = _lines(await town.rest.log(talk, town.people[0].token), log, with_customer=True)
     await asyncio.gather(*(_read_chat(town, chat.id, chat.owner.token, log) for chat in town.chats))
@@ -87,6 +92,7 @@ class Verdict:
 
     def __post_init__(self) -> None:
         self._judge_log()
+        self._judge_phones()
         stored: dict[str, list[tuple[str, int, Line]]] = {}
         for where, lines in self.log.whole.items():
             for at, line in lines.items():
@@ -111,6 +117,15 @@ class Verdict:
                 whole = self.log.whole[where]
                 if any(whole.get(at) != line for at, line in lines.items()):
                     self.strange.append(f"the API shows {person} another {where} than its owner")
+
+    def _judge_phones(self) -> None:
+        """What an agent wrote to a customer is on the phone, once."""
+        shown = Counter(self.log.on_phones)
+        lines = [line for talk in self.town.talks for line in self.log.whole[talk].values()]
+        ours = [line.content for line in lines if not line.sender.startswith("contact:")]
+        self.lost += [f"not on the phone: {text}" for text in ours if not shown[text]]
+        self.doubled += [f"on the phone: {text}" for text, count in shown.items() if count > 1]
+        self.strange += [f"on the phone: {text}" for text in shown.keys() - set(ours)]
 
     def _judge_answers(self, device: Device, stored: dict[str, list[tuple[str, int, Line]]]) -> None:
         for post in device.posts.values():
@@ -182,6 +197,7 @@ class Verdict:
             f"people {len(self.town.people)}, devices {len(devices)} "
             f"(Python {len(devices) - node}, TypeScript {node}), "
             f"conversations {len(self.log.whole)}, messages {messages}, acked {acked}, "
+            f"answers on phones {len(self.log.on_phones)}, "
             f"items {sum(device.screen.items for device in devices)}, "
             f"connections {sum(device.states['catching_up'] for device in devices)}, "
             f"polls {sum(device.states['polling'] for device in devices)}, resyncs {len(resets)}, "

@@ -116,3 +116,12 @@ def test_who_was_removed_and_is_given_what_was_written_later_is_seen() -> None:
     made = town()
     made.absences = [Absence(ROOM, BEN, since=1.5)]
     assert Verdict(made, log()).after_leaving
+
+
+@pytest.mark.parametrize(("phones", "finding"), [([], "lost"), (["hi", "hi"], "doubled"), (["hi", "you"], "strange")])
+def test_an_answer_that_is_not_once_on_the_phone_is_seen(phones: list[str], finding: str) -> None:
+    made, read = town(), log()
+    made.talks = {"8"}
+    read.whole["8"] = {1: Line("m8", "ann", None, "hi", "delivered")}
+    read.on_phones = phones
+    assert getattr(Verdict(made, read), finding)

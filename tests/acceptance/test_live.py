@@ -173,6 +173,7 @@ async def test_every_device_shows_the_log_after_servers_were_killed_and_links_cu
                 moments = random.Random(dice.random())
                 await rage(town, relay, lambda: servers.strike(moments, api.session), STORM)
                 verdict = await calm(town, api)
+    assert min(servers.kills, relay.cuts, relay.freezes) > 0, "there was a storm"
     trouble = f"{STORM:.0f} s, servers {SERVERS}, kills {servers.kills}, cuts {relay.cuts}, frozen {relay.freezes}"
     conclude(verdict, trouble, started, report, here)
 
@@ -201,5 +202,6 @@ async def test_every_device_shows_the_log_after_workers_on_one_file_were_killed(
             async with a_town(api, sandbox, relay, FEW, driver, here.folder, dice) as town:
                 await rage(town, relay, kill_one, SHORT_STORM)
                 verdict = await calm(town, api)
+    assert min(kills, relay.cuts) > 0, "there was a storm"
     trouble = f"{SHORT_STORM:.0f} s, workers {SERVERS}, kills {kills}, cuts {relay.cuts}, frozen {relay.freezes}"
     conclude(verdict, trouble, started, report, here)
