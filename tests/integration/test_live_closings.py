@@ -163,6 +163,8 @@ async def test_a_device_that_connects_to_another_server_takes_over_from_itself(
         await phone.hears("over there")
         await laptop.until("presence", user_id=bob.user_id, state="online")
         second.world.hints.give([f"device:{stage.clock.now() - seconds(9)} {first.world.worker} {bob.user_id} phone"])
+        await laptop.say("typing", conversation_id=where)
+        await phone.until("typing")  # by now the old news of an older connection was heard
         await phone.settled()
         assert (await first.world.whereabouts.of([UserId(bob.user_id)])) == {bob.user_id: "online"}
 
@@ -213,7 +215,7 @@ async def test_a_device_that_is_far_behind_is_given_everything_and_not_called_sl
         phone = Device(bob)
         await phone.live(here)
         await phone.leave()
-        texts = [f"{n}".ljust(16_000, ".") for n in range(500)]
+        texts = [f"{n}".ljust(16_000, "\N{SNOWMAN}") for n in range(250)]
         for text in texts:
             await said(stage, ann, where, text)
         await phone.live(here)

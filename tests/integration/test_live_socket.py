@@ -234,6 +234,42 @@ async def test_a_customers_words_and_an_agents_answer_come_to_the_whole_team(sta
 
 
 @ON_SQLITE
+async def test_a_lost_hint_costs_seconds_and_no_message(stage: Stage) -> None:
+    ann, bob = await people(stage, 2)
+    where = await chat(stage, ann, [bob], "direct")
+    async with house(stage) as here:
+        phone = Device(bob)
+        await phone.live(here)
+        stage.hints.deaf = True
+        await said(stage, ann, where, "unheard")
+        await phone.hears("unheard")
+        stage.hints.deaf = False
+
+
+async def test_what_the_database_does_not_take_is_told_and_the_line_goes_on(stage: Stage) -> None:
+    ann, bob = await people(stage, 2)
+    where = await chat(stage, ann, [bob], "direct")
+    async with house(stage) as here:
+        phone, late = Device(ann), Device(bob)
+        await phone.live(here)
+        sent = {"client_message_id": "1", "conversation_id": where, "content": {"type": "text", "text": "hi"}}
+        await stage.database.refuse_writes("entry")
+        await phone.say("send", **sent)
+        told = await phone.until("error", client_message_id="1")
+        assert (told["code"], told["retryable"]) == ("cannot_be_stored", False)
+        await stage.database.take_writes("entry")
+        await stage.database.refuse_writes("device")
+        await late.connect(here)
+        await late.say("hello", device_id="phone", token=bob.token)
+        assert (await late.closing())[0] == 4000, "it may come back"
+        await stage.database.take_writes("device")
+        await late.live(here)
+        await phone.say("send", **sent)
+        await phone.until("ack", client_message_id="1")
+        await late.hears("hi")
+
+
+@ON_SQLITE
 async def test_a_server_that_stops_says_so_and_the_device_loses_nothing(set_up: OpenStage) -> None:
     stage = await set_up()
     ann, bob = await people(stage, 2)

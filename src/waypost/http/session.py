@@ -91,8 +91,7 @@ class Session:
         if self._over:
             return
         now = self._gateway.world.clock.now()
-        if self.caller is not None:  # whoever says anything but hello is silent
-            self.heard_at = now
+        self.heard_at = now if self.caller else self.heard_at  # who says anything but hello is silent
         drawn = draw(self._bucket, RATE, now)
         if isinstance(drawn, TooSoon):
             self._complain("rate_limited", "this connection sends too many frames: slow down", retryable=True)
@@ -167,17 +166,16 @@ class Session:
         self._send(frames.one(error))
 
     def _dispatch(self, frame: frames.FromClient) -> None:
-        if self.caller is None and not isinstance(frame, frames.Hello):
-            waiting = self._working is not None  # hello is being answered: what comes meanwhile waits for it
-            if not waiting:
-                self._complain("hello_first", "the first frame must be hello")
-                return
+        greeted = self.caller is not None or self._working is not None  # what comes while it is answered, waits
+        if not greeted and not isinstance(frame, frames.Hello):
+            self._complain("hello_first", "the first frame must be hello")
+            return
         match frame:
             case frames.Ping() if self.caller is not None:
                 self._send(frames.one(frames.Pong(heads=self._cursors)))
             case frames.Ack() if self.caller is not None:
                 self._note_ack(frame)
-            case frames.Hello() if self.caller is not None or self._working is not None:
+            case frames.Hello() if greeted:
                 self._complain("hello_again", "hello was said already: open a new connection")
             case _:
                 self._enqueue(frame)
@@ -206,12 +204,12 @@ class Session:
         about = frame.client_message_id if isinstance(frame, frames.Send) else None
         try:
             await self._do(frame)
-        except Rejected:
-            self._complain("cannot_be_stored", "the database cannot store this", about=about)
         except LedgerError as failure:
             log.warning("frame_not_answered", error=str(failure))
             if self.caller is None:
                 self.close(COME_BACK, "not available: come back")
+            elif isinstance(failure, Rejected):
+                self._complain("cannot_be_stored", "the database cannot store this", about=about)
             else:
                 self._complain("unavailable", "try again", retryable=True, about=about)
 
@@ -390,8 +388,7 @@ class Session:
     def _note_ack(self, ack: frames.Ack) -> None:
         feed = FeedName(ack.feed)
         if feed in self._cursors and ack.seq <= self._cursors[feed]:
-            if self._acked is None:
-                self._acked = {}
+            self._acked = self._acked or {}
             self._acked[feed] = max(ack.seq, self._acked.get(feed, 0))
 
     def _somebody(self) -> Caller:

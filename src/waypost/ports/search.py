@@ -56,7 +56,7 @@ class Search(Protocol):
         """Of those that there are."""
 
     async def index(self, behind: Sequence[Standing], limit: int) -> Sequence[Standing]:
-        """Take what these feeds were told since into the index, about `limit` of it. Each item once, however many
+        """Take what these feeds were told since into the index, `limit` items of it. Each item once, however many
         workers try; what was erased goes, what was moved is found at its new place. Returns what is left to do."""
 
     async def find(self, wanted: Wanted, before: FoundId, limit: int) -> Sequence[Found]:

@@ -41,15 +41,14 @@ class SqlSearch:
         return [Standing(*row) for row in await self._engine.read("search_standing_of", names)] if names else []
 
     async def index(self, behind: Sequence[Standing], limit: int) -> Sequence[Standing]:
-        feeds = sorted((one for one in behind if one.behind), key=lambda one: one.feed)
-        if not feeds:
+        moves = _moves(behind, limit)
+        if not moves:
             return []
-        names, after, heads = ([one.feed for one in feeds], [one.indexed for one in feeds], [one.head for one in feeds])
-        items = await self._engine.read("search_items", names, after, heads, limit)
-        moves = _moves(feeds, items, limit)
+        names, after, last = ([move[n] for move in moves] for n in range(3))
+        items = await self._engine.read("search_items", names, after, last)
         await self._engine.transact(_take(moves, _news(items)), "search")
         moved = {feed: to for feed, _, to in moves}
-        left = [replace(one, indexed=moved.get(one.feed, one.indexed)) for one in feeds]
+        left = [replace(one, indexed=moved.get(one.feed, one.indexed)) for one in behind]
         return [one for one in left if one.behind]
 
     async def find(self, wanted: Wanted, before: FoundId, limit: int) -> Sequence[Found]:
@@ -73,12 +72,15 @@ class _News:
     """(gone, here): everything of both is found here from now on."""
 
 
-def _moves(feeds: Sequence[Standing], items: Sequence[Row], limit: int) -> list[tuple[FeedName, int, int]]:
-    """Where cursors go: to the head, unless the page was cut before it."""
-    if len(items) < limit:
-        return [(one.feed, one.indexed, one.head) for one in feeds]
-    seen, (cut, last, *_) = {row[0] for row in items}, items[-1]
-    return [(one.feed, one.indexed, last if one.feed == cut else one.head) for one in feeds if one.feed in seen]
+def _moves(behind: Sequence[Standing], limit: int) -> list[tuple[FeedName, int, int]]:
+    """From where to where cursors go: as far as there is room, whatever stands behind them."""
+    moves = []
+    for one in sorted(behind, key=lambda one: one.feed):
+        to = min(one.head, one.indexed + limit)
+        if one.indexed < to:
+            moves.append((one.feed, one.indexed, to))
+            limit -= to - one.indexed
+    return moves
 
 
 def _news(items: Sequence[Row]) -> dict[FeedName, _News]:

@@ -140,6 +140,16 @@ class ClaimContract:
         await ground.has(BEN, TABLET, "user:ben", 1)
         assert listening(await claimed(ground)).shown == 0
 
+    async def test_what_was_taken_back_is_no_news(self, ground: Ground) -> None:
+        conversation = await with_a_message(ground)
+        second = await ground.post(conversation, ADA, "Or salad?", T0)
+        await ground.ledger.chats.erase(ORG, conversation, second, ADA, T0)
+        talk = await claimed(ground)
+        assert (talk.latest, talk.words) == (1, "Soup?")
+        await ground.ledger.chats.erase(ORG, conversation, Position(1), ADA, T0)
+        assert list(await claim(ground, Instant(DUE + LEASE))) == []
+        assert await ground.notices.next_notice() is None
+
     async def test_who_was_there_is_known_by_when(self, ground: Ground) -> None:
         await ground.subscribe(BEN, TABLET, None)
         await with_a_message(ground)

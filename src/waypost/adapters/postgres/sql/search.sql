@@ -36,14 +36,14 @@ SELECT i.feed, i.seq, i.kind, i.conversation_id, i.body, c.org_id, c.kind, {entr
 FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS u (feed, after, head) CROSS JOIN LATERAL (
     SELECT * FROM feed_item x
     WHERE x.feed = u.feed AND x.seq > u.after AND x.seq <= u.head AND x.kind IN ('message', 'deleted', 'joined')
-    ORDER BY x.seq LIMIT $4
+    ORDER BY x.seq
 ) i
 LEFT JOIN LATERAL (SELECT x.org_id, x.kind FROM conversation x WHERE x.id = i.conversation_id LIMIT 1) c ON TRUE
 LEFT JOIN LATERAL (
     SELECT * FROM entry x
     WHERE i.kind = 'message' AND x.conversation_id = i.conversation_id AND x.position = i.position LIMIT 1
 ) e ON TRUE
-ORDER BY i.feed, i.seq LIMIT $4
+ORDER BY i.feed, i.seq
 
 -- name: search_find
 -- What is asked comes as SQLite has it: "a" "b"*. Ids are sorted before anything else is looked up.

@@ -97,9 +97,12 @@ UPDATE notice SET owner = NULL, due_at = $3, free_at = $3 WHERE feed = $1 AND co
 SELECT n.free_at FROM notice n WHERE n.free_at > 0 ORDER BY n.free_at LIMIT 1
 
 -- name: notice_talk
--- What a notice is about; nothing where the conversation is gone.
+-- What a notice is about: the latest message up to there that was not taken back. Nothing where there is none.
 SELECT c.org_id, c.kind, c.title, c.address, c.assignee, l.floor, k.name, p.name, {entry}
-FROM conversation c JOIN entry e ON e.conversation_id = c.id AND e.position = $2
+FROM conversation c JOIN entry e ON e.conversation_id = c.id AND e.position = (
+    SELECT x.position FROM entry x WHERE x.conversation_id = $1 AND x.position <= $2 AND x.deleted_at IS NULL
+    ORDER BY x.position DESC LIMIT 1
+)
 LEFT JOIN lane l ON l.conversation_id = c.id
 LEFT JOIN contact k ON k.id = c.contact_id
 LEFT JOIN person p ON p.id = e.sender

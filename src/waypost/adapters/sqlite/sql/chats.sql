@@ -29,9 +29,13 @@ LEFT JOIN entry e ON e.conversation_id = c.id AND e.position = c.position
 LEFT JOIN read_marker r ON r.user_id = $1 AND r.conversation_id = c.id
 
 -- name: feeds_told
--- The items of several feeds after a number each, with what they are about as that stands now.
+-- The items of several feeds after a number each, with what they are about as that stands now. No more than a page of
+-- each is looked at: what is put in order is never a long absence's whole backlog.
 SELECT i.feed, i.seq, i.at, i.kind, i.conversation_id, i.position, i.body, c.contact_id, d.status, d.read_at, {entry}
 FROM json_each($1) AS u CROSS JOIN feed_item i ON i.feed = u.value AND i.seq > json_extract($2, '$[' || u.key || ']')
+    AND i.seq < $3 + (
+        SELECT min(x.seq) FROM feed_item x WHERE x.feed = u.value AND x.seq > json_extract($2, '$[' || u.key || ']')
+    )
 LEFT JOIN conversation c ON c.id = i.conversation_id
 LEFT JOIN entry e ON e.conversation_id = i.conversation_id AND e.position = i.position AND i.kind = 'message'
 LEFT JOIN delivery d ON d.message_id = e.message_id

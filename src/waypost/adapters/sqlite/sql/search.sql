@@ -10,7 +10,7 @@ FROM json_each($1) AS u CROSS JOIN feed_item i ON i.feed = u.value
 LEFT JOIN conversation c ON c.id = i.conversation_id
 LEFT JOIN entry e ON e.conversation_id = i.conversation_id AND e.position = i.position AND i.kind = 'message'
 WHERE i.kind IN ('message', 'deleted', 'joined')
-ORDER BY i.feed, i.seq LIMIT $4
+ORDER BY i.feed, i.seq
 
 -- name: search_find
 -- The index itself goes from the newest to the oldest, and no further than the page.
