@@ -151,6 +151,7 @@ def reader(tmp_path: Path) -> Reader:
         "README.md",
         "docs/tutorial/first-message.md",
         "docs/tutorial/first-bot.md",
+        "docs/tutorial/live-conversation.md",
         "docs/how-to/test-your-integration.md",
     ],
 )

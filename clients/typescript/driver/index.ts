@@ -1,4 +1,4 @@
-/** A client behind pipes for the runner of the shared cases: commands as JSON lines in, events as JSON lines out. */
+/** Clients behind pipes for a runner of tests: commands as JSON lines in, events as JSON lines out. */
 
 import { createInterface } from "node:readline";
 
@@ -38,11 +38,19 @@ type Command =
   | { readonly do: "unread"; readonly conversation_id: string }
   | { readonly do: "stop" };
 
-function say(event: string, fields: object): void {
-  process.stdout.write(`${JSON.stringify({ event, ...fields })}\n`);
+/** Which of several clients in this process a command is for, and an event from: absent where there is one. */
+interface Named {
+  readonly as?: string;
 }
 
-function start({ url, token, device_id, store, timing = {}, epoch }: Start): WaypostClient {
+type Say = (event: string, fields: object) => void;
+
+function sayAs(as?: string): Say {
+  const name = as === undefined ? {} : { as };
+  return (event, fields) => void process.stdout.write(`${JSON.stringify({ event, ...name, ...fields })}\n`);
+}
+
+function start({ url, token, device_id, store, timing = {}, epoch }: Start, say: Say): WaypostClient {
   const client = new WaypostClient({
     ...{ url, token, deviceId: device_id, storage: new FileStorage(store), timings: timing },
     ...(epoch === undefined ? {} : { epoch }),
@@ -54,12 +62,12 @@ function start({ url, token, device_id, store, timing = {}, epoch }: Start): Way
   client.on("fetch", ({ feeds }) => say("fetch", { feeds }));
   client.on("typing", (frame) => say("frame", { frame }));
   client.on("presence", (frame) => say("frame", { frame }));
-  tellOutgoing(client);
+  tellOutgoing(client, say);
   client.connect();
   return client;
 }
 
-function tellOutgoing(client: WaypostClient): void {
+function tellOutgoing(client: WaypostClient, say: Say): void {
   client.on("outgoing", (change) => {
     const { client_message_id } = change.message;
     if (change.change === "queued") say("queued", { client_message_id });
@@ -84,7 +92,7 @@ async function newestFirst(client: WaypostClient, conversation_id: string, limit
   return messages;
 }
 
-async function obey(client: WaypostClient, command: Exclude<Command, Start>): Promise<void> {
+async function obey(client: WaypostClient, command: Exclude<Command, Start>, say: Say): Promise<void> {
   switch (command.do) {
     case "send":
       return void client
@@ -110,14 +118,16 @@ async function obey(client: WaypostClient, command: Exclude<Command, Start>): Pr
   }
 }
 
-let client: WaypostClient | null = null;
+const clients = new Map<string | undefined, WaypostClient>();
 for await (const line of createInterface({ input: process.stdin })) {
-  const command = JSON.parse(line) as Command;
-  if (command.do === "start") client = start(command);
-  else if (client !== null)
-    void obey(client, command).catch((error: Error) => process.stderr.write(`${command.do}: ${error.message}\n`));
-  if (command.do === "stop") break;
+  const command = JSON.parse(line) as Command & Named;
+  const client = clients.get(command.as);
+  const say = sayAs(command.as);
+  if (command.do === "start") clients.set(command.as, start(command, say));
+  else if (client !== undefined)
+    void obey(client, command, say).catch((error: Error) => process.stderr.write(`${command.do}: ${error.message}\n`));
+  if (command.do === "stop" && command.as === undefined) break;
 }
-client?.close();
+for (const client of clients.values()) client.close();
 // What is still on its way out of the socket has a moment; then nothing holds the process.
 process.stdout.write("", () => setTimeout(() => process.exit(0), 50));

@@ -80,6 +80,8 @@ export interface Synced {
   readonly heads: Cursors;
   readonly items: readonly Item[];
   readonly resync_required: boolean;
+  /** The page was full: other feeds may not have been read to their end. */
+  readonly has_more: boolean;
 }
 
 export type ClientFrame =

@@ -71,6 +71,7 @@ export class Rest {
       heads: answer.heads,
       items: answer.items ?? [],
       resync_required: answer.resync_required === true,
+      has_more: answer.has_more === true,
     };
   }
 

@@ -91,7 +91,7 @@ export class Stream {
     if (answer.resync_required) return this.resync({ type: "resync_required", ...answer });
     for (const item of answer.items) this.#feeds.item(item, this.#now());
     this.#feeds.keepOnly(answer.heads, Object.keys(asked));
-    if (alone) this.#feeds.live(answer.heads, this.#now());
+    if (alone && !answer.has_more) this.#feeds.live(answer.heads, this.#now());
     this.heads(answer.heads);
   }
 

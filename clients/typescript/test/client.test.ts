@@ -12,7 +12,7 @@ import {
   type ClientOptions,
   type SocketConstructor,
 } from "../src/index.js";
-import { ROOM, TestServer, TOKEN } from "./server.js";
+import { FEED, ROOM, TestServer, TOKEN } from "./server.js";
 
 const FAST = {
   ...{ hold: 50, ack_timeout: 150, ack_every: 5, backoff_base: 10, backoff_cap: 50, going_away: 20 },
@@ -258,6 +258,29 @@ test("where upgrades are blocked the long poll does it, until they pass", async 
   server.otherPosts("three");
   await app.shows("one", "two", "three");
   assert.deepEqual([app.resets, app.tries], [["fresh"], ["rest"]]);
+});
+
+test("a large group is not begun by a full page of the long poll: what moved it there may come with the next", async () => {
+  server.blockUpgrades = true;
+  const app = new App(server);
+  app.client.connect();
+  await app.until("state", () => app.client.state === "polling");
+  const at = (feed: string, seq: number, more: object): object => ({ feed, seq, prev: seq - 1, conversation_id: ROOM, ...more });
+  const said = (feed: string, seq: number, text: string): object =>
+    at(feed, seq, { kind: "message", message: { content: { text } } });
+  const pages = [
+    { heads: { [FEED]: 0, "group:g": 2 }, items: [said("group:g", 1, "two"), said("group:g", 2, "three")], has_more: true },
+    {
+      heads: { [FEED]: 2, "group:g": 2 },
+      items: [said(FEED, 1, "one"), at(FEED, 2, { kind: "joined", joins: { feed: "group:g", from: 0 } })],
+      has_more: false,
+    },
+  ];
+  server.instead = (path) => {
+    const page = path === "GET /sync" ? pages.shift() : undefined;
+    return page === undefined ? null : { status: 200, body: { epoch: server.epoch, resync_required: false, ...page } };
+  };
+  await app.shows("one", "joined", "two", "three");
 });
 
 test("a connection on which nothing comes is left", async () => {

@@ -11,7 +11,7 @@ export const ME = "u1";
 export const OTHER = "u2";
 export const ROOM = "room";
 export const TOKEN = "a token";
-const FEED = `user:${ME}`;
+export const FEED = `user:${ME}`;
 
 type Frame = Readonly<Record<string, unknown>>;
 type Body = Readonly<Record<string, unknown>>;
