@@ -55,9 +55,12 @@ class Screen:
     def __init__(self, me: str) -> None:
         self.me = me
         self.talks: dict[str, Talk] = {}
+        self._read_before: dict[str, int] = {}
+        """What was read on another device of conversations that are not shown here yet: feeds overtake each other."""
 
     def clear(self) -> None:
         self.talks.clear()
+        self._read_before.clear()
 
     def read(self, conversation: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]) -> None:
         """As the lists and histories show it; in place of what was shown of it."""
@@ -78,13 +81,16 @@ class Screen:
             self.gone(where)
         elif item.kind == "message" or where in self.talks:
             self._change(where, item)
+        elif item.kind == "read" and item.body["user_id"] == self.me:
+            self._read_before[where] = max(self._read_before.get(where, 0), item.body["position"])
         return None
 
     def _change(self, where: str, item: Item) -> None:
         body = item.body
         match item.kind:
             case "message" if body["message"] is not None:
-                talk = self.talks.setdefault(where, Talk("customer" if item.feed.startswith("team:") else "chat"))
+                kind, read = "customer" if item.feed.startswith("team:") else "chat", self._read_before.pop(where, 0)
+                talk = self.talks.setdefault(where, Talk(kind, read=read))
                 talk.lines[body["message"]["position"]] = Line.of(body["message"])
             case "deleted":
                 self._put(where, body["position"], content=DELETED)
