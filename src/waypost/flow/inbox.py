@@ -300,7 +300,7 @@ async def erase(caller: Caller, message: EntryId, world: World) -> NoChat | NoMe
         return NoChat()
     anybodys = with_customer and caller.role is Role.ADMIN
     by = None if anybodys else UserId(actor_of(caller))
-    return await world.ledger.chats.erase(caller.org_id, where, message.position, by, now)
+    return await world.ledger.chats.erase(caller.org_id, message, by, now)
 
 
 async def read_up_to(
@@ -310,6 +310,4 @@ async def read_up_to(
         return KeyCannot()
     if message is None or message.conversation_id != where:
         return NoMessage()
-    return await world.ledger.chats.read_up_to(
-        caller.org_id, caller.user_id, where, message.position, world.clock.now()
-    )
+    return await world.ledger.chats.read_up_to(caller.org_id, caller.user_id, message, world.clock.now())

@@ -111,7 +111,7 @@ async def wanted_of(
         str | None, QueryParameter(max_length=64, required=False, description="Customers that this person works on")
     ] = None,
     open_or_closed: Annotated[
-        Literal["open", "closed"] | None,
+        Literal["closed"] | None,
         QueryParameter(name="state", required=False, description="Only customers' that are closed"),
     ] = None,
     floor: Annotated[

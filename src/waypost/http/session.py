@@ -264,7 +264,7 @@ class Session:
         self._send(frames.one(welcome))
         if begun.lost is not None:
             self._send(frames.one(frames.ResyncRequired(epoch=epoch, heads=begun.heads, reason=begun.lost)))
-        await self._catch_up()
+        await self._catch_up_or_go()
 
     async def _catch_up(self) -> None:
         """Page by page from the Ledger, until a page and what came meanwhile leave nothing out."""
@@ -355,14 +355,19 @@ class Session:
         self._again = True
         if self._kept is None:
             self._kept = {}
-            task = asyncio.ensure_future(self._answer_to_a_gap())
+            task = asyncio.ensure_future(self._catch_up_or_go())
             self._gateway.keep(task)
 
-    async def _answer_to_a_gap(self) -> None:
+    async def _catch_up_or_go(self) -> None:
+        """A device that cannot be shown everything is sent away, to come back: it would wait here for ever."""
         try:
             await self._catch_up()
-        except LedgerError:
+        except LedgerError as failure:
+            log.warning("device_not_caught_up", error=str(failure))
             self.close(COME_BACK, "not available: come back")
+        except BaseException:
+            self.close(COME_BACK, "not available: come back")
+            raise
 
     # What a person does
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -70,6 +70,9 @@ class Accounts(Protocol):
 
     async def caller(self, digest: bytes, now: Instant) -> Caller | None:
         """Who holds the key or token with this digest; None for unknown and revoked ones."""
+
+    async def tokens(self, users: Sequence[UserId]) -> Mapping[UserId, bytes]:
+        """The digests of their tokens, of those who are still there."""
 
     async def connect(self, number: Number, actor: str = SYSTEM) -> bool:
         """Store a number; False when it is connected already, to whichever org, and nothing changes."""

@@ -25,6 +25,7 @@ from waypost.model.chat import (
 from waypost.model.conversation import Conversation, ConversationId, Position
 from waypost.model.ids import MessageId, OrgId, UserId
 from waypost.model.time import Instant
+from waypost.rules.entry_ids import EntryId
 
 
 class Posted(msgspec.Struct, frozen=True, tag=True):
@@ -108,13 +109,15 @@ class Chats(Protocol):
         """What the team changes of a customer's conversation, seen by all of it."""
 
     async def erase(
-        self, org: OrgId, conversation: ConversationId, position: Position, by: UserId | None, now: Instant
+        self, org: OrgId, message: EntryId, by: UserId | None, now: Instant
     ) -> NoChat | NoMessage | NotYours | None:
-        """Leave nothing of a message but its place; `by` None may take back anybody's. Again changes nothing."""
+        """Leave nothing of a message but its place; `by` None may take back anybody's. Again changes nothing.
 
-    async def read_up_to(
-        self, org: OrgId, user: UserId, conversation: ConversationId, position: Position, now: Instant
-    ) -> ReadUp | NoChat:
+        What was to go out with it and still waits is cancelled. Another message that has come to its place since is
+        not meant.
+        """
+
+    async def read_up_to(self, org: OrgId, user: UserId, message: EntryId, now: Instant) -> ReadUp | NoChat | NoMessage:
         """Move somebody's marker forwards, never back."""
 
     async def get(self, org: OrgId, chat: ConversationId) -> Chat | None: ...
@@ -147,9 +150,6 @@ class Chats(Protocol):
 
     async def of_floor(self, org: OrgId, floor: str, before: Before, limit: int) -> Sequence[Conversation]:
         """Where a person has the floor: one by id, or `human`, which is whoever comes."""
-
-    async def forget_posts(self, before: Instant, limit: int) -> int:
-        """Let go of what only finds doubles, the oldest first. Returns how many."""
 
 
 class Follows(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from waypost.adapters.sql import gate_rows, rows
 from waypost.adapters.sql.audit import Deed
@@ -84,6 +84,10 @@ class SqlAccounts:
     async def caller(self, digest: bytes, now: Instant) -> Caller | None:
         found = await self._engine.read("caller_find", digest, now)
         return rows.caller(found[0]) if found else None
+
+    async def tokens(self, users: Sequence[UserId]) -> Mapping[UserId, bytes]:
+        found = await self._engine.read("person_tokens", sorted(set(users))) if users else []
+        return {row[0]: bytes(row[1]) for row in found}
 
     async def connect(self, number: Number, actor: str = SYSTEM) -> bool:
         return await self._engine.transact(_connect(number, Deed(number.org_id, actor, number.created_at)))

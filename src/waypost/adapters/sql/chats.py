@@ -12,7 +12,7 @@ from waypost.adapters.sql.plan import Plan, Row, each
 from waypost.adapters.sql.talks import Known, Talks
 from waypost.model.chat import Chat, ChatKind, Member, NewChat, NewPost
 from waypost.model.conversation import ConversationId, Position
-from waypost.model.ids import OrgId, UserId
+from waypost.model.ids import UserId
 from waypost.model.time import Instant
 
 
@@ -29,6 +29,8 @@ class ChatKeys:
     posts: list[NewPost] = field(default_factory=list)
     reads: set[tuple[str, ConversationId]] = field(default_factory=set)
     entries: set[tuple[ConversationId, Position]] = field(default_factory=set)
+    taken_back: set[tuple[ConversationId, Position]] = field(default_factory=set)
+    """Of these, what was to go out with them and still waits is cancelled."""
 
     def __bool__(self) -> bool:
         return bool(self.openings or self.chats or self.posts or self.reads or self.entries)
@@ -136,13 +138,3 @@ def _joining(talks: Talks) -> list[Row]:
 
 def _labels(labels: Sequence[str]) -> str:
     return msgspec.json.encode(list(labels)).decode()
-
-
-def pair_of(one: UserId, other: UserId) -> str:
-    """What two people's direct chat is known by."""
-    return "direct:" + " ".join(sorted((one, other)))
-
-
-def org_of(talks: Talks, where: ConversationId) -> OrgId | None:
-    found = talks.conversations.get(where) or talks.chats.get(where)
-    return found.org_id if found else None

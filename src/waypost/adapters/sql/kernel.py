@@ -77,12 +77,29 @@ def _enter_talks(keys: Keys, work: Work) -> Plan[None]:
     yield from meeting.lock({*keys.talks, *talks.where.values(), *talks.noticed.values()}, talks)
     if not talks.conversations.keys() >= set(talks.where.values()):
         raise Conflict("two contacts were joined in the meantime")
-    yield from chats.enter(keys.people, talks)
-    for found in (yield from chats.find_entries(keys.people.entries, talks)):
-        talks.found[found[0], found[1]] = talk_rows.entry(found)
-    keys.drafts += [(post.draft, work.now) for post in keys.people.posts if _goes_out(post, talks) and post.draft]
+    yield from _enter_chats(keys, work)
     yield from meeting.recognise(keys.arrivals, talks)
     yield from meeting.rename(keys.arrivals, crowd, talks, work.now)
+    _promise(keys, work)
+    for row in (yield from each("replies_waiting", [(where,) for where in sorted(keys.silenced)])):
+        keys.messages.add(MessageId(row[1]))
+        talks.unsent.setdefault(row[0], set()).add(MessageId(row[1]))
+
+
+def _enter_chats(keys: Keys, work: Work) -> Plan[None]:
+    """What people say and take back: the messages that go out with it, and those that do not any more."""
+    talks = work.talks
+    yield from chats.enter(keys.people, talks)
+    for found in (yield from chats.find_entries(keys.people.entries, talks)):
+        entry = talks.found[found[0], found[1]] = talk_rows.entry(found)
+        if entry.message_id is not None and (entry.conversation_id, entry.position) in keys.people.taken_back:
+            keys.messages.add(entry.message_id)
+    keys.drafts += [(post.draft, work.now) for post in keys.people.posts if _goes_out(post, talks) and post.draft]
+
+
+def _promise(keys: Keys, work: Work) -> None:
+    """What is said only because something else holds: a STOP that is new, a turn that is still held."""
+    talks = work.talks
     for told in keys.arrivals:
         if told.consent and told.consent.confirmation and (told.number, told.wamid) not in talks.known:
             where = talks.where[told.number, told.wamid]
@@ -92,9 +109,6 @@ def _enter_talks(keys: Keys, work: Work) -> Plan[None]:
         if where in talks.lanes and where not in talks.held and holds(talks.lanes[where], claim.lane.fence):
             talks.held.add(where)  # the first in a batch: a second one finds the turn ended
             keys.drafts += [(draft, now) for draft in drafts]
-    for row in (yield from each("replies_waiting", [(where,) for where in sorted(keys.silenced)])):
-        keys.messages.add(MessageId(row[1]))
-        talks.unsent.setdefault(row[0], set()).add(MessageId(row[1]))
 
 
 def _goes_out(post: NewPost, talks: Talks) -> bool:

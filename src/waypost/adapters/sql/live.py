@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from waypost.adapters.sql import chats as rows
 from waypost.adapters.sql import pushing, talk_rows
-from waypost.adapters.sql.conversations import forgotten
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, Row, each
 from waypost.adapters.sql.posting import ChangeMembers, ChangeWork, Erase, OpenChat, ReadUpTo, Rename, Say
@@ -33,6 +32,7 @@ from waypost.model.ids import OrgId, UserId
 from waypost.model.message import Status
 from waypost.model.time import Instant
 from waypost.ports.chats import Acked, Before, NoChat, NoMessage, NotYours, PostAnswer, ReadUp, TooMany
+from waypost.rules.entry_ids import EntryId
 
 _ITEM = 7
 _TOLD = _ITEM + 3
@@ -71,20 +71,18 @@ class SqlChats:
         return answer
 
     async def erase(
-        self, org: OrgId, conversation: ConversationId, position: Position, by: UserId | None, now: Instant
+        self, org: OrgId, message: EntryId, by: UserId | None, now: Instant
     ) -> NoChat | NoMessage | NotYours | None:
-        with_customer = await self._is_customers(org, conversation)
+        with_customer = await self._is_customers(org, message.conversation_id)
         answer: NoChat | NoMessage | NotYours | None = await self._engine.writer.decide(
-            Erase(org, conversation, position, with_customer, by, now)
+            Erase(org, message, with_customer, by, now)
         )
         return answer
 
-    async def read_up_to(
-        self, org: OrgId, user: UserId, conversation: ConversationId, position: Position, now: Instant
-    ) -> ReadUp | NoChat:
-        with_customer = await self._is_customers(org, conversation)
-        intent = ReadUpTo(org, user, conversation, position, with_customer, now)
-        answer: ReadUp | NoChat = await self._engine.writer.decide(intent)
+    async def read_up_to(self, org: OrgId, user: UserId, message: EntryId, now: Instant) -> ReadUp | NoChat | NoMessage:
+        with_customer = await self._is_customers(org, message.conversation_id)
+        intent = ReadUpTo(org, user, message, with_customer, now)
+        answer: ReadUp | NoChat | NoMessage = await self._engine.writer.decide(intent)
         return answer
 
     async def _is_customers(self, org: OrgId, conversation: ConversationId) -> bool:
@@ -139,9 +137,6 @@ class SqlChats:
     ) -> Sequence[Conversation]:
         found = await self._engine.read(statement, org, before.active_at, before.conversation_id, limit, *more)
         return [talk_rows.conversation(row) for row in found]
-
-    async def forget_posts(self, before: Instant, limit: int) -> int:
-        return await self._engine.transact(forgotten("posts_forget", before, limit))
 
 
 class SqlFollows:

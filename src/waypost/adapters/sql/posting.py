@@ -13,6 +13,7 @@ from waypost.adapters.sql.work import Work
 from waypost.model.audit import Action, Entity, Entry
 from waypost.model.chat import LARGEST_IN_FEEDS, MOST_MEMBERS, Chat, Member, MemberChange, NewChat, NewPost, WorkChange
 from waypost.model.conversation import Conversation, ConversationId, Position
+from waypost.model.conversation import Entry as Said
 from waypost.model.dossier import ConsentStatus
 from waypost.model.ids import MessageId, OrgId, UserId
 from waypost.model.time import Instant
@@ -27,9 +28,12 @@ from waypost.ports.chats import (
     ReadUp,
     TooMany,
 )
-from waypost.rules import entry_ids, lane
+from waypost.rules import delivery, entry_ids, lane
 from waypost.rules.clearance import refused_by_consent
 from waypost.rules.entry_ids import EntryId
+
+TAKEN_BACK = "TAKEN_BACK"
+_TAKEN_BACK = "it was taken back before it left"
 
 
 def _json(value: object) -> str:
@@ -243,75 +247,92 @@ class ChangeWork:
 @dataclass(frozen=True, slots=True)
 class Erase:
     org: OrgId
-    conversation: ConversationId
-    position: Position
+    message: EntryId
     with_customer: bool
     by: UserId | None
     now: Instant
 
     def needs(self, keys: Keys) -> None:
-        keys.people.entries.add((self.conversation, self.position))
+        where = self.message.conversation_id
+        keys.people.entries.add((where, self.message.position))
+        keys.people.taken_back.add((where, self.message.position))
         if self.with_customer:
-            keys.talks.add(self.conversation)
+            keys.talks.add(where)
         else:
-            keys.people.chats.add(self.conversation)
+            keys.people.chats.add(where)
             if self.by is not None:
-                keys.people.voices.add((self.conversation, self.by))
+                keys.people.voices.add((where, self.by))
 
     def decide(self, work: Work) -> NoChat | NoMessage | NotYours | None:
-        talks = work.talks
-        if _org_of(talks, self.conversation) != self.org or not self._takes_part(talks):
+        talks, where = work.talks, self.message.conversation_id
+        if _org_of(talks, where) != self.org or not self._takes_part(talks):
             return NoChat()
-        found = talks.found.get((self.conversation, self.position))
+        found = _meant(self.message, talks)
         if found is None:
             return NoMessage()
         if found.deleted_at is not None:
             return None
         if self.by is not None and found.sender != self.by:
             return NotYours()
-        talks.erased.append((self.conversation, self.position, self.now))
-        talks.found[self.conversation, self.position] = replace(found, deleted_at=self.now)
-        shown = EntryId(conversation_id=self.conversation, position=self.position, id_at=found.id_at)
-        body = _json({"message_id": entry_ids.made(shown), "position": self.position, "by": self.by})
-        talks.tell(self.conversation, "deleted", self.now, body=body)
+        self._erase(found, work)
         return None
 
+    def _erase(self, found: Said, work: Work) -> None:
+        talks, place = work.talks, (found.conversation_id, found.position)
+        talks.erased.append((*place, self.now))
+        talks.found[place] = replace(found, deleted_at=self.now)
+        body = _json({"message_id": entry_ids.made(self.message), "position": found.position, "by": self.by})
+        talks.tell(found.conversation_id, "deleted", self.now, body=body)
+        waiting = work.deliveries.get(found.message_id) if found.message_id is not None else None
+        after = delivery.cancel(waiting, self.now) if waiting is not None else None
+        if after is not None and after is not waiting:
+            work.change(replace(after, error_code=TAKEN_BACK, error_message=_TAKEN_BACK), self.now)
+            work.note(after.message_id, self.now, "cancelled", _TAKEN_BACK)
+
     def _takes_part(self, talks: Talks) -> bool:
-        return self.with_customer or self.by is None or self.by in talks.members[self.conversation]
+        return self.with_customer or self.by is None or self.by in talks.members[self.message.conversation_id]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadUpTo:
     org: OrgId
     user: UserId
-    conversation: ConversationId
-    position: Position
+    message: EntryId
     with_customer: bool
     now: Instant
 
     def needs(self, keys: Keys) -> None:
-        keys.people.reads.add((self.user, self.conversation))
+        where = self.message.conversation_id
+        keys.people.reads.add((self.user, where))
+        keys.people.entries.add((where, self.message.position))
         if self.with_customer:
-            keys.talks.add(self.conversation)
+            keys.talks.add(where)
         else:
-            keys.people.chats.add(self.conversation)
-            keys.people.voices.add((self.conversation, self.user))
+            keys.people.chats.add(where)
+            keys.people.voices.add((where, self.user))
 
-    def decide(self, work: Work) -> ReadUp | NoChat:
-        talks, key = work.talks, (self.user, self.conversation)
-        if _org_of(talks, self.conversation) != self.org:
+    def decide(self, work: Work) -> ReadUp | NoChat | NoMessage:
+        talks, where = work.talks, self.message.conversation_id
+        if _org_of(talks, where) != self.org:
             return NoChat()
-        if not self.with_customer and self.user not in talks.members[self.conversation]:
+        if not self.with_customer and self.user not in talks.members[where]:
             return NoChat()
-        last = (talks.conversations.get(self.conversation) or talks.chats[self.conversation]).position
-        wanted, before = min(self.position, last), talks.read.get(key, Position(0))
+        if _meant(self.message, talks) is None:
+            return NoMessage()
+        wanted, before = self.message.position, talks.read.get((self.user, where), Position(0))
         if wanted <= before:
             return ReadUp(before, moved=False)
-        talks.read[key] = wanted
-        talks.marks[key] = (wanted, self.now)
+        talks.read[self.user, where] = wanted
+        talks.marks[self.user, where] = (wanted, self.now)
         body = _json({"user_id": self.user, "position": wanted})
         if self.with_customer:
-            talks.tell_one(feed_of(self.user), self.conversation, "read", self.now, wanted, body)
+            talks.tell_one(feed_of(self.user), where, "read", self.now, wanted, body)
         else:
-            talks.tell(self.conversation, "read", self.now, wanted, body)
+            talks.tell(where, "read", self.now, wanted, body)
         return ReadUp(wanted, moved=True)
+
+
+def _meant(message: EntryId, talks: Talks) -> Said | None:
+    """The entry that an id names; after two contacts were joined, another one may have its place."""
+    found = talks.found.get((message.conversation_id, message.position))
+    return found if found is not None and found.id_at == message.id_at else None

@@ -148,6 +148,16 @@ class UserContract:
         await ledger.accounts.add_user(a_user(org_id=OTHER_ORG), b"theirs")
         assert await ledger.accounts.users(ORG) == [older, newer]
 
+    async def test_the_tokens_of_those_who_are_there_are_told(self, ledger: Ledger) -> None:
+        await two_orgs(ledger)
+        anna, ben = a_user(), a_user()
+        for n, user in enumerate((anna, ben)):
+            await ledger.accounts.add_user(user, b"%d" % n)
+        await ledger.accounts.renew_token(ORG, anna.id, b"new")
+        await ledger.accounts.remove_user(ORG, ben.id)
+        assert await ledger.accounts.tokens([anna.id, ben.id, anna.id]) == {anna.id: b"new"}
+        assert await ledger.accounts.tokens([]) == {}
+
     async def test_another_org_cannot_touch_a_person(self, ledger: Ledger) -> None:
         await two_orgs(ledger)
         user = a_user()

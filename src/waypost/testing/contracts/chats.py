@@ -7,9 +7,9 @@ import asyncio
 import msgspec
 from msgspec.structs import replace
 
-from waypost.model.chat import LARGEST_IN_FEEDS, MOST_MEMBERS, Chat, ChatKind, MemberChange, WorkChange
-from waypost.model.conversation import ANYBODY, BOT, ConversationId, Position
-from waypost.model.ids import UserId
+from waypost.model.chat import LARGEST_IN_FEEDS, MOST_MEMBERS, Chat, ChatKind, MemberChange
+from waypost.model.conversation import BOT, ConversationId, Position
+from waypost.model.ids import MessageId, UserId
 from waypost.model.message import Status
 from waypost.model.time import Instant, days
 from waypost.ports.chats import (
@@ -30,15 +30,17 @@ from waypost.testing.contracts.chatting import (
     CLEO,
     a_chat,
     a_post,
+    erase,
     feed,
     heard,
     kinds,
+    named,
     open_chat,
     person,
+    read_up_to,
     say,
 )
 from waypost.testing.contracts.examples import (
-    CUSTOMER,
     ORG,
     OTHER_CUSTOMER,
     OTHER_ORG,
@@ -54,7 +56,8 @@ from waypost.testing.contracts.examples import (
     submit,
     take,
 )
-from waypost.testing.contracts.talking import claim_turns, entries, lane_of, revoke, soon, talk_with, words, write
+from waypost.testing.contracts.talking import claim_turns, entries, lane_of, revoke, talk_with, words, write
+from waypost.testing.contracts.team_work import TeamWorkContract
 
 END = Before(Instant(2**62), ConversationId(2**62))
 
@@ -108,13 +111,6 @@ class PostContract:
         nowhere = replace(chat, id=ConversationId(987_654))
         assert await ledger.chats.post(a_post(nowhere, ANN), T0) == NoChat()
         assert await heard(ledger, f"user:{BOB}") == []
-
-    async def test_what_was_posted_can_be_forgotten_but_for_the_entry(self, ledger: Ledger) -> None:
-        chat = await open_chat(ledger, ANN, BOB)
-        for n in range(3):
-            await say(ledger, chat, ANN, f"{n}", now=later(days(n)))
-        assert [await ledger.chats.forget_posts(later(days(2)), 1) for _ in range(3)] == [1, 1, 0]
-        assert len(await entries(ledger, chat.id)) == 3
 
 
 class CustomerPostContract:
@@ -284,7 +280,7 @@ class EraseContract:
         chat = await open_chat(ledger, ANN, BOB)
         posted = await say(ledger, chat, ANN, "secret")
         for _ in range(2):
-            assert await ledger.chats.erase(ORG, chat.id, posted.position, ANN, T0) is None
+            assert await erase(ledger, chat.id, posted.position, ANN) is None
         (entry,) = await entries(ledger, chat.id)
         assert (entry.body, entry.type, entry.deleted_at) == ("{}", "deleted", T0)
         assert await kinds(ledger, f"user:{BOB}") == ["joined", "message", "deleted"]
@@ -292,17 +288,29 @@ class EraseContract:
     async def test_only_ones_own_unless_anybodys_may_be(self, ledger: Ledger) -> None:
         chat = await open_chat(ledger, ANN, BOB)
         posted = await say(ledger, chat, ANN)
-        erase = ledger.chats.erase
-        assert await erase(ORG, chat.id, posted.position, BOB, T0) == NotYours()
-        assert await erase(ORG, chat.id, posted.position, CLEO, T0) == NoChat()
-        assert await erase(OTHER_ORG, chat.id, posted.position, None, T0) == NoChat()
-        assert await erase(ORG, chat.id, Position(9), ANN, T0) == NoMessage()
-        assert await erase(ORG, chat.id, posted.position, None, T0) is None
+        assert await erase(ledger, chat.id, posted.position, BOB) == NotYours()
+        assert await erase(ledger, chat.id, posted.position, CLEO) == NoChat()
+        assert await erase(ledger, chat.id, posted.position, None, OTHER_ORG) == NoChat()
+        assert await erase(ledger, chat.id, 9, ANN) == NoMessage()
+        another = replace(await named(ledger, chat.id, posted.position), id_at=later(days(1)))
+        assert await ledger.chats.erase(ORG, another, ANN, T0) == NoMessage(), "it has only the same place"
+        assert await erase(ledger, chat.id, posted.position, None) is None
+
+    async def test_what_has_not_left_does_not_go_out_any_more(self, ledger: Ledger) -> None:
+        await write(ledger, "hello")
+        talk = await talk_with(ledger)
+        first = await say(ledger, talk, ANN, "the wrong price")
+        second = await say(ledger, talk, ANN, "the right price")
+        assert await erase(ledger, talk.id, first.position, ANN) is None
+        assert (await claim_one(ledger)).id == second.message_id
+        cancelled = await ledger.messages.get(ORG, first.message_id or MessageId(0))
+        assert cancelled is not None
+        assert (cancelled.delivery.status, cancelled.delivery.error_code) == (Status.CANCELLED, "TAKEN_BACK")
 
     async def test_a_customers_message_is_hidden_from_the_team(self, ledger: Ledger) -> None:
         await write(ledger, "my card number is")
         talk = await talk_with(ledger)
-        assert await ledger.chats.erase(ORG, talk.id, Position(1), None, T0) is None
+        assert await erase(ledger, talk.id, 1, None) is None
         assert await kinds(ledger, f"team:{ORG}") == ["message", "deleted"]
 
 
@@ -311,11 +319,11 @@ class ReadMarkerContract:
         chat = await open_chat(ledger, ANN, BOB)
         for n in range(3):
             await say(ledger, chat, ANN, f"{n}")
-        read = ledger.chats.read_up_to
         assert await unread(ledger, BOB, chat) == (3, 0)
-        assert await read(ORG, BOB, chat.id, Position(2), T0) == ReadUp(Position(2), moved=True)
-        assert await read(ORG, BOB, chat.id, Position(1), T0) == ReadUp(Position(2), moved=False)
-        assert await read(ORG, BOB, chat.id, Position(99), T0) == ReadUp(Position(3), moved=True)
+        assert await read_up_to(ledger, BOB, chat.id, 2) == ReadUp(Position(2), moved=True)
+        assert await read_up_to(ledger, BOB, chat.id, 1) == ReadUp(Position(2), moved=False)
+        assert await read_up_to(ledger, BOB, chat.id, 99) == NoMessage()
+        assert await read_up_to(ledger, BOB, chat.id, 3) == ReadUp(Position(3), moved=True)
         assert (await kinds(ledger, f"user:{ANN}")).count("read") == 2
         assert await ledger.chats.reads(chat.id) == {BOB: 3}
         assert await unread(ledger, BOB, chat) == (0, 3)
@@ -324,7 +332,7 @@ class ReadMarkerContract:
     async def test_of_a_customer_it_is_ones_own_business(self, ledger: Ledger) -> None:
         await write(ledger, "hello", "anybody?")
         talk = await talk_with(ledger)
-        assert await ledger.chats.read_up_to(ORG, ANN, talk.id, Position(1), T0) == ReadUp(Position(1), moved=True)
+        assert await read_up_to(ledger, ANN, talk.id, 1) == ReadUp(Position(1), moved=True)
         assert await kinds(ledger, f"user:{ANN}") == ["read"]
         assert "read" not in await kinds(ledger, f"team:{ORG}")
         for user, count in ((ANN, 1), (BOB, 2), (None, 2)):
@@ -337,63 +345,10 @@ class ReadMarkerContract:
     async def test_nobody_reads_where_they_are_not(self, ledger: Ledger) -> None:
         chat = await open_chat(ledger, ANN, BOB)
         await say(ledger, chat)
-        assert await ledger.chats.read_up_to(ORG, CLEO, chat.id, Position(1), T0) == NoChat()
-        assert await ledger.chats.read_up_to(OTHER_ORG, ANN, chat.id, Position(1), T0) == NoChat()
+        assert await read_up_to(ledger, CLEO, chat.id, 1) == NoChat()
+        assert await read_up_to(ledger, ANN, chat.id, 1, OTHER_ORG) == NoChat()
         assert await ledger.chats.reads(chat.id) == {}
         assert await ledger.chats.shown_chats(CLEO, [chat.id], 99) == []
-
-
-class TeamWorkContract:
-    async def test_what_the_team_changes_is_stored_and_told(self, ledger: Ledger) -> None:
-        await write(ledger, "hello")
-        talk = await talk_with(ledger)
-        change = WorkChange(assignee=ANN, state="closed", labels=("vip", "refund"))
-        after = await ledger.chats.work(ORG, talk.id, change, ANN, T0)
-        assert after == replace(await talk_with(ledger), assignee=ANN, state="closed", labels=("vip", "refund"))
-        assert await talk_with(ledger) == after
-        assert await kinds(ledger, f"team:{ORG}") == ["message", "assigned"]
-        await ledger.chats.work(ORG, talk.id, change, ANN, T0)
-        assert await kinds(ledger, f"team:{ORG}") == ["message", "assigned"], "nothing changed, nothing is told"
-        assert await ledger.chats.work(OTHER_ORG, talk.id, change, ANN, T0) == NoChat()
-
-    async def test_a_customer_who_writes_opens_it_again(self, ledger: Ledger) -> None:
-        await write(ledger, "hello")
-        talk = await talk_with(ledger)
-        await ledger.chats.work(ORG, talk.id, WorkChange(state="closed"), ANN, T0)
-        await write(ledger, "one more thing")
-        assert (await talk_with(ledger)).state == "open"
-        assert await kinds(ledger, f"team:{ORG}") == ["message", "assigned", "message", "assigned"]
-
-    async def test_lists_go_by_latest_activity_page_by_page(self, ledger: Ledger) -> None:
-        customers = [f"+49170000000{n}" for n in range(5)]
-        for n, customer in enumerate(customers):
-            await write(ledger, "hello", customer=customer, now=soon(T0, n))
-        await write(ledger, "again", customer=customers[0], now=soon(T0, 9))
-        page = await ledger.chats.latest(ORG, END, 3)
-        assert [talk.address for talk in page] == [customers[0], customers[4], customers[3]]
-        rest = await ledger.chats.latest(ORG, Before(page[-1].last_id_at, page[-1].id), 9)
-        assert [talk.address for talk in rest] == [customers[2], customers[1]]
-        assert await ledger.chats.latest(OTHER_ORG, END, 3) == []
-
-    async def test_lists_of_some_name_those_alone(self, ledger: Ledger) -> None:
-        await write(ledger, "hello")
-        await write(ledger, "hello", customer=OTHER_CUSTOMER)
-        mine, other = await talk_with(ledger, CUSTOMER), await talk_with(ledger, OTHER_CUSTOMER)
-        await ledger.chats.work(ORG, mine.id, WorkChange(assignee=ANN), ANN, T0)
-        await ledger.chats.work(ORG, other.id, WorkChange(state="closed"), ANN, T0)
-        await ledger.lanes.take_floor(ORG, other.id, ANYBODY, T0, ANN)
-        assert [talk.id for talk in await ledger.chats.assigned_to(ORG, ANN, END, 9)] == [mine.id]
-        assert [talk.id for talk in await ledger.chats.closed(ORG, END, 9)] == [other.id]
-        assert [talk.id for talk in await ledger.chats.of_floor(ORG, ANYBODY, END, 9)] == [other.id]
-        assert await ledger.chats.of_floor(ORG, ANN, END, 9) == []
-
-    async def test_what_somebody_takes_part_in_goes_by_latest_activity(self, ledger: Ledger) -> None:
-        first = await open_chat(ledger, ANN, BOB)
-        second = await open_chat(ledger, ANN, CLEO, now=soon(T0, 1))
-        await say(ledger, first, BOB, now=soon(T0, 2))
-        assert [chat.id for chat in await ledger.chats.of_user(ANN, None, END, 9)] == [first.id, second.id]
-        assert [chat.id for chat in await ledger.chats.of_user(CLEO, ChatKind.GROUP, END, 9)] == [second.id]
-        assert await ledger.chats.of_user(ANN, ChatKind.DIRECT, END, 9) == []
 
 
 class ChatsContract(

@@ -9,12 +9,13 @@ from typing import Any
 import msgspec
 
 from waypost.model.chat import Chat, ChatKind, FeedName, History, NewChat, NewPost, Told
-from waypost.model.conversation import Conversation, ConversationId
+from waypost.model.conversation import Conversation, ConversationId, Position
 from waypost.model.ids import OrgId, UserId
 from waypost.model.message import Draft
 from waypost.model.time import Instant
-from waypost.ports.chats import Posted
+from waypost.ports.chats import NoChat, NoMessage, NotYours, Posted, ReadUp
 from waypost.ports.ledger import Ledger
+from waypost.rules.entry_ids import EntryId
 from waypost.testing.contracts.examples import ORG, T0, a_draft, fresh
 
 ANN, BOB, CLEO = UserId("ann"), UserId("bob"), UserId("cleo")
@@ -64,6 +65,25 @@ async def say(
     posted = await ledger.chats.post(a_post(where, sender, text), now)
     assert isinstance(posted, Posted), posted
     return posted
+
+
+async def named(ledger: Ledger, where: ConversationId, position: int) -> EntryId:
+    """As a screen would name it; of one that is not there, a guess."""
+    found = await ledger.log.page(where, Position(position + 1), 1)
+    id_at = found[0].id_at if found and found[0].position == position else T0
+    return EntryId(conversation_id=where, position=Position(position), id_at=id_at)
+
+
+async def erase(
+    ledger: Ledger, where: ConversationId, position: int, by: UserId | None, org: OrgId = ORG
+) -> NoChat | NoMessage | NotYours | None:
+    return await ledger.chats.erase(org, await named(ledger, where, position), by, T0)
+
+
+async def read_up_to(
+    ledger: Ledger, user: UserId, where: ConversationId, position: int, org: OrgId = ORG
+) -> ReadUp | NoChat | NoMessage:
+    return await ledger.chats.read_up_to(org, user, await named(ledger, where, position), T0)
 
 
 async def feed(ledger: Ledger, name: str) -> Sequence[Told]:

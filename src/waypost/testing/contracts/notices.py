@@ -14,7 +14,7 @@ from waypost.model.push import Dead, Dropped, Habits, Listener, PutOff, Subscrip
 from waypost.model.time import Instant, days, hours, minutes, seconds
 from waypost.ports.ledger import Ledger
 from waypost.rules.push_subscription import written
-from waypost.testing.contracts.chatting import person, say
+from waypost.testing.contracts.chatting import erase, person, say
 from waypost.testing.contracts.examples import ORG, T0, Ledgers
 from waypost.testing.contracts.noticing import BEFORE, Ground
 from waypost.testing.contracts.talking import talk_with, write
@@ -143,10 +143,10 @@ class ClaimContract:
     async def test_what_was_taken_back_is_no_news(self, ground: Ground) -> None:
         conversation = await with_a_message(ground)
         second = await ground.post(conversation, ADA, "Or salad?", T0)
-        await ground.ledger.chats.erase(ORG, conversation, second, ADA, T0)
+        await erase(ground.ledger, conversation, second, ADA)
         talk = await claimed(ground)
         assert (talk.latest, talk.words) == (1, "Soup?")
-        await ground.ledger.chats.erase(ORG, conversation, Position(1), ADA, T0)
+        await erase(ground.ledger, conversation, 1, ADA)
         assert list(await claim(ground, Instant(DUE + LEASE))) == []
         assert await ground.notices.next_notice() is None
 

@@ -13,7 +13,7 @@ from waypost.model.time import Instant, minutes
 from waypost.ports.chats import Acked, NoChat
 from waypost.ports.ledger import Ledger
 from waypost.rules.push_subscription import written
-from waypost.testing.contracts.chatting import say
+from waypost.testing.contracts.chatting import named, say
 from waypost.testing.contracts.examples import ORG, T0, an_org, fresh
 
 BEFORE = Instant(T0 - minutes(60))
@@ -79,7 +79,7 @@ class Ground:
             after = await self.notices.look(after, self.habits, now)
 
     async def read(self, conversation: ConversationId, user: UserId, upto: Position, now: Instant) -> None:
-        await self.ledger.chats.read_up_to(ORG, user, conversation, upto, now)
+        await self.ledger.chats.read_up_to(ORG, user, await named(self.ledger, conversation, upto), now)
 
     async def has(self, user: UserId, device: DeviceId, feed: str, seq: int) -> None:
         """A device's cursor moves."""

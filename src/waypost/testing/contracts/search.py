@@ -18,7 +18,7 @@ from waypost.ports.search import NEWEST, Found, FoundId, Standing, Wanted
 from waypost.rules import chat_content
 from waypost.rules.search import asked, snippet
 from waypost.testing.contracts.arrivals import USER, known_as
-from waypost.testing.contracts.chatting import ANN, BOB, CLEO, a_post, open_chat, person, say
+from waypost.testing.contracts.chatting import ANN, BOB, CLEO, a_post, erase, open_chat, person, say
 from waypost.testing.contracts.examples import (
     CUSTOMER,
     ORG,
@@ -194,9 +194,9 @@ class SeenContract:
         chat = await open_chat(ledger, ANN, BOB)
         first = await say(ledger, chat, ANN, "order one")
         second = await say(ledger, chat, ANN, "order two")
-        await ledger.chats.erase(ORG, chat.id, first.position, ANN, T0)
+        await erase(ledger, chat.id, first.position, ANN)
         assert await texts(ledger, "order") == ["order two"]
-        await ledger.chats.erase(ORG, chat.id, second.position, ANN, T0)
+        await erase(ledger, chat.id, second.position, ANN)
         assert await found(ledger, "order") == []
         assert await texts(ledger, "order") == []
 

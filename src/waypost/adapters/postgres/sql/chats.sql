@@ -60,12 +60,6 @@ SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::big
 ORDER BY 1, 2
 ON CONFLICT (sender, client_message_id) DO NOTHING RETURNING sender
 
--- name: posts_forget
--- Skips what anybody holds: another process may be forgetting it this moment.
-DELETE FROM post WHERE ctid = ANY(ARRAY(
-    SELECT p.ctid FROM post p WHERE p.id_at < $1 ORDER BY p.id_at LIMIT $2 FOR UPDATE SKIP LOCKED
-)) RETURNING id_at
-
 -- name: entry_find (set-wise)
 SELECT {entry} FROM unnest($1::bigint[], $2::bigint[]) AS u (id, position)
 CROSS JOIN LATERAL (
@@ -155,3 +149,6 @@ SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5:
     $8::text[], $9::bigint[], $10::text[]) AS u (c, p, i, a, s, t, b, w, m, n)
 ORDER BY 1, 2
 ON CONFLICT (conversation_id, position) DO NOTHING
+
+-- name: person_tokens
+SELECT p.id, p.digest FROM unnest($1::text[]) AS u (id) JOIN person p ON p.id = u.id

@@ -39,11 +39,6 @@ WHERE sender = $1 AND client_message_id = $2
 INSERT INTO post (sender, client_message_id, conversation_id, position, id_at, digest) VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (sender, client_message_id) DO NOTHING RETURNING sender
 
--- name: posts_forget
-DELETE FROM post WHERE (sender, client_message_id) IN (
-    SELECT p.sender, p.client_message_id FROM post p WHERE p.id_at < $1 ORDER BY p.id_at LIMIT $2
-) RETURNING id_at
-
 -- name: entry_find
 SELECT {entry} FROM entry e WHERE e.conversation_id = $1 AND e.position = $2
 

@@ -44,3 +44,6 @@ ORDER BY i.feed, i.seq LIMIT $3
 -- name: members_some
 SELECT m.conversation_id, m.user_id, m.sees_after, m.feed_from, m.joined_at
 FROM json_each($1) AS u CROSS JOIN member m ON m.conversation_id = u.value
+
+-- name: person_tokens
+SELECT p.id, p.digest FROM json_each($1) AS u CROSS JOIN person p ON p.id = u.value

@@ -1,0 +1,69 @@
+"""The contract of a team's work: who works on what, how far it is, and lists by latest activity."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from waypost.model.chat import ChatKind, WorkChange
+from waypost.model.conversation import ANYBODY, ConversationId
+from waypost.model.time import Instant
+from waypost.ports.chats import Before, NoChat
+from waypost.ports.ledger import Ledger
+from waypost.testing.contracts.chatting import ANN, BOB, CLEO, kinds, open_chat, say
+from waypost.testing.contracts.examples import CUSTOMER, ORG, OTHER_CUSTOMER, OTHER_ORG, T0
+from waypost.testing.contracts.talking import soon, talk_with, write
+
+END = Before(Instant(2**62), ConversationId(2**62))
+
+
+class TeamWorkContract:
+    async def test_what_the_team_changes_is_stored_and_told(self, ledger: Ledger) -> None:
+        await write(ledger, "hello")
+        talk = await talk_with(ledger)
+        change = WorkChange(assignee=ANN, state="closed", labels=("vip", "refund"))
+        after = await ledger.chats.work(ORG, talk.id, change, ANN, T0)
+        assert after == replace(await talk_with(ledger), assignee=ANN, state="closed", labels=("vip", "refund"))
+        assert await talk_with(ledger) == after
+        assert await kinds(ledger, f"team:{ORG}") == ["message", "assigned"]
+        await ledger.chats.work(ORG, talk.id, change, ANN, T0)
+        assert await kinds(ledger, f"team:{ORG}") == ["message", "assigned"], "nothing changed, nothing is told"
+        assert await ledger.chats.work(OTHER_ORG, talk.id, change, ANN, T0) == NoChat()
+
+    async def test_a_customer_who_writes_opens_it_again(self, ledger: Ledger) -> None:
+        await write(ledger, "hello")
+        talk = await talk_with(ledger)
+        await ledger.chats.work(ORG, talk.id, WorkChange(state="closed"), ANN, T0)
+        await write(ledger, "one more thing")
+        assert (await talk_with(ledger)).state == "open"
+        assert await kinds(ledger, f"team:{ORG}") == ["message", "assigned", "message", "assigned"]
+
+    async def test_lists_go_by_latest_activity_page_by_page(self, ledger: Ledger) -> None:
+        customers = [f"+49170000000{n}" for n in range(5)]
+        for n, customer in enumerate(customers):
+            await write(ledger, "hello", customer=customer, now=soon(T0, n))
+        await write(ledger, "again", customer=customers[0], now=soon(T0, 9))
+        page = await ledger.chats.latest(ORG, END, 3)
+        assert [talk.address for talk in page] == [customers[0], customers[4], customers[3]]
+        rest = await ledger.chats.latest(ORG, Before(page[-1].last_id_at, page[-1].id), 9)
+        assert [talk.address for talk in rest] == [customers[2], customers[1]]
+        assert await ledger.chats.latest(OTHER_ORG, END, 3) == []
+
+    async def test_lists_of_some_name_those_alone(self, ledger: Ledger) -> None:
+        await write(ledger, "hello")
+        await write(ledger, "hello", customer=OTHER_CUSTOMER)
+        mine, other = await talk_with(ledger, CUSTOMER), await talk_with(ledger, OTHER_CUSTOMER)
+        await ledger.chats.work(ORG, mine.id, WorkChange(assignee=ANN), ANN, T0)
+        await ledger.chats.work(ORG, other.id, WorkChange(state="closed"), ANN, T0)
+        await ledger.lanes.take_floor(ORG, other.id, ANYBODY, T0, ANN)
+        assert [talk.id for talk in await ledger.chats.assigned_to(ORG, ANN, END, 9)] == [mine.id]
+        assert [talk.id for talk in await ledger.chats.closed(ORG, END, 9)] == [other.id]
+        assert [talk.id for talk in await ledger.chats.of_floor(ORG, ANYBODY, END, 9)] == [other.id]
+        assert await ledger.chats.of_floor(ORG, ANN, END, 9) == []
+
+    async def test_what_somebody_takes_part_in_goes_by_latest_activity(self, ledger: Ledger) -> None:
+        first = await open_chat(ledger, ANN, BOB)
+        second = await open_chat(ledger, ANN, CLEO, now=soon(T0, 1))
+        await say(ledger, first, BOB, now=soon(T0, 2))
+        assert [chat.id for chat in await ledger.chats.of_user(ANN, None, END, 9)] == [first.id, second.id]
+        assert [chat.id for chat in await ledger.chats.of_user(CLEO, ChatKind.GROUP, END, 9)] == [second.id]
+        assert await ledger.chats.of_user(ANN, ChatKind.DIRECT, END, 9) == []
