@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import socket
 import subprocess
@@ -55,6 +56,7 @@ def measure(
 ) -> WebhookResult:
     """Run `module` with `--serve` in a process of its own and `count` webhooks against it, of `kind` or from a file."""
     with running(module, arguments) as (pid, port):
+        _answers(port)
         before = cpu_seconds(pid)
         result = load.run(f"http://127.0.0.1:{port}{path}", count, kind=kind, bodies=bodies)
         return WebhookResult(name, result, count, cpu_seconds(pid) - before)
@@ -71,6 +73,14 @@ def running(module: str, arguments: list[str]) -> Iterator[tuple[int, int]]:
     finally:
         child.terminate()
         child.wait()
+
+
+def _answers(port: int) -> None:
+    """Wait until it does, whatever it says: what it costs to start is no request's."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("PUT", "/", body=b"")
+    connection.getresponse().read()
+    connection.close()
 
 
 def cpu_seconds(pid: int) -> float:

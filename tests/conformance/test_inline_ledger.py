@@ -40,6 +40,7 @@ from waypost.testing.contracts.operating import DeadLetterContract, OperatingCon
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.policies import PoliciesContract
+from waypost.testing.contracts.search import SearchContract
 from waypost.testing.contracts.templates import TemplatesContract
 from waypost.testing.contracts.updates import (
     HeldAccountContract,
@@ -200,6 +201,9 @@ class TestInlineFeeds(FeedsContract): ...
 
 
 class TestInlineChats(ChatsContract): ...
+
+
+class TestInlineSearch(SearchContract): ...
 
 
 class TestInlineLive(LiveContract): ...

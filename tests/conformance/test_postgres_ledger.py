@@ -57,6 +57,7 @@ from waypost.testing.contracts.operating import DeadLetterContract, OperatingCon
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.policies import PoliciesContract
+from waypost.testing.contracts.search import SearchContract
 from waypost.testing.contracts.talking import DUE, TIMES, a_turn, arrive
 from waypost.testing.contracts.templates import TemplatesContract
 from waypost.testing.contracts.turn_detector import TurnDetectorContract
@@ -331,6 +332,9 @@ async def _deadlocks(connection: asyncpg.Connection[asyncpg.Record]) -> int:
 
 
 class TestPostgresChats(ChatsContract): ...
+
+
+class TestPostgresSearch(SearchContract): ...
 
 
 class TestPostgresLive(LiveContract): ...

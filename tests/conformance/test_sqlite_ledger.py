@@ -43,6 +43,7 @@ from waypost.testing.contracts.operating import DeadLetterContract, OperatingCon
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.policies import PoliciesContract
+from waypost.testing.contracts.search import SearchContract
 from waypost.testing.contracts.templates import TemplatesContract
 from waypost.testing.contracts.turn_detector import TurnDetectorContract
 from waypost.testing.contracts.updates import (
@@ -217,6 +218,9 @@ class TestSqliteFeeds(FeedsContract): ...
 
 
 class TestSqliteChats(ChatsContract): ...
+
+
+class TestSqliteSearch(SearchContract): ...
 
 
 class TestSqliteLive(LiveContract): ...

@@ -81,7 +81,7 @@ async def refused(_: Stage, device: Device, step: Step) -> None:
 
 
 async def went_by(_: Stage, device: Device, step: Step) -> None:
-    name = next(send.name for send in device.sends if send.text == step["text"])
+    name = next(send.name for send in reversed(device.sends) if step.get("text") in {None, send.text})
 
     def tried() -> bool:
         return any(

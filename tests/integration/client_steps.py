@@ -39,7 +39,8 @@ async def do(stage: Stage, step: Step) -> None:
 
 async def send(stage: Stage, device: Device, step: Step) -> None:
     count = step.get("count")
-    texts = [step["text"]] if count is None else [f"{step['text']} {n + 1}" for n in range(count)]
+    text = step["text"] * step.get("repeat", 1)
+    texts = [text] if count is None else [f"{text} {n + 1}" for n in range(count)]
     room = stage.rooms[step.get("to", "room")]
     for text in texts:
         name = step.get("id") or str(uuid.uuid4())
@@ -106,6 +107,8 @@ def proxy_frames(network: HostileProxy, step: Step) -> None:
             network.delay(ms / 1000)
         case {"proxy": "drop", "type": kind, "count": count}:
             network.drop(kind, count)
+        case {"proxy": "cut_on", "type": kind}:
+            network.cut_on(kind)
         case {"proxy": "swap", "type": kind}:
             network.swap(kind)
         case {"proxy": "inject", "frame": frame}:

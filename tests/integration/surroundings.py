@@ -104,7 +104,10 @@ class AudibleHints(ProcessHints):
     def __init__(self) -> None:
         super().__init__()
         self.something = asyncio.Event()
+        self.deaf = False
+        """Set: nobody hears of anything, as when hints are lost."""
 
     def hear(self, topics: Iterable[str]) -> None:
         self.something.set()
-        super().hear(topics)
+        if not self.deaf:
+            super().hear(topics)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import runpy
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.acceptance.harness import ORG, site, until
-from tests.integration.client_play import PATIENCE, Api, Stage
+from tests.integration.client_play import Api, Stage
+from tests.integration.client_server import Served, a_server
 from tests.integration.client_steps import STEPS
 from waypost.adapters.reqwest.wire import ReqwestWire
-from waypost.ports.wire import Cut, Refused
 from waypost.testing.hostile_proxy import HostileProxy
 
 ROOT = Path(__file__).parents[2]
@@ -26,33 +23,10 @@ TABLE: dict[str, Any] = json.loads((ROOT / "clients" / "cases.json").read_text()
 CASES: list[dict[str, Any]] = TABLE["played"]
 
 
-@dataclass(frozen=True)
-class Served:
-    url: str
-    port: int
-    admin_key: str
-
-
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One real server for all cases: each has users and conversations of its own."""
-    folder = tmp_path_factory.mktemp("server")
-    with site(folder, f"sqlite:///{folder / 'waypost.db'}") as here:
-        assert here.run("migrate").code == 0
-        key = here.run("admin", "create-org", ORG, "--json").fields["api_key"]
-        here.serve()
-        asyncio.run(until(lambda: _ready(here.url), "the server is ready"))
-        yield Served(here.url, here.port, key)
-
-
-async def _ready(url: str) -> bool:
-    wire = ReqwestWire("cases")
-    try:
-        return (await wire.request("GET", f"{url}/readyz", headers={}, timeout=PATIENCE)).status == 200
-    except (Refused, Cut):
-        return False
-    finally:
-        await wire.close()
+    with a_server(tmp_path_factory.mktemp("server")) as server:
+        yield server
 
 
 @pytest.fixture(scope="module", params=["python", "typescript"])

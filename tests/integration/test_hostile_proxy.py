@@ -135,6 +135,15 @@ async def test_it_cuts_after_so_many_frames(proxy: HostileProxy) -> None:
         assert await closed(socket) == 1006
 
 
+async def test_it_cuts_on_a_word(proxy: HostileProxy) -> None:
+    proxy.cut_on("ack")
+    for _ in range(2):
+        async with through(proxy) as socket:
+            assert await answers(socket, numbered(1)) == [1]
+            await socket.send(json.dumps({"type": "ack"}))
+            assert await closed(socket) == 1006
+
+
 async def test_it_says_what_the_server_did_not(proxy: HostileProxy) -> None:
     async with through(proxy) as socket:
         await answers(socket, [])

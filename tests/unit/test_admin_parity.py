@@ -39,6 +39,7 @@ SAME: dict[str, set[str]] = {
     "retry-media": {"POST /api/v1/media/{media_id}/retry"},
     "conversations": {"GET /api/v1/conversations"},
     "messages": {"GET /api/v1/conversations/{conversation_id}/messages"},
+    "search": {"GET /api/v1/search"},
     "floor": {"POST /api/v1/conversations/{conversation_id}/floor"},
     "change-conversation": {"PATCH /api/v1/conversations/{conversation_id}"},
     "note": {"POST /api/v1/conversations/{conversation_id}/notes"},

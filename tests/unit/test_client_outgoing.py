@@ -33,13 +33,13 @@ def go_by_socket(queue: OutgoingQueue, now: float) -> None:
 def test_only_the_oldest_of_each_conversation_moves() -> None:
     queue = a_queue(("a1", "a"), ("a2", "a"), ("b1", "b"))
     assert moves(queue, 0) == {"a1": BySocket(), "b1": BySocket()}
-    assert queue.settle("a1")
+    assert queue.settle("a1", 0)
     assert moves(queue, 0) == {"a2": BySocket(), "b1": BySocket()}
 
 
 def test_an_answer_that_comes_twice_settles_once() -> None:
     queue = a_queue(("a1", "a"))
-    assert [queue.settle("a1"), queue.settle("a1")] == [True, False]
+    assert [queue.settle("a1", 0), queue.settle("a1", 0)] == [True, False]
 
 
 def test_who_is_told_to_wait_keeps_its_place_and_others_go_on() -> None:
@@ -55,7 +55,7 @@ def test_who_is_told_to_wait_keeps_its_place_and_others_go_on() -> None:
 
 def test_a_wait_for_a_message_that_was_answered_is_forgotten() -> None:
     queue = a_queue(("a1", "a"))
-    queue.settle("a1")
+    queue.settle("a1", 0)
     queue.later("a1", Later(0), dice=0, now=0)
     assert len(queue) == 0
 
@@ -67,6 +67,21 @@ def test_what_was_under_way_when_the_socket_broke_goes_with_the_next_one_or_by_r
     assert moves(queue, 3000, socket=False) == {"a1": Wait(3000)}
     assert moves(queue, 3000) == {"a1": BySocket()}
     assert moves(queue, 6000, socket=False) == {"a1": ByRest()}
+
+
+def test_who_waited_behind_another_has_its_own_time() -> None:
+    queue = a_queue(("a1", "a"), ("a2", "a"))
+    queue.settle("a1", 9000)
+    assert moves(queue, 9000, socket=False) == {"a2": Wait(5000)}
+
+
+def test_a_message_that_breaks_each_socket_leaves_them_alone() -> None:
+    queue = a_queue(("a1", "a"))
+    for n in range(3):
+        go_by_socket(queue, n)
+        queue.socket_broke()
+        queue.socket_broke()  # one that it was not on
+    assert moves(queue, 3) == {"a1": ByRest()}
 
 
 def test_nothing_is_decided_while_a_post_is_under_way() -> None:

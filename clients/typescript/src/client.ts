@@ -219,7 +219,7 @@ export class WaypostClient {
       case "welcome":
         return this.#stream.welcome(frame);
       case "live":
-        return this.#stream.live();
+        return this.#stream.live(frame.heads ?? {});
       case "item": {
         const { type: _, ...item } = frame;
         return this.#stream.item(item as Item);

@@ -128,7 +128,7 @@ export interface Passing {
 export type ServerFrame =
   | Welcome
   | ({ readonly type: "item" } & Item)
-  | { readonly type: "live" }
+  | { readonly type: "live"; readonly heads?: Cursors }
   | ({ readonly type: "ack" } & Sent)
   | Passing
   | { readonly type: "pong"; readonly heads: Cursors }
@@ -145,7 +145,7 @@ const isCursors = (value: unknown): boolean => isMap(value) && Object.values(val
 const SHAPES: Readonly<Record<ServerFrame["type"], (frame: Fields) => boolean>> = {
   welcome: (f) => isString(f["epoch"]) && isCursors(f["heads"]) && isCount(f["heartbeat_ms"]),
   item: (f) => isString(f["feed"]) && isCount(f["seq"]) && isCount(f["prev"]) && isString(f["kind"]),
-  live: () => true,
+  live: (f) => f["heads"] === undefined || isCursors(f["heads"]),
   ack: (f) => isString(f["client_message_id"]) && isString(f["message_id"]) && isCount(f["position"]),
   presence: () => true,
   typing: () => true,

@@ -188,15 +188,19 @@ export class Sender {
     const lane = this.#laneOf(message);
     lane.queue.splice(lane.queue.indexOf(waiting), 1);
     this.#waiting.delete(message.client_message_id);
-    this.#options.kept.remove(message.client_message_id);
     if (lane.queue[0] !== undefined) lane.queue[0].since = this.#options.clock.now();
+    this.#report(waiting, outcome);
+    this.#options.kept.remove(message.client_message_id); // told first: a crash in between tells it twice, never not at all
+  }
+
+  #report({ message, resolve, reject }: Waiting, outcome: Outcome & { is: "sent" | "refused" }): void {
     if (outcome.is === "refused") {
-      waiting.reject(new WaypostError(outcome.code, outcome.detail));
+      reject(new WaypostError(outcome.code, outcome.detail));
       return this.#options.tell({ change: "refused", message, code: outcome.code });
     }
     const { message_id, position, duplicate } = outcome;
     const sent = { client_message_id: message.client_message_id, message_id, position, duplicate };
-    waiting.resolve(sent);
+    resolve(sent);
     this.#options.tell({ change: "sent", message, sent });
   }
 }

@@ -63,9 +63,10 @@ export class Stream {
     this.#feeds.keepOnly(heads, Object.keys(this.#feeds.cursors()));
   }
 
-  live(): void {
+  /** What the server says to have sent is missing if it did not come. */
+  live(heads: Cursors): void {
     this.#feeds.live(this.#heads, this.#now());
-    this.#settle();
+    this.heads(heads);
   }
 
   item(item: Item): void {

@@ -18,13 +18,15 @@ from waypost.client.post import Posting
 from waypost.client.rest import Answer, NoAnswer, Rest
 from waypost.client.returning import NOT_AUTHENTICATED, backoff
 from waypost.client.sending import seconds_of
-from waypost.client.situation import Situation
+from waypost.client.situation import Situation, now_ms
 from waypost.client.store import MemoryStore, Outgoing, Store
 from waypost.client.stream import Stream
 from waypost.client.take import Taking
 from waypost.client.timing import Timing
 from waypost.client.unread import Unread
 
+TYPING_EVERY = 2_000.0
+"""Milliseconds: the server passes on no more."""
 _DROP_THE_CURSOR = frozenset({"invalid_cursor", "cursor_expired"})
 
 
@@ -45,11 +47,12 @@ class Client:
         self._address, self._token = Address(url, token, device_id), token
         self._store, self._timing, self._dice = store or MemoryStore(), timing or Timing(), dice
         self._situation = Situation(watch)
+        self._typed: dict[str, float] = {}
 
     async def __aenter__(self) -> Self:
         kept = await self._store.open()
         self._rest = Rest(self._address.url, self._token, self._timing.open_timeout / 1000)
-        stream = Stream(kept, self._timing.hold)
+        self._stream = stream = Stream(kept, self._timing.hold)
         self._taking = Taking(kept, self._store, self._situation, self._timing)
         self._posting = Posting(kept, self._store, self._rest, self._situation, self._timing, self._dice)
         self._unread = Unread(stream)
@@ -88,6 +91,11 @@ class Client:
     def state(self) -> State:
         return self._situation.state
 
+    @property
+    def user_id(self) -> str | None:
+        """Whose token it is; None until the server has said so."""
+        return self._stream.me or None
+
     async def reaches(self, state: State) -> None:
         """Returns when the client is in this state; raises Stopped when it never will be."""
         await self._situation.comes_to(state)
@@ -117,9 +125,13 @@ class Client:
             await self._answered(lambda: self._rest.read(conversation_id, message_id))
 
     async def typing(self, conversation_id: str) -> None:
-        """Shown to the others for a moment; without a live socket, to nobody."""
-        if self._situation.line is not None and self.state is State.LIVE:
-            await self._situation.line.send({"type": "typing", "conversation_id": conversation_id})
+        """Shown to the others for a moment; without a live socket, to nobody. May be called with every key pressed."""
+        now, line = now_ms(), self._situation.line
+        is_news = now - self._typed.get(conversation_id, -TYPING_EVERY) >= TYPING_EVERY
+        if line is None or self.state is not State.LIVE or not is_news:
+            return
+        self._typed[conversation_id] = now
+        await line.send({"type": "typing", "conversation_id": conversation_id})
 
     async def unread(self, conversation_id: str) -> int:
         known = self._unread.count(conversation_id)

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import msgspec
+
 from waypost.client.returning import backoff
 from waypost.client.sending import ByRest, BySocket, Later, Standing, Wait, next_move
 from waypost.client.store import Outgoing
 from waypost.client.timing import Timing
 
 MOST_QUEUED = 1_000
+LARGEST_FRAME = 64 * 1024
+
+
+def frame_of(outgoing: Outgoing) -> bytes:
+    return msgspec.json.encode({"type": "send", **msgspec.to_builtins(outgoing)})
 
 
 @dataclass
@@ -19,9 +26,13 @@ class Send:
 
     outgoing: Outgoing
     since: float
+    fits: bool = True
+    """Into a frame: the server would close the socket on a larger one, again and again."""
     tries: int = 0
     failures: int = 0
     not_before: float = 0
+    broke: int = 0
+    """Sockets that ended while it was under way on them."""
     by_rest: bool = False
     """A POST is under way: nothing to decide until it ends."""
 
@@ -42,11 +53,20 @@ class OutgoingQueue:
         return name in self._sends
 
     def add(self, outgoing: Outgoing, now: float) -> None:
-        self._sends[outgoing.client_message_id] = Send(outgoing, since=now)
+        self._sends[outgoing.client_message_id] = Send(
+            outgoing, since=now, fits=len(frame_of(outgoing)) <= LARGEST_FRAME
+        )
 
-    def settle(self, name: str) -> bool:
-        """It was answered. False: it was before."""
-        return self._sends.pop(name, None) is not None
+    def settle(self, name: str, now: float) -> bool:
+        """It was answered, and the next of its conversation is due. False: it was before."""
+        settled = self._sends.pop(name, None)
+        if settled is None:
+            return False
+        for send in self._sends.values():
+            if send.outgoing.conversation_id == settled.outgoing.conversation_id:
+                send.since = now
+                break
+        return True
 
     def later(self, name: str, told: Later, dice: float, now: float) -> None:
         """It stays the first of its conversation."""
@@ -61,6 +81,7 @@ class OutgoingQueue:
     def socket_broke(self) -> None:
         """What was under way goes out again with the next one."""
         for send in self._sends.values():
+            send.broke += send.tries > 0
             send.tries = 0
 
     def moves(self, now: float, *, socket: bool, polling: bool) -> Iterator[tuple[Send, BySocket | ByRest | Wait]]:
@@ -70,10 +91,11 @@ class OutgoingQueue:
                 continue
             at = Standing(
                 socket=socket,
-                polling=polling,
+                polling=polling or not send.fits,
                 tries=send.tries,
                 waited=now - send.since,
                 not_before=max(0.0, send.not_before - now),
+                broke=send.broke,
             )
             yield send, next_move(at, self._timing.ack_timeout)
 

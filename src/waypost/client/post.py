@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -23,6 +24,7 @@ class Posting:
         self._store, self._rest, self._situation, self._dice = store, rest, situation, dice
         self._queue = OutgoingQueue(timing)
         self._answers: dict[str, asyncio.Future[Sent]] = {}
+        self._settled: deque[str] = deque(maxlen=MOST_QUEUED)
         self._posts: set[asyncio.Task[None]] = set()
         self._bell = situation.bell()
         for outgoing in kept.outgoing:
@@ -114,13 +116,18 @@ class Posting:
             await self._told(frame["client_message_id"], verdict)
 
     async def shown(self, name: str, message_id: str, position: int) -> None:
-        """The own message came as an item: as good as an ack."""
-        await self._told(name, Sent(name, message_id, position))
+        """The own message came as an item: as good as an ack.
+
+        Of an id that was used before it may be the first message, so that only the server's answer counts.
+        """
+        if name not in self._settled:
+            await self._told(name, Sent(name, message_id, position))
 
     async def _told(self, name: str, verdict: Sent | Refusal | Later | Stop) -> None:
         match verdict:
             case Sent() | Refusal():
-                if self._queue.settle(name):
+                if self._queue.settle(name, now_ms()):
+                    self._settled.append(name)
                     self._bell.set()
                     self._answer(name, verdict)  # first: a crash between the two tells it again, never not at all
                     await self._store.remove(name)

@@ -11,6 +11,8 @@ from waypost.client.nouns import Refusal, Sent
 from waypost.client.returning import NOT_AUTHENTICATED, Stop
 
 TRIES_ON_SOCKET = 2
+SOCKETS = 3
+"""That may break under a send before it is thought to be what breaks them."""
 _TRY_AGAIN = frozenset({408, 425, 429})
 
 
@@ -37,6 +39,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Since it was first due, or last tried."""
     not_before: float
     """What is left of a wait that the server asked for."""
+    broke: int = 0
+    """Sockets that broke with it under way."""
 
 
 class Later(msgspec.Struct, frozen=True):
@@ -47,7 +51,7 @@ class Later(msgspec.Struct, frozen=True):
 def next_move(at: Standing, ack_timeout: float) -> BySocket | ByRest | Wait:
     if at.not_before > 0:
         return Wait(at.not_before)
-    if at.polling:
+    if at.polling or at.broke >= SOCKETS:
         return ByRest()
     left = ack_timeout - at.waited
     if at.socket and at.tries == 0:

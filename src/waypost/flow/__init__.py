@@ -30,6 +30,7 @@ What people see and say:
 What nobody asks for:
 
 - `tend`     unsure sends, statuses without a message, the count of how long the door was open
+- `search`   what was said is indexed a moment later, and found by its words
 - `budgets`  whoever has spent enough waits until there is room again
 - `detect`   a look at live data for what must never be
 - `reseal`   a new key for the secrets at rest, while servers go on

@@ -15,7 +15,7 @@ from waypost.model.audit import SYSTEM
 from waypost.model.ids import KeyId, NumberId, OrgId, UserId
 from waypost.model.time import Instant, Span
 from waypost.ports.accounts import NumberChange
-from waypost.ports.hints import ACCOUNTS, OUTBOX
+from waypost.ports.hints import ACCOUNTS, OUTBOX, TOKENS
 
 ORG_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 SECRETS = ("token", "app_secret", "verify_token")
@@ -75,7 +75,15 @@ async def create_user(org: OrgId, name: str, role: Role, world: World, actor: st
 async def renew_token(org: OrgId, user: UserId, world: World, actor: str = SYSTEM) -> Issued | None:
     secret = "wpu_" + world.ids.token(32)
     found = await world.ledger.accounts.renew_token(org, user, digest(secret), actor)
+    world.hints.give([f"{TOKENS}:{user}"])
     return Issued(user, secret) if found else None
+
+
+async def remove_user(org: OrgId, user: UserId, world: World, actor: str = SYSTEM) -> bool:
+    """Whatever they are connected with ends, too."""
+    found = await world.ledger.accounts.remove_user(org, user, actor)
+    world.hints.give([f"{TOKENS}:{user}"])
+    return found
 
 
 class NewNumber(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ import structlog
 
 from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
 from waypost.model.chat import FeedName, Told
-from waypost.model.time import Span, seconds
+from waypost.model.time import Span, as_seconds, seconds
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import FEED
 
@@ -75,11 +75,16 @@ class Tails(Generic[T]):
 
     async def run(self) -> None:
         """For ever: woken by hints, and by the clock where they are lost."""
+        clock = self._world.clock
+        looked_at = clock.monotonic()
         with self._world.hints.listen(FEED) as ear:
             while True:
-                if await ear.wait(LOOK_EVERY):
-                    self._stirred.update({FeedName(name): None for name in ear.named()})
-                else:
+                heard = await ear.wait(LOOK_EVERY)
+                self._stirred.update({FeedName(name): None for name in ear.named()})
+                if not heard or clock.monotonic() - looked_at >= as_seconds(
+                    LOOK_EVERY
+                ):  # others' hints may keep coming
+                    looked_at = clock.monotonic()
                     self._stirred.update(dict.fromkeys(self._tails))
                 try:
                     await self.pump()

@@ -106,6 +106,12 @@ async def forget_feeds(world: World) -> int:
     return await _in_bites(world, world.ledger.feeds.forget, world.tuning.feed_kept)
 
 
+async def forget_search(world: World) -> int:
+    """What was said long ago is not searched any more; it can still be read."""
+    kept = world.tuning.search_kept
+    return 0 if kept is None else await _in_bites(world, world.ledger.search.forget, kept)
+
+
 async def _in_bites(world: World, forget: Callable[[Instant, int], Awaitable[int]], kept: Span) -> int:
     """Small ones, so that nobody waits for it."""
     before = Instant(world.clock.now() - kept)

@@ -38,6 +38,7 @@ TEN_MINUTES = minutes(10)
 TWENTY_SECONDS = seconds(20)
 FIVE_SECONDS = seconds(5)
 THIRTY_DAYS = days(30)
+YEAR = days(365)
 PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
 """Before a step asks a Ledger again that was away."""
 UPLOADS_AT_ONCE = 2
@@ -72,6 +73,10 @@ class Tuning:
     """How long a cursor of a list works; None is for ever."""
     feed_kept: Span = THIRTY_DAYS
     """How long what screens were told can be read again."""
+    search_kept: Span | None = YEAR
+    """How long what was said can be searched; None is for ever."""
+    indexing: bool = True
+    """Whether this server keeps the index of words."""
     figures: bool = True
     """Whether this server looks at queues and gates for an operator's board."""
     pace: int = 80

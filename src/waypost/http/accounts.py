@@ -174,7 +174,7 @@ async def renew_token(user_id: FromPath[str], caller: Asking, world: Here) -> Us
 @delete("/users/{user_id:str}", summary="Remove a person", responses=problems(404))
 async def remove_user(user_id: FromPath[str], caller: Asking, world: Here) -> None:
     user = UserId(_possible("user", user_id))
-    if not await world.ledger.accounts.remove_user(caller.org_id, user, actor_of(caller)):
+    if not await admit.remove_user(caller.org_id, user, world, actor_of(caller)):
         raise _missing("user", user_id)
 
 

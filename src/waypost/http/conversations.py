@@ -146,14 +146,14 @@ async def list_conversations(
     of our numbers that they wrote to."""
     if phone is not None or user_id is not None:
         return await _with_customer(phone, user_id, caller, world)
-    bound = _bound(caller, msgspec.json.encode(wanted).decode())
-    place = _place(cursor, bound, world)
+    bound = bound_to(caller, msgspec.json.encode(wanted).decode())
+    place = place_of(cursor, bound, world)
     before = inbox.NEWEST if place is None else Before(Instant(place.first), ConversationId(place.second))
     page = await inbox.conversations(caller, wanted, before, limit, world)
     last = page.shown[-1].active if page.shown else before
     return ConversationList(
         conversations=[conversation_view(shown) for shown in page.shown],
-        next_cursor=_next(last.active_at, last.conversation_id, bound, world) if page.more else None,
+        next_cursor=cursor_at(last.active_at, last.conversation_id, bound, world) if page.more else None,
         has_more=page.more,
     )
 
@@ -191,27 +191,27 @@ async def list_messages(
     conversation_id: ConversationPath, caller: Asking, world: Here, cursor: Cursor = None, limit: Limit = 50
 ) -> MessageList:
     where = conversation_of(conversation_id)
-    bound = _bound(caller, f"messages of {where}")
+    bound = bound_to(caller, f"messages of {where}")
     if isinstance(await inbox.conversation(caller, where, world), NoChat):
         raise missing()
-    place = _place(cursor, bound, world)
+    place = place_of(cursor, bound, world)
     page = await inbox.history(caller, where, None if place is None else Position(place.first), limit, world)
     if isinstance(page, NoChat):
         raise missing()
     last = page.said[-1].entry.position if page.said else 0
     return MessageList(
         messages=[chat_message(said) for said in page.said],
-        next_cursor=_next(last, 0, bound, world) if page.more else None,
+        next_cursor=cursor_at(last, 0, bound, world) if page.more else None,
         has_more=page.more,
     )
 
 
-def _bound(caller: Caller, of: str) -> dict[str, str]:
+def bound_to(caller: Caller, of: str) -> dict[str, str]:
     """A cursor is of use to whoever it was made for only, and for the same list."""
     return {"org": caller.org_id, "whose": actor_of(caller), "list": of}
 
 
-def _place(text: str | None, bound: dict[str, str], world: World) -> cursors.Place | None:
+def place_of(text: str | None, bound: dict[str, str], world: World) -> cursors.Place | None:
     if text is None:
         return None
     found = cursors.read(text, bound, world.vault.key_for(CURSORS), world.clock.now(), world.tuning.cursor_kept)
@@ -224,7 +224,7 @@ def _place(text: str | None, bound: dict[str, str], world: World) -> cursors.Pla
             return found
 
 
-def _next(first: int, second: int, bound: dict[str, str], world: World) -> str:
+def cursor_at(first: int, second: int, bound: dict[str, str], world: World) -> str:
     place = cursors.Place(first, second, world.clock.now())
     return cursors.made(place, bound, world.vault.key_for(CURSORS))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -14,6 +14,9 @@ from waypost.http.conversation_views import ChatMessage, chat_message
 from waypost.model.chat import FeedName, Told
 from waypost.model.time import to_datetime
 from waypost.ports.link import Bundle, Frame
+
+PORTION = 256 * 1024
+"""Bytes of a page that are sent before it is seen whether the device takes them."""
 
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
 
@@ -191,3 +194,17 @@ def news(found: Sequence[Told]) -> News:
         bundle=Bundle(each.frame for each in items),
         changes=tuple(each.change for each in items if each.change is not None),
     )
+
+
+def portions(page: Sequence[Numbered]) -> Iterator[list[Numbered]]:
+    """As much as may be sent at once; a large item goes alone."""
+    portion: list[Numbered] = []
+    size = 0
+    for each in page:
+        if portion and size + len(each.frame.text) > PORTION:
+            yield portion
+            portion, size = [], 0
+        portion.append(each)
+        size += len(each.frame.text)
+    if portion:
+        yield portion

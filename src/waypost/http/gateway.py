@@ -19,7 +19,7 @@ from waypost.model.ids import UserId
 from waypost.model.time import Instant, Span, as_seconds, seconds
 from waypost.ports.chats import Acked
 from waypost.ports.failure import LedgerError
-from waypost.ports.hints import ACCOUNTS, DEVICE, TYPING
+from waypost.ports.hints import DEVICE, TOKENS, TYPING
 from waypost.ports.link import Bundle, Link
 from waypost.ports.whereabouts import Presence
 
@@ -67,10 +67,15 @@ class Gateway:
         visitor.device = device
         self._strangers.discard(visitor)
         self._known[visitor] = (user, admit.digest(token))
+        visitor.entered_at = self.world.clock.now()
         if older is not None:
-            older.close(session.REPLACED, "a newer connection of this device took over")
-        self.world.hints.give([f"{DEVICE}:{self.world.worker} {user} {device}"])
+            self._replace(older)
+        self.world.hints.give([f"{DEVICE}:{visitor.entered_at} {self.world.worker} {user} {device}"])
         return True
+
+    def _replace(self, older: Session) -> None:
+        self._note_acks([older])
+        older.close(session.REPLACED, "a newer connection of this device took over")
 
     def leave(self, visitor: Session) -> None:
         self._strangers.discard(visitor)
@@ -135,10 +140,17 @@ class Gateway:
                 follower.tell(bundle)
 
     def _give_way(self, name: str) -> None:
-        worker, user, device = name.split(" ", 2)
-        older = self._people.get(UserId(user), {}).get(DeviceId(device))
-        if worker != self.world.worker and older is not None:
-            older.close(session.REPLACED, "a newer connection of this device took over")
+        """To one that came later: news of an earlier one may arrive after it."""
+        at, worker, user, device = name.split(" ", 3)
+        theirs = self._people.get(UserId(user), {})
+        older = theirs.get(DeviceId(device))
+        if worker == self.world.worker or older is None:
+            return
+        if (int(at), worker) > (older.entered_at, self.world.worker):
+            del theirs[older.device]  # so that its end says nothing of the device, which is elsewhere now
+            if not theirs:
+                del self._people[UserId(user)]
+            self._replace(older)
 
     async def watch_people(self) -> None:
         """Who came and went, told to those who work with them."""
@@ -164,6 +176,7 @@ class Gateway:
             now = self.world.clock.now()
             everybody = [each for theirs in self._people.values() for each in theirs.values()]
             self._close_the_silent(now)
+            self.world.meters.connected(self.connected)
             await self._store_acks(everybody)
             if now - said_at >= HEARTBEAT // 2:
                 said_at = now
@@ -195,12 +208,19 @@ class Gateway:
 
     async def check_tokens(self) -> None:
         """Whoever's token ended is sent away."""
-        with self.world.hints.listen(ACCOUNTS) as ear:
+        with self.world.hints.listen(TOKENS) as ear:
             while True:
-                await ear.wait(LOOK_AT_TOKENS_EVERY)
-                for each, (_, digest) in list(self._known.items()):
-                    if await self.world.ledger.accounts.caller(digest, self.world.clock.now()) is None:
-                        each.close(session.NOT_KNOWN, "this token has ended")
+                heard = await ear.wait(LOOK_AT_TOKENS_EVERY)
+                try:
+                    await self._close_the_ended(set(ear.named()) if heard else None)
+                except LedgerError as failure:
+                    log.warning("tokens_not_checked", error=str(failure))
+
+    async def _close_the_ended(self, of: set[str] | None) -> None:
+        theirs = [(each, digest) for each, (user, digest) in self._known.items() if of is None or user in of]
+        for each, digest in theirs:
+            if await self.world.ledger.accounts.caller(digest, self.world.clock.now()) is None:
+                each.close(session.NOT_KNOWN, "this token has ended")
 
     def say_goodbye(self) -> None:
         """The server stops: everybody comes back, to another one or to the next."""

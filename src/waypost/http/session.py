@@ -14,22 +14,18 @@ from typing import TYPE_CHECKING, assert_never
 import msgspec
 import structlog
 
-from waypost.flow import admit, devices, inbox, post
+from waypost.flow import admit, devices, inbox
 from waypost.flow.devices import Greeting
-from waypost.flow.submit import Refusal
-from waypost.http import frames
-from waypost.http.frames import News, Numbered
+from waypost.http import deeds, frames
+from waypost.http.frames import Change, News, Numbered
 from waypost.model.account import Caller
-from waypost.model.chat import DeviceId, FeedName
-from waypost.model.conversation import ConversationId
+from waypost.model.chat import DeviceId, FeedName, Told
 from waypost.model.ids import UserId
 from waypost.model.policy import RequestRate
-from waypost.model.time import Instant, Span, seconds, to_datetime
-from waypost.ports.chats import NoChat, ReadUp
-from waypost.ports.failure import LedgerError
+from waypost.model.time import Instant, Span, seconds
+from waypost.ports.failure import LedgerError, Rejected
 from waypost.ports.link import Bundle, Link
-from waypost.rules import catchup, entry_ids
-from waypost.rules.entry_ids import LARGEST_CONVERSATION, EntryId
+from waypost.rules import catchup
 from waypost.rules.rate import TooSoon, draw
 
 if TYPE_CHECKING:
@@ -55,6 +51,7 @@ class Session:
 
     __slots__ = (
         "_acked",
+        "_again",
         "_bucket",
         "_cursors",
         "_frames",
@@ -63,10 +60,12 @@ class Session:
         "_link",
         "_live",
         "_over",
+        "_returns",
         "_typed",
         "_working",
         "caller",
         "device",
+        "entered_at",
         "heard_at",
     )
 
@@ -79,18 +78,21 @@ class Session:
         self._kept: dict[FeedName, list[Numbered]] | None = None
         self._acked: dict[FeedName, int] | None = None
         self._typed: dict[str, Instant] | None = None
-        self._live = self._over = False
+        self._returns: dict[FeedName, list[int]] | None = None
+        self._live = self._over = self._again = False
         self._bucket = Instant(0)
         self.caller: Caller | None = None
         self.device = DeviceId("")
-        self.heard_at = gateway.world.clock.now()
+        self.heard_at = self.entered_at = gateway.world.clock.now()
 
     # What the link calls
 
     def heard(self, text: bytes) -> None:
         if self._over:
             return
-        self.heard_at = now = self._gateway.world.clock.now()
+        now = self._gateway.world.clock.now()
+        if self.caller is not None:  # whoever says anything but hello is silent
+            self.heard_at = now
         drawn = draw(self._bucket, RATE, now)
         if isinstance(drawn, TooSoon):
             self._complain("rate_limited", "this connection sends too many frames: slow down", retryable=True)
@@ -119,22 +121,11 @@ class Session:
             self._keep(feed, news)
             return
         cursor = self._cursors[feed]
-        if cursor == news.first - 1:
+        if cursor == news.first - 1 and not news.changes:
             self._cursors[feed] = last
             self._send(news.bundle)
-            if news.changes:
-                self._follow_changes(feed, news.items)
-        elif cursor < last:
-            self._take_some(feed, cursor, news)
-
-    def _take_some(self, feed: FeedName, cursor: int, news: News) -> None:
-        merged = catchup.merge(cursor, news.items, ())
-        if merged.gap:
+        elif cursor < last and not self._advance(feed, news.items, ()):
             self._catch_up_again()
-            return
-        self._cursors[feed] = merged.last
-        self._send(Bundle(each.frame for each in merged.items))
-        self._follow_changes(feed, merged.items)
 
     def _keep(self, feed: FeedName, news: News) -> None:
         kept = self._kept.setdefault(feed, []) if self._kept is not None else []
@@ -143,6 +134,7 @@ class Session:
 
     def close(self, code: int, reason: str) -> None:
         self._over = True
+        self._gateway.world.meters.sent_away(code)
         self._link.close(code, reason)
 
     def tell(self, bundle: Bundle) -> None:
@@ -158,12 +150,17 @@ class Session:
     def is_live(self) -> bool:
         return self._live
 
+    @property
+    def is_over(self) -> bool:
+        return self._over
+
     # Within
 
     def _send(self, bundle: Bundle) -> None:
-        self._link.send(bundle)
+        """What waits is looked at before: a single large bundle is nobody's fault."""
         if self._link.waiting > MOST_WAITING and not self._over:
             self.close(SLOW, "you read too slowly: come back, nothing is lost")
+        self._link.send(bundle)
 
     def _complain(self, code: str, detail: str, *, retryable: bool = False, about: str | None = None) -> None:
         error = frames.Error(code=code, retryable=retryable, detail=detail, client_message_id=about)
@@ -209,6 +206,8 @@ class Session:
         about = frame.client_message_id if isinstance(frame, frames.Send) else None
         try:
             await self._do(frame)
+        except Rejected:
+            self._complain("cannot_be_stored", "the database cannot store this", about=about)
         except LedgerError as failure:
             log.warning("frame_not_answered", error=str(failure))
             if self.caller is None:
@@ -221,9 +220,10 @@ class Session:
             case frames.Hello():
                 await self._hello(frame)
             case frames.Send():
-                await self._post(frame)
+                self._send(frames.one(await deeds.post(frame, self._somebody(), self._gateway.world)))
             case frames.Read():
-                await self._read(frame)
+                if wrong := await deeds.read(frame, self._somebody(), self._gateway.world):
+                    self._send(frames.one(wrong))
             case frames.Typing():
                 await self._type(frame)
             case frames.Ack():
@@ -272,22 +272,30 @@ class Session:
     async def _catch_up(self) -> None:
         """Page by page from the Ledger, until a page and what came meanwhile leave nothing out."""
         while not self._over:
+            self._again = False
             found = await devices.page(self._cursors, CATCH_UP_PAGE, self._gateway.world)
-            pages: dict[FeedName, list[Numbered]] = {}
-            for told in found:
-                pages.setdefault(FeedName(told.item.feed), []).append(frames.numbered(told))
-            for feed, page in pages.items():
-                self._advance(feed, page, [])
-            await self._drained()
+            await self._send_page(found)
             if len(found) < CATCH_UP_PAGE and self._merge_what_came():
                 return
+
+    async def _send_page(self, found: Sequence[Told]) -> None:
+        """A person's own feed first: it tells what else there is."""
+        pages: dict[FeedName, list[Numbered]] = {}
+        for told in found:
+            pages.setdefault(FeedName(told.item.feed), []).append(frames.numbered(told))
+        for feed in sorted(pages, reverse=True):
+            for portion in frames.portions(pages[feed]):
+                if self._over or feed not in self._cursors:
+                    break
+                self._advance(feed, portion, ())
+                await self._drained()
 
     def _merge_what_came(self) -> bool:
         """True when that makes the device live; no await from here to there."""
         kept, self._kept = self._kept or {}, {}
-        whole = all(self._advance(feed, [], items) for feed, items in kept.items() if feed in self._cursors)
+        whole = all(self._advance(feed, (), items) for feed, items in kept.items() if feed in self._cursors)
         behind = any(self._gateway.tails.last(feed) > cursor for feed, cursor in self._cursors.items())
-        if not whole or behind:
+        if not whole or behind or self._again:
             return False
         self._kept = None
         if not self._over and self.caller is not None:
@@ -296,14 +304,26 @@ class Session:
             self._gateway.say_where(self, self.caller)
         return True
 
-    def _advance(self, feed: FeedName, page: list[Numbered], kept: list[Numbered]) -> bool:
+    def _advance(self, feed: FeedName, page: Sequence[Numbered], kept: Sequence[Numbered]) -> bool:
         """Send what follows; False when something between is missing, and must be read."""
         merged = catchup.merge(self._cursors[feed], page, kept)
-        if merged.items:
-            self._cursors[feed] = merged.last
-            self._send(Bundle(each.frame for each in merged.items))
-            self._follow_changes(feed, merged.items)
+        items = self._while_in(feed, merged.items)
+        if items:
+            self._cursors[feed] = items[-1].seq
+            self._send(Bundle(each.frame for each in items))
+            self._follow_changes(feed, items)
         return not merged.gap
+
+    def _while_in(self, feed: FeedName, items: Sequence[Numbered]) -> Sequence[Numbered]:
+        """What a group says after the person left is not for them."""
+        for place, each in enumerate(items):
+            if each.change is not None and self._ends(feed, each.change):
+                return items[: place + 1]
+        return items
+
+    def _ends(self, feed: FeedName, change: Change) -> bool:
+        who = self.caller.user_id if self.caller else None
+        return who in change.leaves and feed == f"group:{change.conversation_id}"
 
     async def _drained(self) -> None:
         """A device that reads slowly is waited for; one that reads nothing is closed by `_send`, or by its silence."""
@@ -314,17 +334,34 @@ class Session:
         """Large groups that the person joined or left."""
         user = self.caller.user_id if self.caller else None
         for change in (each.change for each in items if each.change is not None):
-            if feed == f"user:{user}" and change.joins is not None and change.joins not in self._cursors:
-                self._cursors[change.joins] = change.since
-                self._gateway.tails.follow(change.joins, change.since, self)
-                self._catch_up_again()
-            elif user in change.leaves and feed == f"group:{change.conversation_id}":
-                self._gateway.tails.leave(feed, self)
-                del self._cursors[feed]
-                return
+            if change.joins is not None and feed == f"user:{user}":
+                self._join(change.joins, change.since)
+            elif self._ends(feed, change):
+                self._leave(feed, change.seq)
+
+    def _join(self, group: FeedName, since: int) -> None:
+        stands = self._cursors.get(group)
+        if stands is None and not self._over:
+            self._cursors[group] = since
+            self._gateway.tails.follow(group, since, self)
+            self._catch_up_again()
+        elif stands is not None and stands < since:  # that the person had left is still to come in the group's feed
+            self._returns = self._returns or {}
+            self._returns.setdefault(group, []).append(since)
+
+    def _leave(self, group: FeedName, seq: int) -> None:
+        """For good, or until where the person is known to have come back."""
+        again = [since for since in (self._returns or {}).get(group, ()) if since >= seq]
+        if again:
+            self._cursors[group] = min(again)
+            self._catch_up_again()
+        else:
+            self._gateway.tails.leave(group, self)
+            del self._cursors[group]
 
     def _catch_up_again(self) -> None:
         """Without saying hello anew: what is missing is read, then the device is live again."""
+        self._again = True
         if self._kept is None:
             self._kept = {}
             task = asyncio.ensure_future(self._answer_to_a_gap())
@@ -338,51 +375,11 @@ class Session:
 
     # What a person does
 
-    async def _post(self, frame: frames.Send) -> None:
-        where = _numbered(frame.conversation_id)
-        words = post.Words(
-            client_message_id=frame.client_message_id,
-            conversation_id=where or ConversationId(LARGEST_CONVERSATION),
-            content=frame.content,
-        )
-        answer = await post.post(words, self._somebody(), self._gateway.world)
-        if isinstance(answer, Refusal):
-            error = frames.Error(
-                code=answer.code,
-                retryable=False,
-                detail=f"{answer.field}: {answer.reason}",
-                client_message_id=frame.client_message_id,
-                field=answer.field,
-            )
-            self._send(frames.one(error))
-        elif isinstance(answer, NoChat):
-            self._complain("not_found", "there is no such conversation", about=frame.client_message_id)
-        else:
-            named = EntryId(conversation_id=answer.conversation_id, position=answer.position, id_at=answer.id_at)
-            ack = frames.Acked(
-                client_message_id=frame.client_message_id,
-                message_id=entry_ids.made(named),
-                conversation_id=str(answer.conversation_id),
-                position=answer.position,
-                timestamp=to_datetime(answer.id_at),
-                duplicate=answer.duplicate,
-            )
-            self._send(frames.one(ack))
-
-    async def _read(self, frame: frames.Read) -> None:
-        where, message = _numbered(frame.conversation_id), entry_ids.read(frame.message_id)
-        if where is None:
-            self._complain("not_found", "there is no such conversation")
-            return
-        answer = await inbox.read_up_to(self._somebody(), where, message, self._gateway.world)
-        if not isinstance(answer, ReadUp):
-            self._complain("not_found", "there is no such message in that conversation")
-
     async def _type(self, frame: frames.Typing) -> None:
         now, typed = self._gateway.world.clock.now(), self._typed or {}
         if now - typed.get(frame.conversation_id, 0) < TYPING_EVERY:
             return
-        where = _numbered(frame.conversation_id)
+        where = deeds.conversation_of(frame.conversation_id)
         feeds = await inbox.audience(self._somebody(), where, self._gateway.world) if where else []
         if not feeds:
             self._complain("not_found", "there is no such conversation")
@@ -404,9 +401,3 @@ class Session:
 
 
 TYPING_EVERY: Span = seconds(2)
-
-
-def _numbered(text: str) -> ConversationId | None:
-    """An id as we give them out, or none that there could be."""
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else 0
-    return ConversationId(number) if 0 < number <= LARGEST_CONVERSATION and text == str(number) else None

@@ -10,6 +10,8 @@ from waypost.model.time import Span
 
 OUTBOX = "outbox"
 ACCOUNTS = "accounts"
+TOKENS = "tokens"
+"""Somebody's token has ended: `tokens:…`, with the person's id."""
 LANES = "lanes"
 MEDIA = "media"
 """A customer's file is to be fetched."""

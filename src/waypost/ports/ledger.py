@@ -24,6 +24,7 @@ from waypost.ports.money import Money
 from waypost.ports.operating import Operating
 from waypost.ports.outbox import Door, Lookup, Outbox
 from waypost.ports.policies import Policies
+from waypost.ports.search import Search
 from waypost.ports.templates import Templates
 
 
@@ -56,6 +57,8 @@ class Ledger(Protocol):
 
     @property
     def follows(self) -> Follows: ...
+    @property
+    def search(self) -> Search: ...
     @property
     def door(self) -> Door: ...
     @property

@@ -36,5 +36,11 @@ class Meters(Protocol):
     def stale_at_start(self, turns: int) -> None:
         """A worker that starts found so many turns whose workers had fallen silent."""
 
+    def connected(self, devices: int) -> None:
+        """So many devices are connected to this process now."""
+
+    def sent_away(self, code: int) -> None:
+        """A device's connection was closed by us, and why."""
+
     def surveyed(self, survey: Survey, now: Instant) -> None:
         """What waits and what is closed, as the Ledger has it now."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import msgspec
 
 from waypost.model.conversation import Arrival, MediaNote, Times
@@ -16,6 +19,7 @@ CORRECTIONS = ("edit", "revoke")
 ASIDES = ("reaction", *CORRECTIONS, *NOTICES)
 """They are about other messages: nobody waits for an answer."""
 WITH_FILE = ("image", "video", "audio", "document", "sticker")
+_TAKEN_APART = (*NOTICES, *WITH_FILE)
 
 
 class Nobody(Exception):
@@ -58,6 +62,7 @@ class _File(msgspec.Struct):
 
 
 _contact = msgspec.json.Decoder(Contact)
+_contacts = msgspec.json.Decoder(list[Contact])
 _system = msgspec.json.Decoder(_System)
 _file = msgspec.json.Decoder(_File)
 
@@ -85,6 +90,10 @@ def _digits(phone: str | float) -> str:
 
 def contacts(raw: msgspec.Raw) -> Beside:
     """Of the list beside the messages, what can be read."""
+    try:
+        return Beside(_contacts.decode(raw))
+    except UNREADABLE:
+        pass  # one of them, perhaps
     return Beside([contact for each in json_parts.listed(raw) if (contact := _read_contact(each)) is not None])
 
 
@@ -109,7 +118,7 @@ def arrival(raw: msgspec.Raw, written: Written, beside: Beside, at: Instant | No
     """Raises Nobody when there is no address to file it under. Without a time of its own it was written now."""
     if written.group_id:
         raise Nobody("a message to a group: groups of WhatsApp are not handled")
-    fields = json_parts.fields(raw)
+    fields = json_parts.fields(raw) if written.type in _TAKEN_APART else {}
     who = beside.who(written, written.type in NOTICES)
     phones, ids = _named(written, who, fields)
     if not phones and not ids:
@@ -140,10 +149,17 @@ def _addresses(phones: list[str], ids: list[str]) -> tuple[str, ...]:
 
 def _named(written: Written, who: Contact, fields: dict[str, msgspec.Raw]) -> tuple[list[str], list[str]]:
     """Everything this person is known by, the newest first: phone numbers, business-scoped user ids."""
-    told = _changed(fields["system"]) if written.type in NOTICES and "system" in fields else _System()
-    phones = [_phone(p) for p in (told.wa_id, told.new_wa_id, written.from_, told.customer, who.wa_id)]
-    ids = [_id(i) for i in (told.user_id, told.previous_user_id, written.from_user_id, who.user_id)]
-    return [*dict.fromkeys(p for p in phones if p)], [*dict.fromkeys(i for i in ids if i)]
+    if written.type not in NOTICES or "system" not in fields:
+        return _once(_phone, written.from_, who.wa_id), _once(_id, written.from_user_id, who.user_id)
+    told = _changed(fields["system"])
+    phones = _once(_phone, told.wa_id, told.new_wa_id, written.from_, told.customer, who.wa_id)
+    return phones, _once(_id, told.user_id, told.previous_user_id, written.from_user_id, who.user_id)
+
+
+def _once(read: Callable[[Any], str | None], *given: str | int | None) -> list[str]:
+    """Each that can be read, once; most say the same thing twice."""
+    found = (read(value) for value in dict.fromkeys(given) if value is not None)
+    return [*dict.fromkeys(name for name in found if name)]
 
 
 def _changed(raw: msgspec.Raw) -> _System:

@@ -19,7 +19,7 @@ MOST_LINES = 50
 
 def burst(entries: Iterable[Entry], files: Mapping[int, str]) -> list[Line]:
     """Edited, in the order it was written, without what was taken back."""
-    by_name = {_name(entry): entry for entry in entries}
+    by_name = {_name(entry): entry for entry in entries if entry.deleted_at is None}
     said = people.burst((name, people.read(entry.body, entry.type)) for name, entry in by_name.items())
     return [_line(by_name[name], message, files) for name, message in said]
 

@@ -20,7 +20,7 @@ from waypost.model.ids import KeyId, NumberId, OrgId, UserId
 from waypost.model.time import minutes
 from waypost.ports.accounts import NumberChange
 from waypost.rules.address import web_address
-from waypost.runtime import admin_dossiers, admin_media, admin_org_policy, admin_turns
+from waypost.runtime import admin_dossiers, admin_media, admin_org_policy, admin_search, admin_turns
 from waypost.runtime.cli import Failed, with_world
 from waypost.runtime.settings import load
 from waypost.runtime.tables import Json, Org, checked, day, known_org, of_known, show, table
@@ -42,6 +42,7 @@ def register(parent: typer.Typer) -> None:
 admin_dossiers.register(app)
 admin_media.register(app)
 admin_org_policy.register(app)
+admin_search.register(app)
 admin_turns.register(app)
 
 
@@ -267,7 +268,7 @@ def renew_token(org: Org, user_id: UserIdArgument, json: Json = False) -> None:
 @app.command()
 def remove_user(org: Org, user_id: UserIdArgument) -> None:
     """Remove a person and their token."""
-    if not with_world(lambda world: world.ledger.accounts.remove_user(OrgId(org), UserId(user_id), OPERATOR)):
+    if not with_world(lambda world: admit.remove_user(OrgId(org), UserId(user_id), world, OPERATOR)):
         raise Failed(f"org {org} has no user {user_id}")
     sys.stdout.write(f"removed {user_id}\n")
 

@@ -87,6 +87,8 @@ METRICS: dict[str, Count | Times | Level | Share] = {
     "backlog": Level("turn_backlog", "Turns that are due and that nobody has taken"),
     "longest_held": Level("turn_longest_held_seconds", "How long the turn that was taken first has been held"),
     "oldest_due": Level("turn_oldest_due_seconds", "How long the first of the backlog has been due"),
+    "devices": Share("live_connections", "Devices that are connected to this process"),
+    "sent": Count("live_closed", "Connections that were closed by us, by their close code", ("code",)),
     "fetches": Count("media_fetch", "Fetches of customers' files: stored, failed, or to be tried again", ("outcome",)),
     "files": Level("media_waiting", "Customers' files that are still to be fetched"),
     "oldest_file": Level("media_oldest_due_seconds", "How long the first of them has been due"),

@@ -14,6 +14,7 @@ from waypost.flow.failover import EVERY as FAIL_OVER_EVERY
 from waypost.flow.failover import FailOver
 from waypost.flow.fetch_media import FORGET_EVERY as FORGET_MEDIA_EVERY
 from waypost.flow.fetch_media import MediaFetcher, forget_media
+from waypost.flow.search import Indexer
 from waypost.flow.world import World
 from waypost.http.app import Edge
 from waypost.http.gateway import Gateway
@@ -84,6 +85,9 @@ class Server:
         self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_journal, world))
         self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_turns, world))
         self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_feeds, world))
+        self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_search, world))
+        if world.tuning.indexing:
+            self._keep(Indexer(world).run)
         self._keep(lambda: tend.every(FAIL_OVER_EVERY, FailOver().round, world))
         self._keep(MediaFetcher(world).run)
         self._keep(lambda: tend.every(FORGET_MEDIA_EVERY, forget_media, world))

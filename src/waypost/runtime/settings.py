@@ -150,6 +150,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _about("How long what webhooks brought stays in the journal (Meta repeats for 7)", ge=8, le=3650),
     ] = 30
     feed_days: Annotated[int, _about("How long what screens were told can be read again", ge=1, le=3650)] = 30
+    search_days: Annotated[int, _about("How long what was said can be searched; 0 is for ever", ge=0, le=36_500)] = 365
     allowed_origins: Annotated[
         str, _about("Sites whose pages may open a WebSocket beside our own, e.g. `https://desk.example.com`; by commas")
     ] = ""
@@ -199,6 +200,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             pair_burst=self.outbound_pair_burst,
             journal_kept=days(self.journal_days),
             feed_kept=days(self.feed_days),
+            search_kept=days(self.search_days) if self.search_days else None,
             cursor_kept=seconds(self.cursor_ttl_sec) if self.cursor_ttl_sec else None,
             default_region=_region(self.default_region),
             request_rate=_request_rate(self.api_requests_per_second),

@@ -69,6 +69,8 @@ class Telemetry:
     backlog: Gauge
     longest_held: Gauge
     oldest_due: Gauge
+    devices: Gauge
+    sent: Counter
     fetches: Counter
     files: Gauge
     oldest_file: Gauge
@@ -135,6 +137,12 @@ class Telemetry:
         self.stale.inc(turns)
         if turns:
             log.warning("stale_turns_at_start", turns=turns, what="their workers fell silent; they are taken over now")
+
+    def connected(self, devices: int) -> None:
+        self.devices.set(devices)
+
+    def sent_away(self, code: int) -> None:
+        self.sent.labels(str(code)).inc()
 
     def surveyed(self, survey: Survey, now: Instant) -> None:
         self.board.show(survey, now)

@@ -142,6 +142,7 @@ class _Metered:
         self.chats = ledger.chats
         self.log = ledger.log
         self.follows = ledger.follows
+        self.search = ledger.search
         self.door = ledger.door
         self.lookup = ledger.lookup
         self.detector = ledger.detector

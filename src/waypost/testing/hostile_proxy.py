@@ -84,6 +84,10 @@ class HostileProxy:
         """Every connection, when so many more frames of the server have passed."""
         self.orders.frames_left = frames
 
+    def cut_on(self, kind: str) -> None:
+        """Every connection, whenever the server says something of this `type`; it does not get through."""
+        self.orders.cut_on.add(kind)
+
     def delay(self, seconds: float) -> None:
         self.orders.delay = seconds
 
@@ -161,9 +165,13 @@ class Orders:
         self.double = False
         self.upgrades_blocked = False
         self.frames_left: int | None = None
+        self.cut_on: set[str] = set()
         self.drops: Counter[str] = Counter()
         self.swaps: Counter[str] = Counter()
         self._held: dict[str, Frame] = {}
+
+    def forbids(self, frame: Frame) -> bool:
+        return frame.opcode is Opcode.TEXT and _kind(frame) in self.cut_on
 
     def treat(self, frame: Frame) -> list[Frame]:
         """What goes on in place of this frame."""
@@ -255,6 +263,9 @@ class _Link:
         async for frame in _frames(answers):
             await self._proxy.open.wait()
             orders = self._proxy.orders
+            if orders.forbids(frame):
+                self._proxy.cut()
+                return
             passing = orders.treat(frame)
             self._pass_on(passing, orders.delay)
             await self._writer.drain()

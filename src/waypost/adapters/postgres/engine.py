@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Mapping
 from typing import TypeVar, get_args
 
 import asyncpg
 
+from waypost.adapters.postgres.columns import Batches
 from waypost.adapters.postgres.schema import PACKAGE, check_version
 from waypost.adapters.postgres.short_ways import SHORT_WAYS
 from waypost.adapters.sql.engine import LineName
 from waypost.adapters.sql.group_commit import Conflict, alone
-from waypost.adapters.sql.plan import Each, Plan, Row, Step, Together
+from waypost.adapters.sql.plan import AllOf, AtOnce, Each, Plan, Row, Step, Together
 from waypost.adapters.sql.statements import Statement, dialect
 from waypost.adapters.sql.writer import Lane, Writer
 from waypost.model.time import Instant
@@ -62,30 +62,19 @@ _CLOSING = (
 _POISON = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError, asyncpg.ProgramLimitExceededError)
 """What is wrong with one intent, whoever asks; every other refusal is the database's own trouble."""
 
+_OVERTAKEN = (asyncpg.DivisionByZeroError, asyncpg.UniqueViolationError)
+"""How a statement ends that found something changed since it was read: see columns.at_once."""
+
 _OF_THE_DATABASE = (asyncpg.PostgresError, asyncpg.InterfaceError)
-
-
-_ARGUMENT = re.compile(r"\$(\d+)")
-
-
-def at_once(names: tuple[str, ...], statements: Mapping[str, Statement]) -> str:
-    """Set-wise writes as one statement, their arguments numbered on."""
-    parts, taken = [], 0
-    for number, name in enumerate(names):
-        text = statements[name].text
-        count = max(int(found) for found in _ARGUMENT.findall(text))
-        shifted = _ARGUMENT.sub(lambda found, by=taken: f"${int(found[1]) + by}", text)  # type: ignore[misc]  # bound now
-        parts.append(f"w{number} AS (\n{shifted}\n)")
-        taken += count
-    return f"WITH {', '.join(parts)} SELECT 1 WHERE FALSE"
 
 
 class Line:
     """One connection, opened when needed and again after it was lost; one transaction at a time."""
 
-    def __init__(self, url: str, statements: Mapping[str, Statement]) -> None:
+    def __init__(self, url: str, statements: Mapping[str, Statement], batches: Batches) -> None:
         self._url = url
         self._statements = statements
+        self._batches = batches
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
         self._turn = asyncio.Lock()
         self._closed = False
@@ -161,18 +150,38 @@ class Line:
     async def _run(self, connection: asyncpg.Connection[asyncpg.Record], step: Step) -> list[Row]:
         found: list[Row]
         if isinstance(step, Together):
-            columns = [column for write in step.writes for column in map(list, zip(*write.rows, strict=True))]
-            names = tuple(write.statement for write in step.writes)
-            await connection.execute(at_once(names, self._statements), *columns)
-            return []
-        statement = self._statements[step.statement]
+            whole = self._batches.together(step)
+            found = await connection.fetch(whole.text, *whole.arguments(step.writes))
+            return found
+        if isinstance(step, AllOf):
+            return await self._all_of(connection, step)
+        if isinstance(step, AtOnce):
+            return await self._at_once(connection, step)
         if not isinstance(step, Each):
-            found = await connection.fetch(statement.text, *step.arguments)
-        elif statement.set_wise:
-            found = await connection.fetch(statement.text, *map(list, zip(*step.rows, strict=True)))
+            found = await connection.fetch(self._statements[step.statement].text, *step.arguments)
+        elif batch := self._batches.of(step.statement):
+            found = await connection.fetch(batch.text, *batch.arguments((step,)))
         else:
-            found = await connection.fetchmany(statement.text, step.rows)
+            found = await connection.fetchmany(self._statements[step.statement].text, step.rows)
         return found
+
+    async def _all_of(self, connection: asyncpg.Connection[asyncpg.Record], step: AllOf) -> list[Row]:
+        whole, arguments = self._batches.all_of(step)
+        found: list[list[Row]] = [[] for _ in step.reads]
+        for n, row in await connection.fetch(whole.text, *arguments):
+            found[n].append(row)
+        return list(found)
+
+    async def _at_once(self, connection: asyncpg.Connection[asyncpg.Record], step: AtOnce) -> list[Row]:
+        whole = self._batches.at_once(step)
+        arguments = whole.arguments((*step.certain, *step.writes))
+        try:
+            done: list[Row] = await connection.fetch(
+                whole.text, *arguments, sum(len(sure.rows) for sure in step.certain)
+            )
+        except _OVERTAKEN:
+            return []
+        return done
 
     async def close(self) -> None:
         async with self._turn:
@@ -210,8 +219,9 @@ async def _leave(_: object) -> None:
 class PostgresEngine:
     def __init__(self, url: str, readers: asyncpg.Pool[asyncpg.Record], statements: Mapping[str, Statement]) -> None:
         self._statements = statements
-        self._lines = {lane: Line(url, self._statements) for lane in Lane}
-        self._apart: dict[LineName, Line] = {name: Line(url, self._statements) for name in get_args(LineName)}
+        batches = Batches(statements)
+        self._lines = {lane: Line(url, statements, batches) for lane in Lane}
+        self._apart: dict[LineName, Line] = {name: Line(url, statements, batches) for name in get_args(LineName)}
         self._readers = readers
         self.writer = Writer(self._carry_out, SHORT_WAYS)
 

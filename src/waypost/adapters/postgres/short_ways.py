@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from waypost.adapters.postgres.arriving import arrive
 from waypost.adapters.sql.accepting import accepted, answers, once_each
 from waypost.adapters.sql.intents import Settle
 from waypost.adapters.sql.plan import Once, Plan, Row, each
@@ -94,4 +95,4 @@ def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-SHORT_WAYS = ShortWays(accept=_accept, report=_report)
+SHORT_WAYS = ShortWays(accept=_accept, report=_report, arrive=arrive)

@@ -115,6 +115,7 @@ def writes(talks: Talks) -> list[Plan[list[Row]]]:
     return [
         each("chat_put", [(c.id, c.position, c.last_id_at, c.title, c.own_feed) for c in moved]),
         each("entry_erase", talks.erased),
+        each("search_drop", sorted({(row[0], row[1]) for row in talks.erased})),
         each("read_put", [(*key, *talks.marks[key]) for key in sorted(talks.marks)]),
         each("member_put", _joining(talks)),
     ]

@@ -9,7 +9,7 @@ from waypost.adapters.sql.writer import Writer
 from waypost.model.time import Instant
 
 T = TypeVar("T")
-LineName: TypeAlias = Literal["claims", "turns"]
+LineName: TypeAlias = Literal["claims", "turns", "search"]
 
 
 class Engine(Protocol):

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from waypost.adapters.sql import chats, gate_rows, joining, meeting, rows, talk_rows
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.intents import Intent, Keys, all_keys
-from waypost.adapters.sql.plan import Plan, Row, each
+from waypost.adapters.sql.plan import Each, Plan, Row, each, read_all
 from waypost.adapters.sql.rows import FACTS, Facts
 from waypost.adapters.sql.talks import Talks, team_of
 from waypost.adapters.sql.turns import CommitTurn
@@ -49,9 +49,8 @@ def decide_together(intents: Sequence[Intent]) -> Plan[Decided]:
     work = Work(now=max(intent.now for intent in intents))
     yield from _enter_talks(keys, work)
     to_bind = yield from _resolve(keys, work)
-    yield from _find_outlets(keys, work)
+    yield from _look_up(keys, work)
     yield from _lock_queues(keys, work)
-    yield from _hear_consents(keys, work)
     yield from _store_messages(keys, work)
     yield from _bind_wamids(to_bind, keys, work)
     yield from _lock_deliveries(work)
@@ -182,32 +181,31 @@ def _resolve_by_wamid(reports: Sequence[StatusReport], to_bind: ToBind, work: Wo
     yield from _load_facts(bound - work.facts.keys(), work)
 
 
-def _find_outlets(keys: Keys, work: Work) -> Plan[None]:
-    names = sorted({outlet_name(draft) for draft, _ in keys.drafts})
-    known = yield from each("outlet_find", names)
-    if len(known) < len(names):
-        yield from each("outlet_ensure", names)
-        known = yield from each("outlet_find", names)
-    work.outlets.update({(org, sender, template): outlet for org, sender, template, outlet in known})
+def _look_up(keys: Keys, work: Work) -> Plan[None]:
+    """By which outlets and queues drafts go, and whose address has said no: one trip where all of it is known."""
+    outlets = sorted({outlet_name(draft) for draft, _ in keys.drafts})
+    queues = sorted({(draft.org_id, draft.sender, draft.recipient) for draft, _ in keys.drafts if draft.ordered})
+    asked = sorted({addressee(draft) for draft, _ in keys.drafts if not draft.exempt})
+    found, lined, said = yield from read_all(
+        Each("outlet_find", outlets), Each("queue_find", queues), Each("consent_find", asked)
+    )
+    if len(found) < len(outlets):
+        yield from each("outlet_ensure", outlets)
+        found = yield from each("outlet_find", outlets)
+    if len(lined) < len(queues):
+        yield from each("queue_ensure", queues)
+        lined = yield from each("queue_find", queues)
+    work.outlets.update({(org, sender, template): outlet for org, sender, template, outlet in found})
+    work.queue_names.update({(org, sender, recipient): queue_id for org, sender, recipient, queue_id in lined})
+    no = ((org, subject, channel) for org, subject, channel, status in said if status == ConsentStatus.REVOKED)
+    work.revoked.update(no)
 
 
 def _lock_queues(keys: Keys, work: Work) -> Plan[None]:
-    names = sorted({(draft.org_id, draft.sender, draft.recipient) for draft, _ in keys.drafts if draft.ordered})
-    yield from each("queue_ensure", names)
-    for org, sender, recipient, queue_id in (yield from each("queue_find", names)):
-        work.queue_names[org, sender, recipient] = queue_id
     ids = keys.queues | {known.queue_id for known in work.facts.values() if known.queue_id is not None}
     wanted = sorted(ids | set(work.queue_names.values()))
     for queue_id, head, tail in (yield from each("queue_lock", [(queue_id,) for queue_id in wanted])):
         work.queues[QueueId(queue_id)] = Queue(QueueId(queue_id), head, tail)
-
-
-def _hear_consents(keys: Keys, work: Work) -> Plan[None]:
-    """Which of the addresses have said no."""
-    wanted = sorted({addressee(draft) for draft, _ in keys.drafts if not draft.exempt})
-    for org, subject, channel, status in (yield from each("consent_find", wanted)):
-        if status == ConsentStatus.REVOKED:
-            work.revoked.add((org, subject, channel))
 
 
 def _store_messages(keys: Keys, work: Work) -> Plan[None]:

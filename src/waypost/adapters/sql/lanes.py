@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from waypost.adapters.sql import talk_rows
 from waypost.adapters.sql.conversations import forgotten
 from waypost.adapters.sql.engine import Engine
-from waypost.adapters.sql.plan import Once, Plan, each
+from waypost.adapters.sql.plan import Each, Once, Plan, each, read_all
 from waypost.adapters.sql.turns import CommitTurn, FailTurn, GiveFloor, LetGo, ReplayTurn
 from waypost.model.conversation import (
     BOT,
@@ -135,17 +135,22 @@ class SqlLanes:
 
 def _claim(demand: TurnDemand, times_of: TimesOf, now: Instant) -> Plan[list[Claim]]:
     """First what a silent worker left behind, then what has become due."""
-    left = yield Once("lanes_expired", (now, demand.slots))
-    due = (yield Once("lanes_due", (now, demand.slots - len(left)))) if len(left) < demand.slots else []
-    before = [talk_rows.lane(row) for row in [*left, *due]]
+    expired, waiting = Once("lanes_expired", (now, demand.slots)), Once("lanes_due", (now, demand.slots))
+    left, due = yield from read_all(expired, waiting)
+    before = [talk_rows.lane(row) for row in [*left, *due][: demand.slots]]
     claimed = [(lane, rule.claim(lane, demand.owner, now, times_of(lane.org_id))) for lane in before]
     taken = {after.conversation_id: (lane, after) for lane, after in claimed if after is not lane}
-    yield from each("lane_put", [talk_rows.lane_row(taken[id_][1]) for id_ in sorted(taken)])
-    talks = {row[0]: talk_rows.conversation(row) for row in (yield from each("conversation_of", [(i,) for i in taken]))}
-    people = talk_rows.contacts((yield from each("contact_of", sorted({(t.contact_id,) for t in talks.values()}))))
+    ids = [(id_,) for id_ in sorted(taken)]
+    talking, known, said = yield from read_all(
+        Each("conversation_of", ids),
+        Each("contact_in", ids),
+        Each("entries_between", [(id_, after.done, after.hi) for id_, (_, after) in sorted(taken.items())]),
+        writes=[Each("lane_put", [talk_rows.lane_row(taken[id_][1]) for (id_,) in ids])],
+    )
+    talks = {row[0]: talk_rows.conversation(row) for row in talking}
+    people = talk_rows.contacts(known)
     bursts: dict[int, list[Entry]] = defaultdict(list)
-    spans = [(id_, after.done, after.hi) for id_, (_, after) in sorted(taken.items())]
-    for row in (yield from each("entries_between", spans)):
+    for row in said:
         bursts[row[0]].append(talk_rows.entry(row))
     return [
         Claim(

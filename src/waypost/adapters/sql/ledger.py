@@ -29,6 +29,7 @@ from waypost.adapters.sql.operating import SqlOperating
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.policies import SqlPolicies
 from waypost.adapters.sql.reading import SqlMessages
+from waypost.adapters.sql.searching import SqlSearch
 from waypost.adapters.sql.taking import Take
 from waypost.adapters.sql.templates import SqlTemplates
 from waypost.model.audit import SYSTEM
@@ -180,6 +181,7 @@ class SqlLedger:
         self.chats = SqlChats(engine)
         self.log = SqlLog(engine)
         self.follows = SqlFollows(engine)
+        self.search = SqlSearch(engine)
         self.gates = SqlGates(engine)
         self.quotas = SqlQuotas(engine)
         self.windows = SqlWindows(engine)

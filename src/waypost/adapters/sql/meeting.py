@@ -15,7 +15,7 @@ from waypost.adapters.sql import chats, talk_rows
 from waypost.adapters.sql.carrying import carry_consents, subjects_of
 from waypost.adapters.sql.filing import give_phones
 from waypost.adapters.sql.group_commit import Conflict
-from waypost.adapters.sql.plan import Plan, Row, each, together
+from waypost.adapters.sql.plan import Plan, Row, Together, each, some, together
 from waypost.adapters.sql.talks import Talks
 from waypost.model.audit import SYSTEM, Action, Entity, Entry
 from waypost.model.conversation import Arrival, ConversationId
@@ -300,12 +300,17 @@ def _by_key(row: Row) -> tuple[str, str]:
     return row[0], row[1]
 
 
-def write_feeds(talks: Talks) -> Plan[dict[str, int]]:
-    """Returns where the feeds stand now."""
-    heads = yield from each("feed_draw", [(feed, len(talks.items[feed])) for feed in sorted(talks.items)])
-    rows: list[Row] = []
-    for feed, head in heads:
-        items = talks.items[feed]
-        rows += [(feed, head - len(items) + n, *item) for n, item in enumerate(items, 1)]
-    yield from each("feed_item_insert", rows)
+def write_feeds(talks: Talks, *others: Plan[list[Row]]) -> Plan[dict[str, int]]:
+    """Along with what else is still to be written. Returns where the feeds stand now."""
+    if not talks.items:
+        yield from together(*others)
+        return {}
+    heads = yield Together(some(*others, *feed_writes(talks)), asked="feed_draw")
     return dict(heads)  # type: ignore[arg-type]  # a name and a number each
+
+
+def feed_writes(talks: Talks) -> list[Plan[list[Row]]]:
+    """Numbers are drawn for all items of a feed at once; each counts back from the last."""
+    drawn = [(feed, len(talks.items[feed])) for feed in sorted(talks.items)]
+    items = [(feed, count - n, *item) for feed, count in drawn for n, item in enumerate(talks.items[feed], 1)]
+    return [each("feed_draw", drawn), each("feed_item_append", items)]

@@ -62,13 +62,11 @@ class Say:
         if _org_of(talks, post.conversation_id) != post.org_id:
             return NoChat()
         known = talks.posted.get((post.sender, post.client_message_id))
-        if known is not None:
-            if known.digest != post.digest:
-                return OtherContent()
+        if known is not None and known.digest == post.digest:
             return Posted(known.conversation_id, known.position, known.id_at, duplicate=True)
         if not post.with_customer and post.sender not in talks.members[post.conversation_id]:
-            return NoChat()
-        return self._store(work)
+            return NoChat()  # before anything is said of the id: who takes no part learns of no conversation
+        return self._store(work) if known is None else OtherContent()
 
     def _store(self, work: Work) -> PostAnswer:
         post, talks = self.post, work.talks

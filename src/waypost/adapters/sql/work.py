@@ -212,3 +212,14 @@ class Work:
     def changed(self) -> list[Delivery]:
         """In the order of their ids, so that every transaction updates in the same order."""
         return [now for mid, now in sorted(self.deliveries.items()) if now is not self.originals.get(mid)]
+
+    def all_queues(self) -> list[Queue]:
+        """In the order of their ids."""
+        return [self.queues[queue_id] for queue_id in sorted(self.queues)]
+
+    @property
+    def only_adds(self) -> bool:
+        """Nothing that was there before moves, but its conversation: all of it can be written side by side."""
+        told = self.reports or self.report_links or self.costs or self.refunds
+        moved = self.unplaced or self.not_expiring or self.expiring_again or any(q.freed for q in self.queues.values())
+        return not (told or moved or self.changed())

@@ -16,7 +16,29 @@ _WITH_PROVIDER = (Status.SENT, Status.DELIVERED)
 def write(work: Work) -> Plan[dict[str, int]]:
     """Returns where the feeds stand that it wrote to."""
     yield from meeting.write_arrivals(work.talks)
-    yield from together(
+    fresh = _fresh(work)
+    places = [each(statement, work.placed(statement)) for statement in ("ready_add", "later_add", "line_add")]
+    if work.only_adds:
+        changed = [(queue.id, queue.head, queue.tail) for queue in work.all_queues() if queue.changed]
+        return (yield from meeting.write_feeds(work.talks, *fresh, *places, each("queue_update", changed)))
+    yield from together(*fresh)
+    yield from write_deliveries(work.changed())
+    yield from each("report_link", work.report_links)
+    yield from each("report_insert", work.reports)
+    yield from each("cost_link", [link[:4] for link in work.report_links])
+    yield from each("cost_insert", once_per_wamid(work.costs))
+    yield from _leave_places(work)
+    yield from together(*places)
+    yield from each("expiring_drop", work.not_expiring)
+    yield from each("expiring_again", work.expiring_again)
+    yield from each("permit_refund", sorted(_refunds(work.refunds)))
+    yield from _promote(work.all_queues(), work)
+    return (yield from meeting.write_feeds(work.talks))
+
+
+def _fresh(work: Work) -> list[Plan[list[Row]]]:
+    """To tables of their own each."""
+    return [
         *meeting.writes(work.talks),
         each("delivery_insert", work.new_deliveries),
         each("attempt_put", _once_per_try(work.attempts)),
@@ -27,18 +49,7 @@ def write(work: Work) -> Plan[dict[str, int]]:
         each("pair_put", [gate_rows.pair_row(work.pairs[key]) for key in sorted(work.touched)]),
         each("consent_put", [(*key, *work.consents[key]) for key in sorted(work.consents)]),
         each("audit_insert", [rows.audit_row(entry) for entry in work.audited]),
-    )
-    yield from write_deliveries(work.changed())
-    yield from each("report_link", work.report_links)
-    yield from each("report_insert", work.reports)
-    yield from each("cost_link", [link[:4] for link in work.report_links])
-    yield from each("cost_insert", once_per_wamid(work.costs))
-    yield from _write_places(work)
-    yield from each("expiring_drop", work.not_expiring)
-    yield from each("expiring_again", work.expiring_again)
-    yield from each("permit_refund", sorted(_refunds(work.refunds)))
-    yield from _promote([work.queues[queue_id] for queue_id in sorted(work.queues)], work)
-    return (yield from meeting.write_feeds(work.talks))
+    ]
 
 
 def once_per_wamid(costs: list[Row]) -> list[Row]:
@@ -69,14 +80,12 @@ def _once_per_try(attempts: list[Row]) -> list[Row]:
     return [last[key] for key in sorted(last)]
 
 
-def _write_places(work: Work) -> Plan[None]:
+def _leave_places(work: Work) -> Plan[None]:
     gone = [(message_id,) for message_id in sorted(work.unplaced)]
     # Later before ready: a claim may be moving one of them from there to here, and this waits for it.
     yield from each("later_drop", gone)
     yield from each("ready_drop", gone)
     yield from each("line_drop", gone)
-    for statement in ("ready_add", "later_add", "line_add"):
-        yield from each(statement, work.placed(statement))
 
 
 def _promote(queues: list[Queue], work: Work) -> Plan[None]:

@@ -13,7 +13,7 @@ import msgspec
 
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.migrations import pending, require_current
-from waypost.adapters.sql.plan import Each, Plan, Row, Step, Together
+from waypost.adapters.sql.plan import AllOf, AtOnce, Each, Plan, Row, Step, Together
 from waypost.adapters.sql.statements import Statement, dialect
 from waypost.adapters.sqlite.turn import FileTurn
 from waypost.ports.failure import Unavailable
@@ -71,9 +71,14 @@ class Store:
 
     def _run(self, step: Step) -> list[Row]:
         if isinstance(step, Together):
+            found = {write.statement: self._run(write) for write in step.writes}
+            return found[step.asked] if step.asked else []
+        if isinstance(step, AllOf):
             for write in step.writes:
                 self._run(write)
-            return []
+            return [self._run(read) for read in step.reads]
+        if isinstance(step, AtOnce):
+            raise TypeError("a file has one writer: nothing changes between reading and writing")
         statement = self._statements[step.statement]
         if not isinstance(step, Each):
             return list(self._connection.execute(statement.text, step.arguments))

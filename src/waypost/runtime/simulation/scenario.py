@@ -109,6 +109,7 @@ class _Run:
         plan = self.plan
         tuning = Tuning(
             figures=False,
+            indexing=False,
             unsure=plan.policy,
             door_tick=plan.tick,
             poll=plan.tick,

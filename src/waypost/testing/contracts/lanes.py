@@ -225,7 +225,7 @@ class CommitContract:
         await submit(ledger, key=f"turn:{claim.turn_id}:1", content="somebody else's")
         done = await commit(ledger, claim, "one", "two")
         assert (len(done.replies), done.blocked, done.lane.done) == (1, 1, 1)
-        assert words(await entries(ledger, claim.conversation.id)) == ["hello", "two"]
+        assert words(await entries(ledger, claim.conversation.id)) == ["hello", "somebody else's", "two"]
         turn = await ledger.lanes.ended(ORG, claim.conversation.id, Position(1))
         assert turn is not None
         assert turn.error == "another message was stored under a reply's idempotency key"

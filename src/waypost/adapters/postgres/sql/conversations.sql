@@ -104,9 +104,49 @@ INSERT INTO feed (name, head)
 SELECT * FROM unnest($1::text[], $2::bigint[]) AS u (name, count) ORDER BY 1
 ON CONFLICT (name) DO UPDATE SET head = feed.head + excluded.head RETURNING name, head
 
--- name: feed_item_insert (set-wise)
+-- name: feed_item_append (set-wise)
+-- Numbered by the head that `feed_draw` has drawn in the same statement, counted back from it.
 INSERT INTO feed_item (feed, seq, at, kind, conversation_id, position, body)
-SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[])
+SELECT u.feed, d.head - u.back, u.at, u.kind, u.conversation_id, u.position, u.body
+FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[])
+    AS u (feed, back, at, kind, conversation_id, position, body) JOIN feed_draw d ON d.name = u.feed
+
+-- name: arrivals_read (set-wise)
+-- All that is known of who writes, where and what, as it stands: xmin tells whether it is still so when it is written.
+-- What is closed is not found: to open it again is more than to write in it.
+-- Row by row (LATERAL with a LIMIT), whatever the tables held when the plan was made.
+SELECT u.n, k.name, k.username, a.contact_id,
+    (SELECT x.contact_id FROM contact_address x WHERE x.org_id = u.org_id AND x.address = u.other),
+    (SELECT x.wamid FROM arrival x WHERE x.number = u.number AND x.wamid = u.wamid),
+    c.version, l.version, p.version, {conversation}, {lane},
+    p.sender, p.recipient, p.opened_at, p.last_inbound_at, p.expires_at, p.free_at, p.blocked_until, p.blocked_times,
+    p.counted_at
+FROM unnest($1::integer[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+    AS u (n, org_id, address, other, number, wamid, reply_to)
+CROSS JOIN LATERAL (
+    SELECT x.contact_id FROM contact_address x WHERE x.org_id = u.org_id AND x.address = u.address LIMIT 1
+) a
+CROSS JOIN LATERAL (SELECT x.name, x.username FROM contact x WHERE x.id = a.contact_id LIMIT 1) k
+CROSS JOIN LATERAL (
+    SELECT x.*, x.xmin::text AS version FROM conversation x
+    WHERE x.contact_id = a.contact_id AND x.number = u.number AND x.state = 'open' LIMIT 1
+) c
+CROSS JOIN LATERAL (
+    SELECT x.*, x.xmin::text AS version FROM lane x WHERE x.conversation_id = c.id LIMIT 1
+) l
+LEFT JOIN LATERAL (
+    SELECT x.*, x.xmin::text AS version FROM pair x WHERE x.sender = u.number AND x.recipient = u.reply_to LIMIT 1
+) p ON TRUE
+
+-- name: talk_unchanged (set-wise)
+SELECT c.id FROM unnest($1::bigint[], $2::text[], $3::text[]) AS u (id, version, lane_version)
+JOIN conversation c ON c.id = u.id JOIN lane l ON l.conversation_id = c.id
+WHERE c.xmin::text = u.version AND l.xmin::text = u.lane_version ORDER BY c.id FOR UPDATE OF c, l
+
+-- name: pair_unchanged (set-wise)
+SELECT p.recipient FROM unnest($1::text[], $2::text[], $3::text[]) AS u (sender, recipient, version)
+JOIN pair p ON p.sender = u.sender AND p.recipient = u.recipient
+WHERE p.xmin::text = u.version ORDER BY p.sender, p.recipient FOR UPDATE OF p
 
 -- name: lanes_due
 -- Skips what anybody holds, so a claim waits for nobody.
@@ -123,6 +163,12 @@ SELECT {conversation} FROM conversation c WHERE c.id = ANY($1::bigint[])
 -- name: contact_of (set-wise)
 SELECT k.id, k.org_id, k.name, k.username, k.dossier_id, a.address
 FROM unnest($1::bigint[]) AS u (id) JOIN contact k ON k.id = u.id JOIN contact_address a ON a.contact_id = k.id
+ORDER BY k.id, a.address
+
+-- name: contact_in (set-wise)
+SELECT k.id, k.org_id, k.name, k.username, k.dossier_id, a.address
+FROM unnest($1::bigint[]) AS u (id) JOIN conversation c ON c.id = u.id JOIN contact k ON k.id = c.contact_id
+JOIN contact_address a ON a.contact_id = k.id
 ORDER BY k.id, a.address
 
 -- name: entries_between (set-wise)

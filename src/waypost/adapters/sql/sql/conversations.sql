@@ -69,8 +69,10 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 INSERT INTO feed (name, head) VALUES ($1, $2)
 ON CONFLICT (name) DO UPDATE SET head = feed.head + excluded.head RETURNING name, head
 
--- name: feed_item_insert
-INSERT INTO feed_item (feed, seq, at, kind, conversation_id, position, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
+-- name: feed_item_append
+-- Numbered by the head that `feed_draw` has drawn just before, counted back from it.
+INSERT INTO feed_item (feed, seq, at, kind, conversation_id, position, body)
+SELECT f.name, f.head - $2, $3, $4, $5, $6, $7 FROM feed f WHERE f.name = $1
 
 -- name: feed_after
 SELECT feed, seq, at, kind, conversation_id, position, body FROM feed_item
@@ -177,6 +179,12 @@ WHERE a.org_id = $1 AND a.address = $2 ORDER BY c.id
 -- A row per address.
 SELECT k.id, k.org_id, k.name, k.username, k.dossier_id, a.address
 FROM contact k JOIN contact_address a ON a.contact_id = k.id WHERE k.id = $1 ORDER BY a.address
+
+-- name: contact_in
+-- Who writes in a conversation, a row per address.
+SELECT k.id, k.org_id, k.name, k.username, k.dossier_id, a.address
+FROM conversation c JOIN contact k ON k.id = c.contact_id JOIN contact_address a ON a.contact_id = k.id
+WHERE c.id = $1 ORDER BY a.address
 
 -- name: arrivals_forget
 DELETE FROM arrival WHERE (number, wamid) IN (

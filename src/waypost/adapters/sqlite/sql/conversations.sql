@@ -35,9 +35,10 @@ UPDATE lane SET tail = u.value ->> 1, done = u.value ->> 2, hi = u.value ->> 3, 
     lease_until = u.value ->> 9, tries = u.value ->> 10, floor = u.value ->> 11
 FROM json_each($1) AS u WHERE conversation_id = u.value ->> 0
 
--- name: feed_item_insert (set-wise)
+-- name: feed_item_append (set-wise)
 INSERT INTO feed_item (feed, seq, at, kind, conversation_id, position, body)
-SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6 FROM json_each($1)
+SELECT f.name, f.head - (u.value ->> 1), u.value ->> 2, u.value ->> 3, u.value ->> 4, u.value ->> 5, u.value ->> 6
+FROM json_each($1) AS u CROSS JOIN feed f ON f.name = u.value ->> 0
 
 -- name: pair_lock (set-wise)
 SELECT json_group_array(json_array(p.sender, p.recipient, p.opened_at, p.last_inbound_at, p.expires_at, p.free_at,
@@ -59,6 +60,11 @@ FROM json_each($1) AS u CROSS JOIN conversation c ON c.id = u.value ->> 0
 -- name: contact_of (set-wise)
 SELECT json_group_array(json_array(k.id, k.org_id, k.name, k.username, k.dossier_id, a.address))
 FROM json_each($1) AS u CROSS JOIN contact k ON k.id = u.value ->> 0 CROSS JOIN contact_address a ON a.contact_id = k.id
+
+-- name: contact_in (set-wise)
+SELECT json_group_array(json_array(k.id, k.org_id, k.name, k.username, k.dossier_id, a.address))
+FROM json_each($1) AS u CROSS JOIN conversation c ON c.id = u.value ->> 0
+CROSS JOIN contact k ON k.id = c.contact_id CROSS JOIN contact_address a ON a.contact_id = k.id
 
 -- name: entries_between (set-wise)
 SELECT json_group_array(json_array({entry}))

@@ -123,6 +123,7 @@ class _Run:
         plan = self.plan
         tuning = Tuning(
             figures=False,
+            indexing=False,
             door_tick=plan.tick,
             poll=plan.tick,
             quota=None,

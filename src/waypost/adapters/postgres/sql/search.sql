@@ -1,0 +1,67 @@
+-- name: search_cursor_ensure (set-wise)
+INSERT INTO search_cursor (feed, seq) SELECT u.feed, 0 FROM unnest($1::text[]) AS u (feed) ON CONFLICT (feed) DO NOTHING
+
+-- name: search_cursor_move (set-wise)
+-- Whoever comes second with the same items gets no row, and leaves it.
+UPDATE search_cursor c SET seq = u.seq FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS u (feed, before, seq)
+WHERE c.feed = u.feed AND c.seq = u.before RETURNING c.feed
+
+-- name: search_put (set-wise)
+-- What is there already stays; two entries that would have one id are told apart by whoever calls.
+INSERT INTO search_entry (id, conversation_id, position, words)
+SELECT u.id, u.conversation_id, u.position, array_to_tsvector(string_to_array(u.words, ' '))
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[]) AS u (id, conversation_id, position, words)
+ON CONFLICT DO NOTHING RETURNING conversation_id, position
+
+-- name: search_known (set-wise)
+SELECT s.conversation_id, s.position FROM unnest($1::bigint[], $2::bigint[]) AS u (conversation_id, position)
+JOIN search_entry s ON s.conversation_id = u.conversation_id AND s.position = u.position
+
+-- name: search_drop (set-wise)
+DELETE FROM search_entry s USING unnest($1::bigint[], $2::bigint[]) AS u (conversation_id, position)
+WHERE s.conversation_id = u.conversation_id AND s.position = u.position
+
+-- name: search_drop_all (set-wise)
+DELETE FROM search_entry s USING unnest($1::bigint[]) AS u (conversation_id)
+WHERE s.conversation_id = u.conversation_id
+
+-- name: search_standing_of
+SELECT f.name, f.head, coalesce(c.seq, 0) FROM unnest($1::text[]) AS u (name)
+CROSS JOIN LATERAL (SELECT x.name, x.head FROM feed x WHERE x.name = u.name LIMIT 1) f
+LEFT JOIN LATERAL (SELECT x.seq FROM search_cursor x WHERE x.feed = u.name LIMIT 1) c ON TRUE
+
+-- name: search_items
+-- What several feeds were told between two numbers each, as far as it matters to the index.
+SELECT i.feed, i.seq, i.kind, i.conversation_id, i.body, c.org_id, c.kind, {entry}
+FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS u (feed, after, head) CROSS JOIN LATERAL (
+    SELECT * FROM feed_item x
+    WHERE x.feed = u.feed AND x.seq > u.after AND x.seq <= u.head AND x.kind IN ('message', 'deleted', 'joined')
+    ORDER BY x.seq LIMIT $4
+) i
+LEFT JOIN LATERAL (SELECT x.org_id, x.kind FROM conversation x WHERE x.id = i.conversation_id LIMIT 1) c ON TRUE
+LEFT JOIN LATERAL (
+    SELECT * FROM entry x
+    WHERE i.kind = 'message' AND x.conversation_id = i.conversation_id AND x.position = i.position LIMIT 1
+) e ON TRUE
+ORDER BY i.feed, i.seq LIMIT $4
+
+-- name: search_find
+-- What is asked comes as SQLite has it: "a" "b"*. Ids are sorted before anything else is looked up.
+SELECT s.id, c.contact_id, {entry}
+FROM (
+    SELECT x.id, x.conversation_id, x.position FROM search_entry x
+    WHERE x.words @@ replace(replace(replace($1::text, '"', ''''), '*', ':*'), ' ', ' & ')::tsquery AND x.id < $2
+    ORDER BY x.id DESC
+) s
+CROSS JOIN LATERAL (
+    SELECT x.contact_id, x.kind FROM conversation x WHERE x.id = s.conversation_id AND x.org_id = $3 LIMIT 1
+) c
+CROSS JOIN LATERAL (
+    SELECT * FROM entry x
+    WHERE x.conversation_id = s.conversation_id AND x.position = s.position AND x.deleted_at IS NULL LIMIT 1
+) e
+LEFT JOIN LATERAL (
+    SELECT x.sees_after FROM member x WHERE x.conversation_id = s.conversation_id AND x.user_id = $4 LIMIT 1
+) m ON TRUE
+WHERE c.kind = 'customer' OR s.position > m.sees_after
+ORDER BY s.id DESC LIMIT $5

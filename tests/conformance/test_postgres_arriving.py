@@ -1,0 +1,120 @@
+"""The short way for what customers write: what was decided on counts only while it stands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import pytest
+
+from waypost.adapters.postgres.arriving import arrive as short_way
+from waypost.adapters.postgres.engine import PostgresEngine
+from waypost.adapters.postgres.schema import migrate
+from waypost.adapters.sql.kernel import Decided
+from waypost.adapters.sql.ledger import SqlLedger
+from waypost.adapters.sql.plan import Plan, Row, Step
+from waypost.adapters.sql.taking import Take
+from waypost.adapters.sql.writer import Lane
+from waypost.model.conversation import Arrival
+from waypost.model.report import Post
+from waypost.testing.contracts.examples import ORG, T0, a_customer, an_arrival
+from waypost.testing.contracts.talking import arrive, entries, talk_with, words
+
+STORED = "SELECT (SELECT count(*) FROM entry), (SELECT count(*) FROM arrival), (SELECT head FROM feed)"
+
+
+@pytest.fixture
+async def engine(postgres_url: str) -> AsyncIterator[PostgresEngine]:
+    await migrate(postgres_url)
+    engine = await PostgresEngine.open(postgres_url)
+    yield engine
+    await engine.close()
+
+
+@pytest.fixture
+async def beside(postgres_url: str, engine: PostgresEngine) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
+    """Whoever else is at work."""
+    assert engine is not None
+    connection = await asyncpg.connect(postgres_url)
+    yield connection
+    await connection.close()
+
+
+async def run(engine: PostgresEngine, step: Step) -> list[Row]:
+    def only() -> Plan[list[Row]]:
+        return (yield step)
+
+    return await engine._lines[Lane.ARRIVE].step_by_step(only())
+
+
+async def ended(engine: PostgresEngine, plan: Plan[Decided], step: Step) -> list[Any]:
+    """What a plan answers whose last step this is."""
+    with pytest.raises(StopIteration) as stop:
+        plan.send(await run(engine, step))
+    decided: Decided = stop.value.value
+    return decided.answers
+
+
+def take(*arrivals: Arrival) -> Take:
+    return Take(Post([], [], list(arrivals)), T0)
+
+
+async def test_who_is_known_is_read_once_and_written_once(
+    engine: PostgresEngine, beside: asyncpg.Connection[asyncpg.Record]
+) -> None:
+    await arrive(SqlLedger(engine), an_arrival())
+    plan = short_way([take(an_arrival(), an_arrival())], set())
+    (taken,) = await ended(engine, plan, plan.send(await run(engine, next(plan))))
+    assert taken is not None
+    assert taken.arrived == 2
+    assert tuple(await beside.fetchrow(STORED) or ()) == (3, 3, 3)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE lane SET owner = 'w', hi = tail, fence = fence + 1",
+        "UPDATE conversation SET position = position",
+        "UPDATE pair SET blocked_times = 7",
+        "INSERT INTO arrival SELECT number, '{wamid}', conversation_id, 9, 0 FROM arrival LIMIT 1",
+        "DELETE FROM lane",
+    ],
+)
+async def test_what_somebody_changed_meanwhile_is_decided_again(
+    change: str, engine: PostgresEngine, beside: asyncpg.Connection[asyncpg.Record]
+) -> None:
+    await arrive(SqlLedger(engine), an_arrival())
+    told = an_arrival()
+    plan = short_way([take(told)], set())
+    writing = plan.send(await run(engine, next(plan)))
+    await beside.execute(change.format(wamid=told.wamid))
+    before = await beside.fetchrow(STORED)
+    assert await ended(engine, plan, writing) == [None]
+    assert await beside.fetchrow(STORED) == before
+
+
+async def test_nobody_overtakes_what_they_said_before(engine: PostgresEngine) -> None:
+    await arrive(SqlLedger(engine), an_arrival(name="Sheena"))
+    renamed, after = an_arrival(name="Sheena Nelson"), an_arrival()
+    plan = short_way([take(renamed), take(after)], set())
+    with pytest.raises(StopIteration) as stop:
+        plan.send(await run(engine, next(plan)))
+    assert stop.value.value.answers == [None, None]
+    plan = short_way([take(after)], {(ORG, after.addresses[0])})
+    with pytest.raises(StopIteration) as stop:
+        plan.send(await run(engine, next(plan)))
+    assert stop.value.value.answers == [None]
+
+
+async def test_what_comes_at_once_keeps_its_order_on_whichever_way(engine: PostgresEngine) -> None:
+    ledger = SqlLedger(engine)
+    customers = [a_customer() for _ in range(5)]
+    for n in range(20):
+        named = [an_arrival(c, text=f"{n}a", name=f"Name {n}") for c in customers]
+        plain = [an_arrival(c, text=f"{n}b") for c in customers]
+        await asyncio.gather(*(arrive(ledger, told) for told in [*named, *plain]))
+    for customer in customers:
+        talk = await talk_with(ledger, customer)
+        assert words(await entries(ledger, talk.id)) == [f"{n}{side}" for n in range(20) for side in "ab"]

@@ -1,0 +1,180 @@
+"""What an agent writes to a customer goes out by the outbox, under all its rules, and what becomes of it is shown."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.integration.conftest import OpenStage
+from tests.integration.harness import ON_SQLITE, Stage
+from tests.integration.live_devices import Device, customer, history, house, people, person, say
+from tests.integration.webhooks import PHONE
+from waypost.model.time import seconds
+
+pytestmark = pytest.mark.anyio
+
+DAY = seconds(25 * 3600)
+TEMPLATE: dict[str, Any] = {"type": "template", "template": {"name": "hello_world", "language": "en_US"}}
+
+
+async def statuses(device: Device, last: str) -> list[str]:
+    """What comes of one message, up to this."""
+    found: list[str] = []
+    while not found or found[-1] != last:
+        found.append((await device.item("status"))["status"])
+    return found
+
+
+async def test_an_agents_post_goes_out_and_its_statuses_come_to_the_team(stage: Stage) -> None:
+    ann, bob = await people(stage, 2)
+    where = await customer(stage)
+    async with house(stage) as here:
+        phone = Device(bob)
+        await phone.live(here)
+        posted = await say(stage, ann, where, "on its way")
+        assert posted.status == 201
+        item = await phone.hears("on its way")
+        assert item["message"]["sender_id"] == ann.user_id
+        assert "delivered" in await statuses(phone, "delivered")
+        await stage.reads()
+        assert (await statuses(phone, "read"))[-1] == "read"
+        told = phone.items_of("status")
+        assert {each["message_id"] for each in told} == {posted.json["message_id"]}
+        assert [each["status"] for each in told] == sorted([each["status"] for each in told], key=CLIMBS.index)
+    (call,) = stage.calls()
+    assert (call["to"], call["text"]["body"]) == (PHONE, "on its way")
+    assert (await history(stage, ann, where))["messages"][0]["status"] == "read"
+    assert (await stage.get(f"/api/v1/conversations/{where}", ann.token))["last_message"]["status"] == "read"
+
+
+CLIMBS = ["sent", "delivered", "read"]
+
+
+@ON_SQLITE
+async def test_the_same_post_by_socket_and_by_rest_goes_out_once(stage: Stage) -> None:
+    ann = await person(stage)
+    where = await customer(stage)
+    async with house(stage) as here:
+        phone = Device(ann)
+        await phone.live(here)
+        content = {"type": "text", "text": "once"}
+        both = [say(stage, ann, where, "once", name="c") for _ in range(5)]
+        await phone.say("send", client_message_id="c", conversation_id=where, content=content)
+        answers = await asyncio.gather(*both)
+        ack = await phone.until("ack", client_message_id="c")
+        assert {answer.json["message_id"] for answer in answers} == {ack["message_id"]}
+        assert [answer.status for answer in answers].count(201) + (not ack["duplicate"]) == 1
+        await phone.item("status", status="delivered")
+    assert len(stage.calls()) == 1
+
+
+async def test_who_said_no_is_not_written_to(stage: Stage) -> None:
+    ann = await person(stage)
+    where = await customer(stage)
+    dossier = (await stage.get(f"/api/v1/conversations/{where}", ann.token))["contact"]["dossier_id"]
+    consent = {"dossierId": dossier, "channel": "WHATSAPP", "status": "REVOKED"}
+    assert (await stage.call("PUT", "/api/v1/outbound/consents", consent)).status in (200, 201)
+    async with house(stage) as here:
+        phone = Device(ann)
+        await phone.live(here)
+        refused = await say(stage, ann, where, "please")
+        assert (refused.status, refused.code) == (422, "consent_required")
+        content = {"type": "text", "text": "please"}
+        await phone.say("send", client_message_id="x", conversation_id=where, content=content)
+        told = await phone.until("error", client_message_id="x")
+        assert (told["code"], told["retryable"]) == ("consent_required", False)
+        note = await stage.call("POST", f"/api/v1/conversations/{where}/notes", {"text": "said no"}, key=ann.token)
+        assert note.status == 201, "the team may still talk about them"
+    assert [m["content"]["type"] for m in (await history(stage, ann, where))["messages"]] == ["note", "text"]
+    assert stage.calls() == []
+
+
+async def test_outside_the_window_words_fail_and_a_template_goes(set_up: OpenStage) -> None:
+    stage = await set_up(outbound_window="enforce")
+    ann = await person(stage)
+    where = await customer(stage)
+    stage.manual.advance(DAY)
+    async with house(stage) as here:
+        phone = Device(ann)
+        await phone.live(here)
+        posted = await say(stage, ann, where, "still there?")
+        assert posted.status == 201
+        failed = await phone.item("status", status="failed")
+        assert failed["message_id"] == posted.json["message_id"]
+        (message,) = await stage.get("/api/v1/outbound/messages?status=FAILED")
+        assert message["errorCode"] == "SESSION_EXPIRED"
+        assert stage.calls() == []
+        sent = await say(stage, ann, where, TEMPLATE)
+        assert sent.status == 201, sent
+        await phone.item("status", status="delivered", message_id=sent.json["message_id"])
+        (call,) = stage.calls()
+        assert call["template"]["name"] == "hello_world"
+    found = (await history(stage, ann, where))["messages"]
+    assert [(m["content"]["type"], m["status"]) for m in found[:2]] == [("template", "delivered"), ("text", "failed")]
+
+
+@ON_SQLITE
+async def test_a_template_that_is_none_is_refused_by_its_field(stage: Stage) -> None:
+    ann = await person(stage)
+    where = await customer(stage)
+    unknown = {"type": "template", "template": {"name": "no_such", "language": "en_US"}}
+    refused = await say(stage, ann, where, unknown)
+    assert (refused.status, refused.code) == (422, "unknown_template")
+    assert refused.json["field"].startswith("content")
+    lacking = {"type": "template", "template": {"name": "order_confirmation", "language": "en"}}
+    refused = await say(stage, ann, where, lacking)
+    assert (refused.status, refused.code) == (422, "template_parameters")
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"type": "image"},
+        {"type": "image", "image": {}},
+        {"type": "text", "text": "x" * 5000},
+        {"type": "deleted"},
+        {"type": "no such kind"},
+        {"type": "note", "note": {"body": "psst"}},
+    ],
+)
+async def test_what_the_provider_would_not_take_is_refused_at_once(stage: Stage, content: dict[str, Any]) -> None:
+    ann = await person(stage)
+    where = await customer(stage)
+    refused = await say(stage, ann, where, content)
+    assert (refused.status, refused.code) == (422, "invalid_payload"), refused
+    assert refused.json["field"].startswith("content")
+    assert len((await history(stage, ann, where))["messages"]) == 1
+
+
+@ON_SQLITE
+async def test_an_agents_posts_go_out_in_the_order_in_which_they_were_written(stage: Stage) -> None:
+    ann = await person(stage)
+    where = await customer(stage)
+    texts = [f"{n}" for n in range(8)]
+    async with house(stage) as here:
+        phone = Device(ann)
+        await phone.live(here)
+        for text in texts:
+            content = {"type": "text", "text": text}
+            await phone.say("send", client_message_id=text, conversation_id=where, content=content)
+        await phone.until("ack", client_message_id=texts[-1])
+        await stage.eventually(lambda: _all_out(stage, len(texts)))
+    assert [call["text"]["body"] for call in stage.calls()] == texts
+
+
+async def _all_out(stage: Stage, count: int) -> bool:
+    return len(stage.calls()) == count
+
+
+@ON_SQLITE
+async def test_a_key_may_write_to_a_customer_in_the_orgs_name(stage: Stage) -> None:
+    where = await customer(stage)
+    posted = await say(stage, stage.acme.key, where, "from the back office")
+    assert posted.status == 201
+    ann = await person(stage)
+    newest = (await history(stage, ann, where))["messages"][0]
+    assert newest["content"]["text"] == "from the back office"
+    assert not newest["sender_id"].startswith(("contact:", "user_"))
