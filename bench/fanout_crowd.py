@@ -17,6 +17,8 @@ PATH = "/api/v1/ws"
 MARKER = b'"type":"item"'
 _SIZE = 200
 _PATIENCE = 120
+HEARTBEAT = 10
+"""Seconds; a real client's is longer, but this one may be starved by its own crowd."""
 _BIND_ADDRESS_NO_PORT = 24
 """Linux: the port is chosen when it is known for which connection, so that one address can have many more."""
 _HANDSHAKE = (
@@ -70,15 +72,24 @@ class Crowd:
         self.marker = self.talk.marker
         self.clients: list[Client] = []
         self.got = self.reads = self.ready = self.lost = 0
+        self.last_words = b""
         self._address = (host, port)
         self._until: tuple[Callable[[], bool], asyncio.Future[None]] | None = None
 
     async def join(self, count: int, at_once: int = 200, source: str = "127.0.0.1") -> None:
         """Return once all are live."""
         goal = len(self.clients) + count
+        keeping = asyncio.ensure_future(self._keep_everybody())
         for first in range(0, count, at_once):
             await asyncio.gather(*(self._connect(source) for _ in range(min(at_once, count - first))))
         await self.until(lambda: self.ready >= goal)
+        keeping.cancel()
+
+    async def _keep_everybody(self) -> None:
+        """Who came first must not be taken for gone while the last ones come."""
+        while self.talk.ping is not None:
+            await asyncio.sleep(HEARTBEAT)
+            self.say(self.talk.ping)
 
     async def _connect(self, source: str) -> None:
         """By hand: the loop's own way looks up names in a thread, even where there are none."""
@@ -99,7 +110,7 @@ class Crowd:
         if not reached():
             self._until = (lambda: bool(self.lost) or reached(), asyncio.get_running_loop().create_future())
             await asyncio.wait_for(self._until[1], _PATIENCE)
-        assert not self.lost, f"{self.lost} connections were lost"
+        assert not self.lost, f"{self.lost} connections were lost, one after {self.last_words!r}"
 
     def has(self, items: int) -> bool:
         return self.got >= items
@@ -118,7 +129,8 @@ class Crowd:
 
     def say(self, text: bytes) -> None:
         for client in self.clients:
-            client.transport.write(frame(text))
+            if client.is_ready:
+                client.transport.write(frame(text))
 
     def listen_closely(self) -> None:
         """From here on, keep what `check` needs: posters are told more than items, the others are told the same."""
@@ -209,6 +221,7 @@ class Client(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  # lost is lost
         self._crowd.lost += 1
+        self._crowd.last_words = self._tail
         self._crowd.look()
 
 

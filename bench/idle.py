@@ -19,7 +19,7 @@ import uvloop
 
 from bench import waypost_live
 from bench.fanout import BARE, DOOR, Side
-from bench.fanout_crowd import Crowd, Talk
+from bench.fanout_crowd import HEARTBEAT, Crowd, Talk
 from bench.peers.serving import cpu_seconds, running
 from bench.table import Line
 
@@ -27,7 +27,6 @@ HELD = 20_000
 HELD_BY_PEERS = 5_000
 STORM = 5_000
 PEOPLE = HELD // waypost_live.DEVICES_EACH
-_HEARTBEAT = 15
 _SPARE = 500
 """Files that a process may need beside its sockets."""
 
@@ -142,8 +141,8 @@ def _lines(side: Side, count: int, goals: tuple[float | None, float | None]) -> 
 
 async def _hold(port: int, count: int, source: str, spoken: Talk | None) -> None:
     crowd = Crowd(port, spoken)
-    pinging = asyncio.ensure_future(_ping(crowd))
     await crowd.join(count, source=source)
+    pinging = asyncio.ensure_future(_ping(crowd))
     print("held", flush=True)
     await asyncio.to_thread(sys.stdin.read)  # until the parent closes it
     pinging.cancel()
@@ -152,7 +151,7 @@ async def _hold(port: int, count: int, source: str, spoken: Talk | None) -> None
 
 async def _ping(crowd: Crowd) -> None:
     while crowd.talk.ping is not None:
-        await asyncio.sleep(_HEARTBEAT)
+        await asyncio.sleep(HEARTBEAT)
         crowd.say(crowd.talk.ping)
 
 

@@ -36,18 +36,17 @@ OTHERS = 20
 """Conversations that the other rows are of."""
 
 _COLUMNS = "conversation_id, position, id_at, at, sender, type, body, client_message_id"
-_BODY = '{"text":"' + "x" * 40 + '"}'
+_BODY = '{{"text":"' + "x" * 40 + '"}}'
 _ROW = f"{{at}} + g, {{at}} + g, 'user_000000', 'text', '{_BODY}', 'm' || g"
 _FILL = f"INSERT INTO entry ({_COLUMNS}) SELECT {{chat}}, g, {_ROW} FROM "  # noqa: S608  # of ours alone
 """`chat`, `at` and where g comes from."""
+_NUMBERS = "WITH RECURSIVE n (g) AS (SELECT 1 UNION ALL SELECT g + 1 FROM n LIMIT {count}) SELECT g FROM n"
 
 
 def fill(url: str, chat: int, count: int, at: int) -> str:
     insert = _FILL.format(chat=chat, at=at)
     if ledger_rows.is_sqlite(url):
-        return (
-            f"{insert} (WITH RECURSIVE n (g) AS (SELECT 1 UNION ALL SELECT g + 1 FROM n LIMIT {count}) SELECT g FROM n)"
-        )
+        return f"{insert} ({_NUMBERS.format(count=count)})"
     return f"{insert} generate_series(1, {count}) AS g"
 
 

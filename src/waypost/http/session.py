@@ -151,6 +151,11 @@ class Session:
         return self._live
 
     @property
+    def said_hello(self) -> bool:
+        """It may not be answered yet."""
+        return self._working is not None or self.caller is not None
+
+    @property
     def is_over(self) -> bool:
         return self._over
 

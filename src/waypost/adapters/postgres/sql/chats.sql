@@ -92,6 +92,18 @@ INSERT INTO read_marker (user_id, conversation_id, position, at)
 SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS u (user_id, id, position, at) ORDER BY 1, 2
 ON CONFLICT (user_id, conversation_id) DO UPDATE SET position = excluded.position, at = excluded.at
 
+-- name: device_open (set-wise)
+INSERT INTO device (user_id, device_id, org_id, epoch, created_at, seen_at)
+SELECT u.user_id, u.device_id, u.org_id, u.epoch, u.at, u.at
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) AS u (user_id, device_id, org_id, epoch, at)
+ORDER BY 1, 2
+ON CONFLICT (user_id, device_id) DO UPDATE SET seen_at = excluded.seen_at
+RETURNING user_id, device_id, org_id, epoch, created_at, seen_at, push
+
+-- name: cursors_of (set-wise)
+SELECT c.user_id, c.device_id, c.feed, c.seq FROM unnest($1::text[], $2::text[]) AS u (user_id, device_id)
+JOIN device_cursor c ON c.user_id = u.user_id AND c.device_id = u.device_id
+
 -- name: cursor_put (set-wise)
 INSERT INTO device_cursor (user_id, device_id, feed, seq)
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS u (user_id, device_id, feed, seq)
