@@ -77,12 +77,11 @@ class Crowd:
         self._until: tuple[Callable[[], bool], asyncio.Future[None]] | None = None
 
     async def join(self, count: int, at_once: int = 200, source: str = "127.0.0.1") -> None:
-        """Return once all are live."""
-        goal = len(self.clients) + count
+        """Return once all are live; no more than so many are on the way at a time."""
         keeping = asyncio.ensure_future(self._keep_everybody())
         for first in range(0, count, at_once):
             await asyncio.gather(*(self._connect(source) for _ in range(min(at_once, count - first))))
-        await self.until(lambda: self.ready >= goal)
+            await self.until(lambda: self.ready >= len(self.clients))
         keeping.cancel()
 
     async def _keep_everybody(self) -> None:

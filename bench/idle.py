@@ -120,7 +120,7 @@ def measure(url: str, _rounds: int, _count: int) -> list[Line]:
         for name, own in ledgers:
             uvloop.run(waypost_live.prepare(own, PEOPLE))
             side = Side(name, "bench.waypost_live", {}, ["--url", own], talk())
-            lines += _lines(side, HELD, (25.0, 10.0))
+            lines += _lines(side, HELD, (25.0, 5.0))
     for side in (DOOR, BARE):
         lines += _lines(side, HELD_BY_PEERS, (None, None))
     return lines

@@ -37,8 +37,9 @@ CONNECTIONS_EACH = 20
 """Of one person, in one process."""
 FOLLOWED_BY_FEW = 500
 """Who is here is told around only where no more than this would hear it."""
+TOLD_AT_ONCE = 20
+"""A larger team is told of all who came within `GATHER_PEOPLE` in one write: after a restart everybody comes."""
 GATHER_PEOPLE: Span = seconds(0.2)
-"""Who comes within it is told of in one frame after the other, written at once: after a restart everybody comes."""
 
 
 class Gateway:
@@ -159,9 +160,13 @@ class Gateway:
         """Who came and went, told to those who work with them."""
         with self.world.whereabouts.listen() as ear:
             while True:
-                if await ear.wait(seconds(60)):
+                await ear.wait(seconds(60))
+                people = dict.fromkeys(ear.named())
+                teams = {FeedName(f"team:{org}") for org, _ in people}
+                if any(len(self.tails.followers(team)) > TOLD_AT_ONCE for team in teams):
                     await self.world.clock.sleep(GATHER_PEOPLE)
-                await self._tell_who_is_here(ear.named())
+                    people |= dict.fromkeys(ear.named())
+                await self._tell_who_is_here(list(people))
 
     async def _tell_who_is_here(self, people: Sequence[tuple[OrgId, UserId]]) -> None:
         states = await self.world.whereabouts.of([user for _, user in people])
@@ -206,10 +211,11 @@ class Gateway:
 
     def _close_the_silent(self, now: Instant) -> None:
         late = [each for each in self._strangers if now - each.heard_at > HELLO_WITHIN]
-        for each in [each for each in late if not each.said_hello]:  # a Ledger that is slow is not the client's fault
+        for each in [each for each in late if not each.waits_for_welcome]:
             self._strangers.discard(each)
             each.close(session.NOT_KNOWN, "no hello came in time")
-        for each in [each for each in self._known if now - each.heard_at > SILENT_FOR]:
+        silent = [each for each in self._known if now - each.heard_at > SILENT_FOR]
+        for each in [each for each in silent if not each.waits_for_welcome]:
             each.close(session.COME_BACK, "nothing was heard of you: come back")
 
     def _note_acks(self, sessions: Sequence[Session]) -> None:

@@ -151,9 +151,9 @@ class Session:
         return self._live
 
     @property
-    def said_hello(self) -> bool:
-        """It may not be answered yet."""
-        return self._working is not None or self.caller is not None
+    def waits_for_welcome(self) -> bool:
+        """Hello was said: whoever is slow now, it is not the client."""
+        return self.caller is None and self._working is not None
 
     @property
     def is_over(self) -> bool:
@@ -264,7 +264,7 @@ class Session:
         self._cursors = dict(begun.cursors)
         for feed in begun.cursors:
             self._gateway.tails.follow(feed, begun.heads[feed], self)
-        self.caller = caller
+        self.caller, self.heard_at = caller, self._gateway.world.clock.now()
         epoch = begun.device.epoch
         welcome = frames.Welcome(
             epoch=epoch, heads=begun.heads, resumed=begun.resumed, heartbeat_ms=self._gateway.heartbeat_ms
