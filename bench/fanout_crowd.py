@@ -122,6 +122,8 @@ class Crowd:
         """Everybody says that they are there, and hears that they were heard."""
         if self.talk.ping is not None:
             self.marker, goal = self.talk.pong, self.got + len(self.clients)
+            for client in self.clients:
+                client.forget()  # the end of an item looks like the end of a pong
             self.say(self.talk.ping)
             await self.until(partial(self.has, goal))
             self.marker = self.talk.marker
@@ -187,6 +189,10 @@ class Client(asyncio.Protocol):
             crowd.got += found
             crowd.reads += 1
             crowd.look()
+
+    def forget(self) -> None:
+        """What was heard last: all of it was counted."""
+        self._tail = b""
 
     @property
     def is_ready(self) -> bool:

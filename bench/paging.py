@@ -37,7 +37,7 @@ OTHERS = 20
 
 _COLUMNS = "conversation_id, position, id_at, at, sender, type, body, client_message_id"
 _BODY = '{{"text":"' + "x" * 40 + '"}}'
-_ROW = f"{{at}} + g, {{at}} + g, 'user_000000', 'text', '{_BODY}', 'm' || g"
+_ROW = f"{{at}} + g, {{at}} + g, 'user_00000' || (g % 2), 'text', '{_BODY}', 'm' || g"
 _FILL = f"INSERT INTO entry ({_COLUMNS}) SELECT {{chat}}, g, {_ROW} FROM "  # noqa: S608  # of ours alone
 """`chat`, `at` and where g comes from."""
 _NUMBERS = "WITH RECURSIVE n (g) AS (SELECT 1 UNION ALL SELECT g + 1 FROM n LIMIT {count}) SELECT g FROM n"
