@@ -24,6 +24,8 @@ from bench import (
     idle,
     ingest,
     pace,
+    paging,
+    posting,
     rules,
     startup,
     turn_latency,
@@ -95,7 +97,9 @@ PARTS: dict[str, Callable[[str, int, int], list[Line]]] = {
     "fairness": fairness.measure,
     "rules": rules.measure,
     "fanout": fanout.measure,
+    "posting": posting.measure,
     "idle": idle.measure,
+    "paging": paging.measure,
     "startup": startup.measure,
 }
 

@@ -1,19 +1,25 @@
-"""Posts of 200 bytes to 1,000 sockets: Waypost's door beside a bare uvicorn, 1, 4 and 64 posts in flight."""
+"""Posts of 200 bytes to 1,000 sockets: Waypost beside a bare uvicorn, 1, 4 and 64 posts in flight.
+
+Waypost stores each post and hands it to the 1,000 members of a group; its door alone and the bare server store nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
 import uvloop
 
-from bench import fanout_door
+from bench import fanout_door, waypost_live
 from bench.fanout_crowd import Crowd, Fanned, Talk, fan_out
 from bench.peers import bare_fanout
 from bench.peers.serving import cpu_seconds, running
 from bench.table import Line
+from waypost.model.conversation import ConversationId
 
 SOCKETS = 1_000
 _WARM_UP = 32
@@ -30,8 +36,33 @@ class Side(NamedTuple):
     talk: Talk | None = None
 
 
-OURS = Side(fanout_door.NAME, "bench.fanout_door", {1: 300, 4: 800, 64: 3_200})
-BARE = Side(bare_fanout.NAME, "bench.peers.bare_fanout", {1: 100, 4: 100, 64: 128})
+DOOR = Side(fanout_door.NAME, "bench.fanout_door", {1: 100, 4: 200, 64: 1_280})
+BARE = Side(bare_fanout.NAME, "bench.peers.bare_fanout", {1: 50, 4: 50, 64: 64})
+
+
+@contextmanager
+def ours(postgres: str) -> Iterator[list[Side]]:
+    """The whole server on each Ledger, with a group of everybody."""
+    with waypost_live.ledgers(postgres) as ledgers:
+        sides = []
+        for name, url in ledgers:
+            uvloop.run(waypost_live.prepare(url, SOCKETS))
+            group = uvloop.run(waypost_live.open_group(url, SOCKETS))
+            talk = Talk(
+                hello=lambda number: waypost_live.hello(number, SOCKETS),
+                ready=waypost_live.LIVE,
+                post=_posts(group),
+                marker=b'"status":"sent"}}',
+                ping=waypost_live.PING,
+                numbered=True,
+            )
+            sides.append(Side(name, "bench.waypost_live", {1: 100, 4: 200, 64: 1_280}, ["--url", url], talk))
+        yield sides
+
+
+def _posts(group: ConversationId) -> Callable[[int], bytes]:
+    names = itertools.count()
+    return lambda _: waypost_live.a_send(f"post-{next(names)}", group)
 
 
 @dataclass(frozen=True)
@@ -61,6 +92,7 @@ async def _runs(side: Side, pid: int, port: int) -> list[Run]:
     await fan_out(crowd, _WARM_UP, 8)
     runs = []
     for in_flight, posts in side.posts.items():
+        await crowd.ping()
         before = cpu_seconds(pid)
         fanned = await fan_out(crowd, posts, in_flight)
         runs.append(Run(side.name, in_flight, fanned, cpu_seconds(pid) - before))
@@ -73,19 +105,22 @@ def run(side: Side) -> list[Run]:
         return uvloop.run(_runs(side, pid, port))
 
 
-def measure(_url: str, rounds: int, _count: int) -> list[Line]:
+def measure(url: str, rounds: int, _count: int) -> list[Line]:
     runs: dict[tuple[str, int], list[Run]] = {}
-    for _ in range(rounds):
-        for each in [*run(OURS), *run(BARE)]:
-            print(each, flush=True)
-            runs.setdefault((each.side, each.in_flight), []).append(each)
-    return [line for in_flight in OURS.posts for side in (OURS, BARE) for line in _lines(side.name, in_flight, runs)]
+    with ours(url) as sides:
+        for _ in range(rounds):
+            for side in (*sides, DOOR, BARE):
+                for each in run(side):
+                    print(each, flush=True)
+                    runs.setdefault((side.name, each.in_flight), []).append(each)
+    everybody = [*sides, DOOR, BARE]
+    return [line for in_flight in BARE.posts for side in everybody for line in _lines(side.name, in_flight, runs)]
 
 
 def _lines(side: str, in_flight: int, runs: dict[tuple[str, int], list[Run]]) -> list[Line]:
     mine, base = runs[side, in_flight], runs[BARE.name, in_flight]
     rate, core = median(r.fanned.per_second for r in mine), median(r.per_core for r in mine)
-    goal = 0.8 if side == OURS.name else None
+    goal = None if side == BARE.name else 0.8
     name = f"{side}, {in_flight} in flight"
     against = median(r.fanned.per_second for r in base), median(r.per_core for r in base)
     return [

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import struct
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,6 +16,9 @@ from typing import cast
 PATH = "/api/v1/ws"
 MARKER = b'"type":"item"'
 _SIZE = 200
+_PATIENCE = 120
+HEARTBEAT = 10
+"""Seconds; a real client's is longer, but this one may be starved by its own crowd."""
 _BIND_ADDRESS_NO_PORT = 24
 """Linux: the port is chosen when it is known for which connection, so that one address can have many more."""
 _HANDSHAKE = (
@@ -46,6 +51,17 @@ class Talk:
     post: Callable[[int], bytes] = an_item
     marker: bytes = MARKER
     """Found once in every item that came of a post, and in nothing else."""
+    ping: bytes | None = None
+    """What a client says now and then to be kept."""
+    pong: bytes = b"}}"
+    """Ends the answer to it."""
+    numbered: bool = False
+    """Items carry their place in the feed as `seq`: everybody must get each once and in order."""
+
+
+POSTERS = 64
+"""So many of a crowd take turns to post: one alone would meet the limit on frames of a connection."""
+_SEQ = re.compile(rb'"seq":(\d+),')
 
 
 class Crowd:
@@ -53,17 +69,26 @@ class Crowd:
 
     def __init__(self, port: int, talk: Talk | None = None, host: str = "127.0.0.1") -> None:
         self.talk = talk or Talk()
+        self.marker = self.talk.marker
         self.clients: list[Client] = []
         self.got = self.reads = self.ready = self.lost = 0
+        self.last_words = b""
         self._address = (host, port)
         self._until: tuple[Callable[[], bool], asyncio.Future[None]] | None = None
 
     async def join(self, count: int, at_once: int = 200, source: str = "127.0.0.1") -> None:
-        """Return once all are live."""
-        goal = len(self.clients) + count
+        """Return once all are live; no more than so many are on the way at a time."""
+        keeping = asyncio.ensure_future(self._keep_everybody())
         for first in range(0, count, at_once):
             await asyncio.gather(*(self._connect(source) for _ in range(min(at_once, count - first))))
-        await self.until(lambda: self.ready >= goal)
+            await self.until(lambda: self.ready >= len(self.clients))
+        keeping.cancel()
+
+    async def _keep_everybody(self) -> None:
+        """Who came first must not be taken for gone while the last ones come."""
+        while self.talk.ping is not None:
+            await asyncio.sleep(HEARTBEAT)
+            self.say(self.talk.ping)
 
     async def _connect(self, source: str) -> None:
         """By hand: the loop's own way looks up names in a thread, even where there are none."""
@@ -83,8 +108,8 @@ class Crowd:
     async def until(self, reached: Callable[[], bool]) -> None:
         if not reached():
             self._until = (lambda: bool(self.lost) or reached(), asyncio.get_running_loop().create_future())
-            await asyncio.wait_for(self._until[1], 60)
-        assert not self.lost, f"{self.lost} connections were lost"
+            await asyncio.wait_for(self._until[1], _PATIENCE)
+        assert not self.lost, f"{self.lost} connections were lost, one after {self.last_words!r}"
 
     def has(self, items: int) -> bool:
         return self.got >= items
@@ -92,6 +117,35 @@ class Crowd:
     def look(self) -> None:
         if self._until is not None and not self._until[1].done() and self._until[0]():
             self._until[1].set_result(None)
+
+    async def ping(self) -> None:
+        """Everybody says that they are there, and hears that they were heard."""
+        if self.talk.ping is not None:
+            self.marker, goal = self.talk.pong, self.got + len(self.clients)
+            for client in self.clients:
+                client.forget()  # the end of an item looks like the end of a pong
+            self.say(self.talk.ping)
+            await self.until(partial(self.has, goal))
+            self.marker = self.talk.marker
+
+    def say(self, text: bytes) -> None:
+        for client in self.clients:
+            if client.is_ready:
+                client.transport.write(frame(text))
+
+    def listen_closely(self) -> None:
+        """From here on, keep what `check` needs: posters are told more than items, the others are told the same."""
+        for client in self.clients:
+            client.sum, client.seqs = 0, [] if client.number <= POSTERS else None
+
+    def check(self, items: int) -> None:
+        """Everybody got so many items, each once and in order."""
+        everybody = self.clients if self.talk.numbered else []
+        for client in everybody:
+            if client.seqs is not None:
+                first = client.seqs[0]
+                assert client.seqs == list(range(first, first + items)), f"client {client.number} missed something"
+        assert len({client.sum for client in everybody[POSTERS:]}) <= 1, "not everybody got the same"
 
     async def leave(self) -> None:
         """All at once and without a word, as when a network goes down."""
@@ -106,23 +160,27 @@ class Crowd:
 
 
 class Client(asyncio.Protocol):
-    __slots__ = ("_crowd", "_number", "_open", "_ready", "_tail", "transport")
+    __slots__ = ("_crowd", "_open", "_ready", "_rest", "_tail", "number", "seqs", "sum", "transport")
 
     def __init__(self, crowd: Crowd, number: int) -> None:
         self._crowd = crowd
-        self._number = number
+        self.number = number
         self._open = self._ready = False
-        self._tail = b""
+        self._tail = self._rest = b""
+        self.sum = 0
+        self.seqs: list[int] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # uvloop's is one without saying so
         self.transport.write(_HANDSHAKE)
 
     def data_received(self, data: bytes) -> None:
-        crowd, marker = self._crowd, self._crowd.talk.marker
+        crowd, marker = self._crowd, self._crowd.marker
         if not self._ready:
             self._get_ready(data)
             return
+        if crowd.talk.numbered:
+            self._note(data)
         data = self._tail + data
         found = data.count(marker)
         keep = len(marker) - 1  # it may be cut in two; less than the text that follows it
@@ -132,6 +190,23 @@ class Client(asyncio.Protocol):
             crowd.reads += 1
             crowd.look()
 
+    def forget(self) -> None:
+        """What was heard last: all of it was counted."""
+        self._tail = b""
+
+    @property
+    def is_ready(self) -> bool:
+        return self._ready
+
+    def _note(self, data: bytes) -> None:
+        self.sum = zlib.crc32(data, self.sum)
+        if self.seqs is not None:
+            data, end = self._rest + data, 0
+            for found in _SEQ.finditer(data):
+                self.seqs.append(int(found[1]))
+                end = found.end()
+            self._rest = data[end:]
+
     def _get_ready(self, data: bytes) -> None:
         self._tail += data
         if not self._open:
@@ -140,7 +215,7 @@ class Client(asyncio.Protocol):
             head, _, self._tail = self._tail.partition(b"\r\n\r\n")
             assert head.startswith(b"HTTP/1.1 101 "), head
             self._open = True
-            hello = self._crowd.talk.hello(self._number)
+            hello = self._crowd.talk.hello(self.number)
             if hello is not None:
                 self.transport.write(frame(hello))
         if self._crowd.talk.ready in self._tail:
@@ -151,6 +226,7 @@ class Client(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  # lost is lost
         self._crowd.lost += 1
+        self._crowd.last_words = self._tail
         self._crowd.look()
 
 
@@ -173,8 +249,9 @@ class Fanned:
 
 
 async def fan_out(crowd: Crowd, posts: int, in_flight: int) -> Fanned:
-    """As many clients as are in flight take turns to post: the next leaves when everybody has got an earlier one."""
+    """The first clients take turns to post: the next post leaves when everybody has got an earlier one."""
     size, base, reads = len(crowd.clients), crowd.got, crowd.reads
+    crowd.listen_closely()
     sent: list[float] = []
     times: list[float] = []
     started = time.perf_counter()
@@ -182,8 +259,9 @@ async def fan_out(crowd: Crowd, posts: int, in_flight: int) -> Fanned:
         now, done = time.perf_counter(), (crowd.got - base) // size
         times += [now - at for at in sent[len(times) : done]]
         for number in range(len(sent), min(posts, done + in_flight)):
-            crowd.clients[number % in_flight].transport.write(frame(crowd.talk.post(number)))
+            crowd.clients[number % POSTERS].transport.write(frame(crowd.talk.post(number)))
             sent.append(now)
         await crowd.until(partial(crowd.has, base + min(posts, done + 1) * size))
     seconds = time.perf_counter() - started
+    crowd.check(posts)
     return Fanned(posts, size, seconds, times, posts * size / (crowd.reads - reads))

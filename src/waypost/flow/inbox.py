@@ -171,6 +171,14 @@ async def conversation(caller: Caller, where: ConversationId, world: World) -> S
     return shown[0]
 
 
+async def may_read(caller: Caller, where: ConversationId, world: World) -> bool:
+    """Asked before anything else is said of it: to whoever may not, it does not exist."""
+    if await world.ledger.conversations.get(caller.org_id, where) is not None:
+        return True
+    chat, user = await world.ledger.chats.get(caller.org_id, where), caller.user_id
+    return chat is not None and user is not None and await world.ledger.chats.member(where, user) is not None
+
+
 async def at_phone(caller: Caller, phone: str, world: World) -> list[Shown] | recipient.Unreadable:
     """The conversations with whoever has this number, in any spelling, one for each of ours that they wrote to."""
     region = (await world.policies.of(caller.org_id)).default_region

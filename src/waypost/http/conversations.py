@@ -192,7 +192,7 @@ async def list_messages(
 ) -> MessageList:
     where = conversation_of(conversation_id)
     bound = bound_to(caller, f"messages of {where}")
-    if isinstance(await inbox.conversation(caller, where, world), NoChat):
+    if not await inbox.may_read(caller, where, world):
         raise missing()
     place = place_of(cursor, bound, world)
     page = await inbox.history(caller, where, None if place is None else Position(place.first), limit, world)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
+import msgspec
 import structlog
 
 from waypost.flow import admit
@@ -15,12 +16,12 @@ from waypost.http.frames import News
 from waypost.http.session import Session
 from waypost.model.account import Caller
 from waypost.model.chat import DeviceId, FeedName
-from waypost.model.ids import UserId
+from waypost.model.ids import OrgId, UserId
 from waypost.model.time import Instant, Span, as_seconds, seconds
 from waypost.ports.chats import Acked
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import DEVICE, TOKENS, TYPING
-from waypost.ports.link import Bundle, Link
+from waypost.ports.link import Bundle, Frame, Link
 from waypost.ports.whereabouts import Presence
 
 log = structlog.get_logger("live")
@@ -36,6 +37,9 @@ CONNECTIONS_EACH = 20
 """Of one person, in one process."""
 FOLLOWED_BY_FEW = 500
 """Who is here is told around only where no more than this would hear it."""
+TOLD_AT_ONCE = 20
+"""A larger team is told of all who came within `GATHER_PEOPLE` in one write: after a restart everybody comes."""
+GATHER_PEOPLE: Span = seconds(0.2)
 
 
 class Gateway:
@@ -157,16 +161,37 @@ class Gateway:
         with self.world.whereabouts.listen() as ear:
             while True:
                 await ear.wait(seconds(60))
-                for org, user in ear.named():
-                    feed = FeedName(f"team:{org}")
-                    state = (await self.world.whereabouts.of([user]))[user]
-                    if self._told.get(user, Presence.OFFLINE) is state:
-                        continue
-                    self._told[user] = state
-                    if state is Presence.OFFLINE:
-                        del self._told[user]
-                    if len(self.tails.followers(feed)) <= FOLLOWED_BY_FEW:
-                        self._tell(feed, frames.one(frames.SomebodyIs(user_id=user, state=state.value)), but=user)
+                people = dict.fromkeys(ear.named())
+                teams = {FeedName(f"team:{org}") for org, _ in people}
+                if any(len(self.tails.followers(team)) > TOLD_AT_ONCE for team in teams):
+                    await self.world.clock.sleep(GATHER_PEOPLE)
+                    people |= dict.fromkeys(ear.named())
+                await self._tell_who_is_here(list(people))
+
+    async def _tell_who_is_here(self, people: Sequence[tuple[OrgId, UserId]]) -> None:
+        states = await self.world.whereabouts.of([user for _, user in people])
+        news: dict[OrgId, dict[UserId, Frame]] = {}
+        for org, user in people:
+            state = states[user]
+            if self._told.pop(user, Presence.OFFLINE) is not state:
+                told = frames.SomebodyIs(user_id=user, state=state.value)
+                news.setdefault(org, {})[user] = Frame(msgspec.json.encode(told))
+            if state is not Presence.OFFLINE:
+                self._told[user] = state
+        for org, about in news.items():
+            self._tell_of_people(FeedName(f"team:{org}"), about)
+
+    def _tell_of_people(self, feed: FeedName, about: Mapping[UserId, Frame]) -> None:
+        """All in one write; nobody is told of themselves."""
+        followers = self.tails.followers(feed)
+        if len(followers) > FOLLOWED_BY_FEW:
+            return
+        everybody = Bundle(about.values())
+        for follower in followers:
+            own = follower.caller.user_id if isinstance(follower, Session) and follower.caller else None
+            if isinstance(follower, Session) and own is not None:
+                others = [frame for user, frame in about.items() if user != own] if own in about else None
+                follower.tell(everybody if others is None else Bundle(others))
 
     async def tick(self) -> None:
         """Acks are stored, the silent are closed, who is here is said again."""
@@ -185,10 +210,12 @@ class Gateway:
                         self.say_where(each, each.caller)
 
     def _close_the_silent(self, now: Instant) -> None:
-        for each in [each for each in self._strangers if now - each.heard_at > HELLO_WITHIN]:
+        late = [each for each in self._strangers if now - each.heard_at > HELLO_WITHIN]
+        for each in [each for each in late if not each.waits_for_welcome]:
             self._strangers.pop(each, None)
             each.close(session.COME_BACK, "no hello came in time: come back")
-        for each in [each for each in self._known if now - each.heard_at > SILENT_FOR]:
+        silent = [each for each in self._known if now - each.heard_at > SILENT_FOR]
+        for each in [each for each in silent if not each.waits_for_welcome]:
             each.close(session.COME_BACK, "nothing was heard of you: come back")
 
     def _note_acks(self, sessions: Sequence[Session]) -> None:

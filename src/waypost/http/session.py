@@ -42,6 +42,7 @@ MOST_UNREAD_FRAMES = 500
 MOST_WAITING = 1024 * 1024
 """Bytes that the network has not taken; a device this slow comes back later, and loses nothing."""
 CATCH_UP_PAGE = 200
+TYPING_EVERY: Span = seconds(2)
 MOST_KEPT = 1000
 """Items that are kept while pages are read; beyond, they are read as well."""
 
@@ -147,6 +148,11 @@ class Session:
     @property
     def is_live(self) -> bool:
         return self._live
+
+    @property
+    def waits_for_welcome(self) -> bool:
+        """Hello was said: whoever is slow now, it is not the client."""
+        return self.caller is None and self._working is not None
 
     @property
     def is_over(self) -> bool:
@@ -256,7 +262,7 @@ class Session:
         self._cursors = dict(begun.cursors)
         for feed in begun.cursors:
             self._gateway.tails.follow(feed, begun.heads[feed], self)
-        self.caller = caller
+        self.caller, self.heard_at = caller, self._gateway.world.clock.now()
         epoch = begun.device.epoch
         welcome = frames.Welcome(
             epoch=epoch, heads=begun.heads, resumed=begun.resumed, heartbeat_ms=self._gateway.heartbeat_ms
@@ -393,6 +399,3 @@ class Session:
         if self.caller is None:
             raise RuntimeError("nobody said hello")
         return self.caller
-
-
-TYPING_EVERY: Span = seconds(2)

@@ -202,4 +202,5 @@ class SqlLedger:
         await self._engine.ping()
 
     async def close(self) -> None:
+        await self.follows.close()
         await self._engine.close()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from waypost.adapters.sql import chats as rows
 from waypost.adapters.sql import pushing, talk_rows
 from waypost.adapters.sql.engine import Engine
+from waypost.adapters.sql.group_commit import GroupCommit
 from waypost.adapters.sql.plan import Once, Plan, Row, each
 from waypost.adapters.sql.posting import ChangeMembers, ChangeWork, Erase, OpenChat, ReadUpTo, Rename, Say
 from waypost.adapters.sql.talks import feed_of, team_of
@@ -36,6 +38,9 @@ from waypost.rules.entry_ids import EntryId
 
 _ITEM = 7
 _TOLD = _ITEM + 3
+
+Opening: TypeAlias = tuple[Device, Instant]
+"""Who says hello, and when."""
 
 
 class SqlChats:
@@ -142,6 +147,7 @@ class SqlChats:
 class SqlFollows:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._openings: GroupCommit[Opening] = GroupCommit(lambda some: engine.transact(_open_all(some), "turns"))
 
     async def feeds(self, org: OrgId, user: UserId) -> Sequence[Following]:
         groups = await self._engine.read("groups_followed", user)
@@ -162,7 +168,12 @@ class SqlFollows:
         return [_told(row) for row in await self._engine.read("feeds_told", feeds, after, limit)] if feeds else []
 
     async def open(self, device: Device, now: Instant) -> Device:
-        return await self._engine.transact(_open(device, now), "turns")
+        stored: Device = await self._openings.do((device, now))  # with whoever says hello at the same time
+        return stored
+
+    async def close(self) -> None:
+        """Finish the hellos that wait."""
+        await self._openings.close()
 
     async def devices(self, user: UserId) -> Sequence[Device]:
         cursors: dict[str, dict[FeedName, int]] = {}
@@ -231,14 +242,23 @@ def _device(row: Row, cursors: dict[FeedName, int]) -> Device:
     )
 
 
-def _open(device: Device, now: Instant) -> Plan[Device]:
-    (row,) = yield Once("device_open", (device.user_id, device.device_id, device.org_id, device.epoch, now))
-    stored = _device(row, {})
-    if stored.epoch == device.epoch and stored.created_at == now:
-        begins = [(device.user_id, device.device_id, feed, seq) for feed, seq in sorted(device.cursors.items())]
-        yield from each("cursor_put", begins)
-    found = yield Once("cursors_of", (device.user_id, device.device_id))
-    return replace(stored, cursors={row[0]: row[1] for row in found})
+def _open_all(openings: Sequence[Opening]) -> Plan[list[Device]]:
+    """In the order of their names; the first hello of a device in a batch stands for the others."""
+    first = {(device.user_id, device.device_id): (device, now) for device, now in reversed(openings)}
+    rows = [(*key, first[key][0].org_id, first[key][0].epoch, first[key][1]) for key in sorted(first)]
+    stored = {(row[0], row[1]): _device(row, {}) for row in (yield from each("device_open", rows))}
+    begins = [
+        (*key, feed, seq)
+        for key, (device, now) in sorted(first.items(), key=lambda named: named[0])
+        if stored[key].epoch == device.epoch and stored[key].created_at == now
+        for feed, seq in sorted(device.cursors.items())
+    ]
+    yield from each("cursor_put", begins)
+    cursors: dict[tuple[str, str], dict[FeedName, int]] = {key: {} for key in first}
+    for user, device_id, feed, seq in (yield from each("cursors_of", sorted(first))):
+        cursors[user, device_id][feed] = seq
+    keys = [(device.user_id, device.device_id) for device, _ in openings]
+    return [replace(stored[key], cursors=cursors[key]) for key in keys]
 
 
 def _put_cursors(moves: Sequence[Row]) -> Plan[None]:

@@ -86,6 +86,18 @@ INSERT INTO read_marker (user_id, conversation_id, position, at)
 SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS u (user_id, id, position, at) ORDER BY 1, 2
 ON CONFLICT (user_id, conversation_id) DO UPDATE SET position = excluded.position, at = excluded.at
 
+-- name: device_open (set-wise)
+INSERT INTO device (user_id, device_id, org_id, epoch, created_at, seen_at)
+SELECT u.user_id, u.device_id, u.org_id, u.epoch, u.at, u.at
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) AS u (user_id, device_id, org_id, epoch, at)
+ORDER BY 1, 2
+ON CONFLICT (user_id, device_id) DO UPDATE SET seen_at = excluded.seen_at
+RETURNING user_id, device_id, org_id, epoch, created_at, seen_at, push
+
+-- name: cursors_of (set-wise)
+SELECT c.user_id, c.device_id, c.feed, c.seq FROM unnest($1::text[], $2::text[]) AS u (user_id, device_id)
+JOIN device_cursor c ON c.user_id = u.user_id AND c.device_id = u.device_id
+
 -- name: cursor_put (set-wise)
 INSERT INTO device_cursor (user_id, device_id, feed, seq)
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS u (user_id, device_id, feed, seq)
@@ -103,7 +115,7 @@ SELECT f.name, f.head FROM unnest($1::text[]) AS u (name) JOIN feed f ON f.name 
 SELECT {conversation}, l.floor, coalesce(r.position, 0), (
         SELECT count(*) FROM (
             SELECT 1 FROM entry x WHERE x.conversation_id = c.id AND x.position > coalesce(r.position, 0)
-                AND x.sender = 'contact' LIMIT $4
+                AND x.position > c.position - 1000 AND x.sender = 'contact' LIMIT $4
         ) AS unread
     ), d.status, d.read_at, {entry}
 FROM unnest($3::bigint[]) AS u (id) JOIN conversation c ON c.id = u.id AND c.org_id = $1 AND c.kind = 'customer'
@@ -113,11 +125,11 @@ LEFT JOIN delivery d ON d.message_id = e.message_id
 LEFT JOIN read_marker r ON r.user_id = $2 AND r.conversation_id = c.id
 
 -- name: chats_shown
--- Chats as a list shows them to somebody who takes part.
+-- Chats as a list shows them to somebody who takes part; what is unread is looked for among the latest thousand.
 SELECT {chat}, coalesce(r.position, 0), (
         SELECT count(*) FROM (
             SELECT 1 FROM entry x WHERE x.conversation_id = c.id AND x.position > m.sees_after
-                AND x.position > coalesce(r.position, 0) AND x.sender <> $1 LIMIT $3
+                AND x.position > coalesce(r.position, 0) AND x.position > c.position - 1000 AND x.sender <> $1 LIMIT $3
         ) AS unread
     ), m.sees_after, {entry}
 FROM unnest($2::bigint[]) AS u (id) JOIN conversation c ON c.id = u.id AND c.pair IS NOT NULL

@@ -129,7 +129,7 @@ SELECT conversation_id, user_id, sees_after, feed_from, joined_at FROM member
 WHERE conversation_id = $1 AND user_id = $2
 
 -- name: cursors_of
-SELECT feed, seq FROM device_cursor WHERE user_id = $1 AND device_id = $2
+SELECT user_id, device_id, feed, seq FROM device_cursor WHERE user_id = $1 AND device_id = $2
 
 -- name: posts_move
 -- Before their entries are moved, by which they are found.

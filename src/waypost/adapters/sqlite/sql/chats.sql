@@ -6,7 +6,7 @@ SELECT f.name, f.head FROM json_each($1) AS u CROSS JOIN feed f ON f.name = u.va
 SELECT {conversation}, l.floor, coalesce(r.position, 0), (
         SELECT count(*) FROM (
             SELECT 1 FROM entry x WHERE x.conversation_id = c.id AND x.position > coalesce(r.position, 0)
-                AND x.sender = 'contact' LIMIT $4
+                AND x.position > c.position - 1000 AND x.sender = 'contact' LIMIT $4
         ) AS unread
     ), d.status, d.read_at, {entry}
 FROM json_each($3) AS u CROSS JOIN conversation c ON c.id = u.value AND c.org_id = $1 AND c.kind = 'customer'
@@ -16,11 +16,11 @@ LEFT JOIN delivery d ON d.message_id = e.message_id
 LEFT JOIN read_marker r ON r.user_id = $2 AND r.conversation_id = c.id
 
 -- name: chats_shown
--- Chats as a list shows them to somebody who takes part.
+-- Chats as a list shows them to somebody who takes part; what is unread is looked for among the latest thousand.
 SELECT {chat}, coalesce(r.position, 0), (
         SELECT count(*) FROM (
             SELECT 1 FROM entry x WHERE x.conversation_id = c.id AND x.position > m.sees_after
-                AND x.position > coalesce(r.position, 0) AND x.sender <> $1 LIMIT $3
+                AND x.position > coalesce(r.position, 0) AND x.position > c.position - 1000 AND x.sender <> $1 LIMIT $3
         ) AS unread
     ), m.sees_after, {entry}
 FROM json_each($2) AS u CROSS JOIN conversation c ON c.id = u.value AND c.pair IS NOT NULL
