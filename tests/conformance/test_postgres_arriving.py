@@ -12,11 +12,13 @@ import pytest
 from waypost.adapters.postgres.arriving import arrive as short_way
 from waypost.adapters.postgres.engine import PostgresEngine
 from waypost.adapters.postgres.schema import migrate
+from waypost.adapters.postgres.short_ways import SHORT_WAYS
+from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.kernel import Decided
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.adapters.sql.plan import Plan, Row, Step
 from waypost.adapters.sql.taking import Take
-from waypost.adapters.sql.writer import Lane
+from waypost.adapters.sql.writer import Lane, Writer
 from waypost.model.conversation import Arrival
 from waypost.model.report import Post
 from waypost.testing.contracts.examples import ORG, T0, a_customer, an_arrival
@@ -118,3 +120,29 @@ async def test_what_comes_at_once_keeps_its_order_on_whichever_way(engine: Postg
     for customer in customers:
         talk = await talk_with(ledger, customer)
         assert words(await entries(ledger, talk.id)) == [f"{n}{side}" for n in range(20) for side in "ab"]
+
+
+async def test_a_batch_that_fails_is_not_stored_in_another_order(
+    engine: PostgresEngine, beside: asyncpg.Connection[asyncpg.Record]
+) -> None:
+    """Were it halved: its first half is overtaken by somebody else, and its second must not be stored before it."""
+    customer = a_customer()
+    await arrive(SqlLedger(engine), an_arrival(customer, text="zero"))
+    tried = 0
+
+    async def meet_others(lane: Lane, plan: Plan[Any]) -> Any:
+        nonlocal tried
+        tried += lane is Lane.ARRIVE
+        if lane is Lane.LONG or tried > 3:
+            return await engine._carry_out(lane, plan)
+        if tried < 3:
+            raise Conflict("somebody holds the feed")
+        writing = plan.send(await run(engine, next(plan)))
+        await beside.execute("UPDATE conversation SET position = position")
+        return Decided(await ended(engine, plan, writing), {})
+
+    engine.writer = Writer(meet_others, SHORT_WAYS)
+    ledger = SqlLedger(engine)
+    await asyncio.gather(*(arrive(ledger, an_arrival(customer, text=text)) for text in ("one", "two")))
+    talk = await talk_with(ledger, customer)
+    assert words(await entries(ledger, talk.id)) == ["zero", "one", "two"]

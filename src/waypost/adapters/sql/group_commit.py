@@ -26,13 +26,19 @@ class GroupCommit(Generic[Intent]):
         weight: Callable[[Intent], int] = lambda _: 1,
         most_waiting: int = 20_000,
         most_together: int = 1_000,
+        hands_on: bool = False,
     ) -> None:
-        """`weight` is about how many rows an intent writes; both limits count it."""
+        """`weight` is about how many rows an intent writes; both limits count it.
+
+        `hands_on`: a batch that cannot be run is not halved. All of it is answered None, and goes another way in its
+        order: what comes later in it must not be stored before what comes earlier.
+        """
         self._run = run
         self._weight = weight
         self._weight_waiting = 0
         self._most_waiting = most_waiting
         self._most_together = most_together
+        self._hands_on = hands_on
         self._waiting: deque[tuple[Intent, asyncio.Future[Any]]] = deque()
         self._writer: asyncio.Task[None] | None = None
         self._closed = False
@@ -91,13 +97,15 @@ class GroupCommit(Generic[Intent]):
         except Conflict as conflict:
             if reruns:
                 return await self._outcomes(batch, reruns - 1)
-            if len(batch) == 1:
-                return [alone(conflict)]
+            trouble: Exception = conflict
         except LedgerError as failure:
             return [type(failure)(*failure.args) for _ in batch]
         except Exception as poison:  # noqa: BLE001  # whatever it is, it fails alone
-            if len(batch) == 1:
-                return [alone(poison)]
+            trouble = poison
+        if self._hands_on:
+            return [None for _ in batch]
+        if len(batch) == 1:
+            return [alone(trouble)]
         middle = len(batch) // 2
         return [*await self._outcomes(batch[:middle]), *await self._outcomes(batch[middle:])]
 

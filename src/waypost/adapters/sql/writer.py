@@ -62,7 +62,7 @@ class Writer:
         self._arrivals: GroupCommit[Take] | None = None
         if arrive := short.arrive:
             self._arrivals = GroupCommit(
-                lambda i: self._told(run(Lane.ARRIVE, arrive(i, self._detours))), weight=_weight
+                lambda i: self._told(run(Lane.ARRIVE, arrive(i, self._detours))), weight=_weight, hands_on=True
             )
         self._detours: Counter[Address] = Counter()
         """Who has something on the long way: what they say next must not overtake it."""
