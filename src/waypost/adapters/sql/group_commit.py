@@ -45,6 +45,10 @@ class GroupCommit(Generic[Intent]):
 
     async def do(self, intent: Intent) -> Any:
         """The intent's answer, after COMMIT; Busy at once when too much waits already."""
+        return await self.hand_in(intent)
+
+    def hand_in(self, intent: Intent) -> asyncio.Future[Any]:
+        """As `do`, for who must know when it is over even if its caller goes away."""
         if self._closed:
             raise Unavailable("the ledger is closed")
         if self._weight_waiting >= self._most_waiting:
@@ -54,7 +58,7 @@ class GroupCommit(Generic[Intent]):
         self._weight_waiting += self._weight(intent)
         if self._writer is None:
             self._writer = asyncio.ensure_future(self._drain())
-        return await answer
+        return answer
 
     async def close(self) -> None:
         """Refuse what is new, finish what waits."""
