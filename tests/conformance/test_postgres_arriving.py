@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Container
 from typing import Any
 
 import asyncpg
@@ -12,11 +12,13 @@ import pytest
 from waypost.adapters.postgres.arriving import arrive as short_way
 from waypost.adapters.postgres.engine import PostgresEngine
 from waypost.adapters.postgres.schema import migrate
+from waypost.adapters.postgres.short_ways import SHORT_WAYS
+from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.kernel import Decided
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.adapters.sql.plan import Plan, Row, Step
 from waypost.adapters.sql.taking import Take
-from waypost.adapters.sql.writer import Lane
+from waypost.adapters.sql.writer import Address, Lane, Writer
 from waypost.model.conversation import Arrival
 from waypost.model.report import Post
 from waypost.testing.contracts.examples import ORG, T0, a_customer, an_arrival
@@ -57,6 +59,12 @@ async def ended(engine: PostgresEngine, plan: Plan[Decided], step: Step) -> list
     return decided.answers
 
 
+async def sent_away(engine: PostgresEngine, *said: Arrival, elsewhere: Container[Address] = ()) -> list[Any]:
+    """What a plan answers that writes nothing: it ends when it has read."""
+    plan = short_way([take(told) for told in said], elsewhere)
+    return await ended(engine, plan, next(plan))
+
+
 def take(*arrivals: Arrival) -> Take:
     return Take(Post([], [], list(arrivals)), T0)
 
@@ -95,17 +103,31 @@ async def test_what_somebody_changed_meanwhile_is_decided_again(
     assert await beside.fetchrow(STORED) == before
 
 
+async def test_a_pair_that_there_is_not_yet_is_made_on_the_long_way(
+    engine: PostgresEngine, beside: asyncpg.Connection[asyncpg.Record]
+) -> None:
+    """Nothing tells the short way that somebody else has made it meanwhile, and blocked it."""
+    await arrive(SqlLedger(engine), an_arrival())
+    await beside.execute("DELETE FROM pair")
+    assert await sent_away(engine, an_arrival()) == [None]
+    plan = short_way([take(an_arrival(opens_window=False))], set())
+    (taken,) = await ended(engine, plan, plan.send(await run(engine, next(plan))))
+    assert taken.arrived == 1
+
+
+@pytest.mark.parametrize("customer", ["+5215512345678", "+525512345678", "+541123456789", "+5511987654321"])
+async def test_who_has_a_pair_for_each_form_of_their_phone_goes_the_long_way(
+    customer: str, engine: PostgresEngine
+) -> None:
+    await arrive(SqlLedger(engine), an_arrival(customer))
+    assert await sent_away(engine, an_arrival(customer)) == [None]
+
+
 async def test_nobody_overtakes_what_they_said_before(engine: PostgresEngine) -> None:
     await arrive(SqlLedger(engine), an_arrival(name="Sheena"))
     renamed, after = an_arrival(name="Sheena Nelson"), an_arrival()
-    plan = short_way([take(renamed), take(after)], set())
-    with pytest.raises(StopIteration) as stop:
-        plan.send(await run(engine, next(plan)))
-    assert stop.value.value.answers == [None, None]
-    plan = short_way([take(after)], {(ORG, after.addresses[0])})
-    with pytest.raises(StopIteration) as stop:
-        plan.send(await run(engine, next(plan)))
-    assert stop.value.value.answers == [None]
+    assert await sent_away(engine, renamed, after) == [None, None]
+    assert await sent_away(engine, after, elsewhere={(ORG, after.addresses[0])}) == [None]
 
 
 async def test_what_comes_at_once_keeps_its_order_on_whichever_way(engine: PostgresEngine) -> None:
@@ -118,3 +140,29 @@ async def test_what_comes_at_once_keeps_its_order_on_whichever_way(engine: Postg
     for customer in customers:
         talk = await talk_with(ledger, customer)
         assert words(await entries(ledger, talk.id)) == [f"{n}{side}" for n in range(20) for side in "ab"]
+
+
+async def test_a_batch_that_fails_is_not_stored_in_another_order(
+    engine: PostgresEngine, beside: asyncpg.Connection[asyncpg.Record]
+) -> None:
+    """Were it halved: its first half is overtaken by somebody else, and its second must not be stored before it."""
+    customer = a_customer()
+    await arrive(SqlLedger(engine), an_arrival(customer, text="zero"))
+    tried = 0
+
+    async def meet_others(lane: Lane, plan: Plan[Any]) -> Any:
+        nonlocal tried
+        tried += lane is Lane.ARRIVE
+        if lane is Lane.LONG or tried > 3:
+            return await engine._carry_out(lane, plan)
+        if tried < 3:
+            raise Conflict("somebody holds the feed")
+        writing = plan.send(await run(engine, next(plan)))
+        await beside.execute("UPDATE conversation SET position = position")
+        return Decided(await ended(engine, plan, writing), {})
+
+    engine.writer = Writer(meet_others, SHORT_WAYS)
+    ledger = SqlLedger(engine)
+    await asyncio.gather(*(arrive(ledger, an_arrival(customer, text=text)) for text in ("one", "two")))
+    talk = await talk_with(ledger, customer)
+    assert words(await entries(ledger, talk.id)) == ["zero", "one", "two"]

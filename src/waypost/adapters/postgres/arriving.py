@@ -19,6 +19,7 @@ from waypost.model.conversation import Arrival, ConversationId
 from waypost.model.report import Post
 from waypost.model.time import Instant
 from waypost.ports.journal import Taken
+from waypost.rules.people import spellings
 
 _MOST_ADDRESSES = 2
 """A phone number and the id that Meta gives a customer for this business."""
@@ -46,6 +47,11 @@ def _may_be_short(post: Post) -> bool:
 def _row(n: int, told: Arrival) -> Row:
     other = told.addresses[1] if len(told.addresses) > 1 else None
     return n, told.org_id, told.addresses[0], other, told.number, told.wamid, told.reply_to
+
+
+def _is_one_pair(told: Arrival, row: Row) -> bool:
+    """Only a pair that was read can be compared: one that there is, of a phone that is written in no other form."""
+    return row[8] is not None and spellings(told.reply_to) == (told.reply_to,)
 
 
 class _Hall:
@@ -79,6 +85,8 @@ class _Hall:
             return False
         if len(told.addresses) > 1 and row[4] != row[3]:
             return False
+        if told.opens_window and not _is_one_pair(told, row):
+            return False
         names = [(told.org_id, address) for address in told.addresses]
         return not any(name in self._sent_away or name in self._elsewhere for name in names)
 
@@ -91,7 +99,7 @@ class _Hall:
         talks.where[told.number, told.wamid] = where
         if row[5] is not None:
             talks.known.add((told.number, told.wamid))
-        if row[8] is not None and told.opens_window:
+        if told.opens_window:
             pair = (told.number, told.reply_to)
             if pair not in self._pairs:
                 self._pairs[pair] = row[8]

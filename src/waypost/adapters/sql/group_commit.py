@@ -26,19 +26,29 @@ class GroupCommit(Generic[Intent]):
         weight: Callable[[Intent], int] = lambda _: 1,
         most_waiting: int = 20_000,
         most_together: int = 1_000,
+        hands_on: bool = False,
     ) -> None:
-        """`weight` is about how many rows an intent writes; both limits count it."""
+        """`weight` is about how many rows an intent writes; both limits count it.
+
+        `hands_on`: a batch that cannot be run is not halved. All of it is answered None, and goes another way in its
+        order: what comes later in it must not be stored before what comes earlier.
+        """
         self._run = run
         self._weight = weight
         self._weight_waiting = 0
         self._most_waiting = most_waiting
         self._most_together = most_together
+        self._hands_on = hands_on
         self._waiting: deque[tuple[Intent, asyncio.Future[Any]]] = deque()
         self._writer: asyncio.Task[None] | None = None
         self._closed = False
 
     async def do(self, intent: Intent) -> Any:
         """The intent's answer, after COMMIT; Busy at once when too much waits already."""
+        return await self.hand_in(intent)
+
+    def hand_in(self, intent: Intent) -> asyncio.Future[Any]:
+        """As `do`, for who must know when it is over even if its caller goes away."""
         if self._closed:
             raise Unavailable("the ledger is closed")
         if self._weight_waiting >= self._most_waiting:
@@ -48,7 +58,7 @@ class GroupCommit(Generic[Intent]):
         self._weight_waiting += self._weight(intent)
         if self._writer is None:
             self._writer = asyncio.ensure_future(self._drain())
-        return await answer
+        return answer
 
     async def close(self) -> None:
         """Refuse what is new, finish what waits."""
@@ -91,13 +101,15 @@ class GroupCommit(Generic[Intent]):
         except Conflict as conflict:
             if reruns:
                 return await self._outcomes(batch, reruns - 1)
-            if len(batch) == 1:
-                return [alone(conflict)]
+            trouble: Exception = conflict
         except LedgerError as failure:
             return [type(failure)(*failure.args) for _ in batch]
         except Exception as poison:  # noqa: BLE001  # whatever it is, it fails alone
-            if len(batch) == 1:
-                return [alone(poison)]
+            trouble = poison
+        if self._hands_on:
+            return [None for _ in batch]
+        if len(batch) == 1:
+            return [alone(trouble)]
         middle = len(batch) // 2
         return [*await self._outcomes(batch[:middle]), *await self._outcomes(batch[middle:])]
 

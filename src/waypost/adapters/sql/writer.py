@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -62,7 +63,7 @@ class Writer:
         self._arrivals: GroupCommit[Take] | None = None
         if arrive := short.arrive:
             self._arrivals = GroupCommit(
-                lambda i: self._told(run(Lane.ARRIVE, arrive(i, self._detours))), weight=_weight
+                lambda i: self._told(run(Lane.ARRIVE, arrive(i, self._detours))), weight=_weight, hands_on=True
             )
         self._detours: Counter[Address] = Counter()
         """Who has something on the long way: what they say next must not overtake it."""
@@ -94,16 +95,19 @@ class Writer:
         return taken
 
     async def _detour(self, intent: Take) -> Taken:
+        """Until it is stored, though its caller may go away before."""
+        storing = self._long.hand_in(intent)
         people = {(told.org_id, address) for told in intent.post.arrivals for address in told.addresses}
         self._detours.update(people)
-        try:
-            taken: Taken = await self._long.do(intent)
-        finally:
-            self._detours.subtract(people)
-            for name in people:
-                if not self._detours[name]:
-                    del self._detours[name]
+        storing.add_done_callback(lambda _: self._arrived(people))
+        taken: Taken = await asyncio.shield(storing)
         return taken
+
+    def _arrived(self, people: Set[Address]) -> None:
+        self._detours.subtract(people)
+        for name in people:
+            if not self._detours[name]:
+                del self._detours[name]
 
     async def close(self) -> None:
         """Finish what waits; a short way may still hand on to the long one."""
