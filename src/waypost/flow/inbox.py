@@ -307,8 +307,7 @@ async def erase(caller: Caller, message: EntryId, world: World) -> NoChat | NoMe
     if not with_customer and caller.user_id is None:
         return NoChat()
     anybodys = with_customer and caller.role is Role.ADMIN
-    by = None if anybodys else UserId(actor_of(caller))
-    return await world.ledger.chats.erase(caller.org_id, message, by, now)
+    return await world.ledger.chats.erase(caller.org_id, message, actor_of(caller), now, anybodys=anybodys)
 
 
 async def read_up_to(

@@ -111,14 +111,16 @@ async def wanted_of(
         str | None, QueryParameter(max_length=64, required=False, description="Customers that this person works on")
     ] = None,
     open_or_closed: Annotated[
-        Literal["closed"] | None,
-        QueryParameter(name="state", required=False, description="Only customers' that are closed"),
+        str | None,
+        QueryParameter(name="state", required=False, description="Only customers' that are `closed`"),
     ] = None,
     floor: Annotated[
         str | None,
         QueryParameter(max_length=64, required=False, description="Where a person answers: `human`, or a user's id"),
     ] = None,
 ) -> inbox.Wanted:
+    if open_or_closed not in (None, "closed"):
+        raise Problem(400, "invalid_parameter", "state: only `closed` can be asked for", field="state")
     if sum(given is not None for given in (assignee, open_or_closed, floor)) > 1:
         raise Problem(400, "invalid_parameter", "only one of assignee, state and floor can be asked for", field="state")
     return inbox.Wanted(kind=kind, assignee=assignee, state=open_or_closed, floor=floor)

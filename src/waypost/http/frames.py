@@ -22,7 +22,7 @@ Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class Hello(msgspec.Struct, tag="hello", tag_field="type", kw_only=True):
-    device_id: Name
+    device_id: str
     token: str | None = None
     epoch: str | None = None
     cursors: dict[str, Annotated[int, Meta(ge=0, le=2**62)]] = {}

@@ -25,6 +25,7 @@ from waypost.model.chat import DeviceId, FeedName
 from waypost.model.ids import UserId
 from waypost.model.time import to_datetime
 from waypost.ports.chats import Acked
+from waypost.ports.hints import DEVICE
 
 PAGE = 200
 LONGEST_WAIT = 60
@@ -171,9 +172,11 @@ async def list_devices(caller: Asking, world: Here) -> DeviceList:
 
 @delete("/devices/{device_id:str}", status_code=204, summary="Forget a device", responses=problems(403, 404))
 async def remove_device(device_id: FromPath[str], caller: Asking, world: Here) -> None:
-    """It must read everything anew when it comes back."""
-    if not await world.ledger.follows.remove(user_of(caller), DeviceId(device_id)):
+    """Its connection ends; it must read everything anew when it comes back."""
+    user = user_of(caller)
+    if not await world.ledger.follows.remove(user, DeviceId(device_id)):
         raise Problem(404, "not_found", "you have no such device")
+    world.hints.give([f"{DEVICE}:{world.clock.now()} removed {user} {device_id}"])
 
 
 @get("/presence", summary="Who is here", responses=problems(400, 404))

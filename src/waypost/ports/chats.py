@@ -109,9 +109,10 @@ class Chats(Protocol):
         """What the team changes of a customer's conversation, seen by all of it."""
 
     async def erase(
-        self, org: OrgId, message: EntryId, by: UserId | None, now: Instant
+        self, org: OrgId, message: EntryId, by: str, now: Instant, *, anybodys: bool = False
     ) -> NoChat | NoMessage | NotYours | None:
-        """Leave nothing of a message but its place; `by` None may take back anybody's. Again changes nothing.
+        """Leave nothing of a message but its place; only one's own, unless `anybodys` may be, which is audited. Again
+        changes nothing.
 
         What was to go out with it and still waits is cancelled. Another message that has come to its place since is
         not meant.

@@ -76,11 +76,11 @@ class SqlChats:
         return answer
 
     async def erase(
-        self, org: OrgId, message: EntryId, by: UserId | None, now: Instant
+        self, org: OrgId, message: EntryId, by: str, now: Instant, *, anybodys: bool = False
     ) -> NoChat | NoMessage | NotYours | None:
         with_customer = await self._is_customers(org, message.conversation_id)
         answer: NoChat | NoMessage | NotYours | None = await self._engine.writer.decide(
-            Erase(org, message, with_customer, by, now)
+            Erase(org, message, with_customer, UserId(by), anybodys, now)
         )
         return answer
 

@@ -249,7 +249,8 @@ class Erase:
     org: OrgId
     message: EntryId
     with_customer: bool
-    by: UserId | None
+    by: UserId
+    anybodys: bool
     now: Instant
 
     def needs(self, keys: Keys) -> None:
@@ -260,8 +261,7 @@ class Erase:
             keys.talks.add(where)
         else:
             keys.people.chats.add(where)
-            if self.by is not None:
-                keys.people.voices.add((where, self.by))
+            keys.people.voices.add((where, self.by))
 
     def decide(self, work: Work) -> NoChat | NoMessage | NotYours | None:
         talks, where = work.talks, self.message.conversation_id
@@ -272,7 +272,7 @@ class Erase:
             return NoMessage()
         if found.deleted_at is not None:
             return None
-        if self.by is not None and found.sender != self.by:
+        if found.sender != self.by and not self.anybodys:
             return NotYours()
         self._erase(found, work)
         return None
@@ -283,14 +283,27 @@ class Erase:
         talks.found[place] = replace(found, deleted_at=self.now)
         body = _json({"message_id": entry_ids.made(self.message), "position": found.position, "by": self.by})
         talks.tell(found.conversation_id, "deleted", self.now, body=body)
+        if found.sender != self.by:
+            work.audited.append(self._entry(found))
         waiting = work.deliveries.get(found.message_id) if found.message_id is not None else None
         after = delivery.cancel(waiting, self.now) if waiting is not None else None
         if after is not None and after is not waiting:
             work.change(replace(after, error_code=TAKEN_BACK, error_message=_TAKEN_BACK), self.now)
             work.note(after.message_id, self.now, "cancelled", _TAKEN_BACK)
 
+    def _entry(self, found: Said) -> Entry:
+        return Entry(
+            org_id=self.org,
+            at=self.now,
+            entity_type=Entity.CONVERSATION,
+            entity_id=str(found.conversation_id),
+            action=Action.UPDATED,
+            actor=self.by,
+            details=f"message {found.position} of {found.sender} was taken back",
+        )
+
     def _takes_part(self, talks: Talks) -> bool:
-        return self.with_customer or self.by is None or self.by in talks.members[self.message.conversation_id]
+        return self.with_customer or self.anybodys or self.by in talks.members[self.message.conversation_id]
 
 
 @dataclass(frozen=True, slots=True)

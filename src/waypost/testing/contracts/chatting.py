@@ -77,7 +77,9 @@ async def named(ledger: Ledger, where: ConversationId, position: int) -> EntryId
 async def erase(
     ledger: Ledger, where: ConversationId, position: int, by: UserId | None, org: OrgId = ORG
 ) -> NoChat | NoMessage | NotYours | None:
-    return await ledger.chats.erase(org, await named(ledger, where, position), by, T0)
+    """Nobody in particular may take back anybody's."""
+    message = await named(ledger, where, position)
+    return await ledger.chats.erase(org, message, by or "boss", T0, anybodys=by is None)
 
 
 async def read_up_to(
