@@ -10,7 +10,8 @@ import pytest
 
 from waypost.adapters.sql.live import SqlFollows
 from waypost.adapters.sql.talks import Talks, team_of
-from waypost.flow import devices, follow
+from waypost.client.sequence import SequenceBuffer
+from waypost.flow import follow
 from waypost.http import frames
 from waypost.http.frames import Numbered
 from waypost.http.session import Session
@@ -22,6 +23,7 @@ from waypost.runtime.simulation.cluster import Dress, real
 
 
 def a_device_that_goes_live_without_what_came_meanwhile(patch: pytest.MonkeyPatch) -> Dress:
+    """To a client that fetches no gaps: ours finds out, and asks."""
     real_merge = Session._merge_what_came
 
     def merge(self: Session) -> bool:
@@ -31,6 +33,7 @@ def a_device_that_goes_live_without_what_came_meanwhile(patch: pytest.MonkeyPatc
         return real_merge(self)
 
     patch.setattr(Session, "_merge_what_came", merge)
+    patch.setattr(SequenceBuffer, "tick", lambda self, now: self._feeds and [])
     return real
 
 
@@ -51,7 +54,7 @@ def a_cursor_that_moves_with_what_was_sent(patch: pytest.MonkeyPatch) -> Dress:
         return real_start(following, feeds, {feed: given[feed] for feed in given if feed not in stored}, stored)
 
     patch.setattr(Session, "_give", give)
-    patch.setattr(devices.catchup, "start", start)
+    patch.setattr(catchup, "start", start)
     return real
 
 
@@ -73,6 +76,7 @@ def a_group_that_moves_without_a_word(patch: pytest.MonkeyPatch) -> Dress:
 
 def a_group_that_goes_on_for_who_left(patch: pytest.MonkeyPatch) -> Dress:
     patch.setattr(frames, "ends", lambda feed, change, user: False)
+    patch.setattr(Session, "_leave", lambda self, feed: None)
     return real
 
 
