@@ -165,10 +165,7 @@ def test_a_status_per_recipient_loses_what_was_acknowledged(monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("mutation", "invariant", "seen"),
     [
-        (following_mutations.a_device_that_goes_live_without_what_came_meanwhile, NO_LOSS, "never shows"),
         (following_mutations.feeds_that_are_read_on_hints_only, NO_LOSS, "never shows"),
-        (following_mutations.a_cursor_that_moves_with_what_was_sent, NO_LOSS, "never shows"),
-        (following_mutations.a_group_that_moves_without_a_word, NO_LOSS, "never shows"),
         (following_mutations.a_group_that_goes_on_for_who_left, LEAVING, "not in the group then"),
         (following_mutations.a_message_that_is_taken_back_without_a_word, SCREENS, "was taken back, and is shown"),
         (following_mutations.reading_that_no_other_device_hears_of, UNREAD, "is read up to"),
