@@ -42,6 +42,25 @@ def test_what_is_asked_are_words_of_which_the_last_is_a_beginning(query: str, wa
     assert asked(query) == wanted
 
 
+@pytest.mark.parametrize(
+    ("last", "text", "found"),
+    [
+        ("a", "all of it", False),
+        ("a", "vitamin A", True),
+        ("7", "71 of them", False),
+        ("7", "no. 7", True),
+        ("al", "all of it", True),
+        ("\u4f60", "\u4f60\u597d", True),
+    ],
+)
+def test_a_single_letter_or_digit_is_a_whole_word_and_half_a_chinese_one_is_not(
+    last: str, text: str, found: bool
+) -> None:
+    wanted = asked(last)
+    assert wanted is not None
+    assert (snippet(text, wanted) is not None) is found
+
+
 def test_only_so_many_words_count() -> None:
     wanted = asked(" ".join(f"w{n}" for n in range(100)))
     assert wanted is not None

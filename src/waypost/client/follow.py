@@ -12,7 +12,16 @@ from waypost.client.line import Line, NotOpened, open_line, socket_address
 from waypost.client.nouns import Applied, Fetching, Heard, Json, Reset, State
 from waypost.client.post import Posting
 from waypost.client.rest import Answer, NoAnswer, Rest
-from waypost.client.returning import FORBIDDEN, NOT_AUTHENTICATED, ComeBack, Pauses, Stop, after_close, backoff
+from waypost.client.returning import (
+    FORBIDDEN,
+    NOT_AUTHENTICATED,
+    ComeBack,
+    Pauses,
+    Stop,
+    after_close,
+    backoff,
+    in_vain,
+)
 from waypost.client.situation import Situation, heard, now_ms
 from waypost.client.stream import Stream, settles
 from waypost.client.take import Taking
@@ -196,20 +205,33 @@ class Following:
         opening = asyncio.create_task(self._open_again())
         asking: asyncio.Task[Answer] | None = None
         try:
-            while True:
+            while not opening.done():
+                asked = now_ms()
                 asking = asyncio.create_task(self._sync(self._timing.poll_wait / 1000))
                 await asyncio.wait({opening, asking}, return_when=asyncio.FIRST_COMPLETED)
                 if opening.done():
-                    return await opening
+                    break
+                pause = self._pause_after(asking, now_ms() - asked)
                 ended = self._closed() if isinstance(asking.exception(), NoAnswer) else await self._synced(await asking)
                 if ended is not None:
                     await _let_go(opening)
                     return ended
                 await self._taking.room()
+                await asyncio.wait({opening}, timeout=pause / 1000)
+            return await opening
         finally:
             opening.cancel()
             if asking is not None:
                 asking.cancel()
+
+    def _pause_after(self, asked: asyncio.Task[Answer], waited: float) -> float:
+        """Milliseconds until the next poll: none, unless this one was in vain."""
+        if asked.exception() is not None:
+            return 0
+        news = bool(asked.result().fields.get("items"))
+        if not in_vain(news, waited, self._timing.poll_wait):
+            return 0
+        return backoff(0, self._dice(), self._pauses.base, self._pauses.cap)
 
     async def _open_again(self) -> _Greeted | Stop:
         failures = 0

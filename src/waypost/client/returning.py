@@ -1,4 +1,4 @@
-"""When a client comes back, and whether: backoff and close codes, as decisions (B13, B14)."""
+"""When a client comes back, and whether: backoff, close codes and polls in vain, as decisions (B13, B14, B16)."""
 
 from __future__ import annotations
 
@@ -41,3 +41,8 @@ def after_close(code: int, failures: int, dice: float, pauses: Pauses) -> ComeBa
     if code == GOING_AWAY:
         return ComeBack(pauses.going_away * dice, failed=False)
     return ComeBack(backoff(failures, dice, pauses.base, pauses.cap), failed=True)
+
+
+def in_vain(news: bool, waited: float, poll_wait: float) -> bool:
+    """A long poll that brought nothing and did not wait: the server is closing, or somebody on the way cuts waits."""
+    return not news and waited < poll_wait / 10

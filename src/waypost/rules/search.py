@@ -17,6 +17,7 @@ _BEFORE = 40
 """Characters of a snippet before the first word that was found."""
 _SILENT = {"Mn", "Me", "Cf"}
 """Accents, and what joins or hides: parts of a word that are not searched."""
+_ALPHABETIC = {"Ll", "Lu", "Nd"}
 
 
 class _Folding(dict[int, str]):
@@ -42,6 +43,16 @@ class Asked(msgspec.Struct, frozen=True):
 
     words: tuple[str, ...]
     begins: str
+
+    @property
+    def whole(self) -> bool:
+        """A single letter or digit begins too many words to be looked for as a beginning; a character of a script
+        without capitals, such as Chinese, often is half a word."""
+        return len(self.begins) == 1 and unicodedata.category(self.begins) in _ALPHABETIC
+
+    def meets(self, word: str) -> bool:
+        """Whether this word is what the last one asks for."""
+        return word == self.begins if self.whole else word.startswith(self.begins)
 
 
 class Snippet(msgspec.Struct, frozen=True):
@@ -72,7 +83,7 @@ def snippet(text: str, wanted: Asked) -> Snippet | None:
     spans = _spans(text)
     if not _says(wanted, [word for _, _, word in spans]):
         return None
-    hits = [(start, end) for start, end, word in spans if word in wanted.words or word.startswith(wanted.begins)]
+    hits = [(start, end) for start, end, word in spans if word in wanted.words or wanted.meets(word)]
     begin = _word_start(spans, max(0, hits[0][0] - _BEFORE))
     end = begin + SNIPPET
     inside = [(start - begin, min(stop, end) - begin) for start, stop in hits if start < end]
@@ -80,7 +91,7 @@ def snippet(text: str, wanted: Asked) -> Snippet | None:
 
 
 def _says(wanted: Asked, said: Sequence[str]) -> bool:
-    return set(wanted.words) <= set(said) and any(word.startswith(wanted.begins) for word in said)
+    return set(wanted.words) <= set(said) and any(map(wanted.meets, said))
 
 
 def _spans(text: str) -> list[tuple[int, int, str]]:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from waypost.adapters.sql import talk_rows
 from waypost.adapters.sql.conversations import forgotten
@@ -72,13 +73,15 @@ class SqlNotices:
         found = await self._engine.read("notice_talk", conversation, position)
         if not found:
             return None
-        org = found[0][0]
-        if feed == team_of(org):
-            known = await self._engine.read("notice_listeners_team", org, conversation, seq, MOST_UNREAD)
+        talk = _talk(feed, fence, found[0])
+        if feed == team_of(talk.org_id):
+            known = await self._engine.read("notice_listeners_team", talk.org_id, conversation, seq, MOST_UNREAD)
         else:
             whose = feed.removeprefix("user:") if feed.startswith("user:") else ""
-            known = await self._engine.read("notice_listeners_chat", feed, conversation, seq, MOST_UNREAD, whose)
-        return _talk(feed, fence, found[0], tuple(_listener(row, position) for row in sorted(map(tuple, known))))
+            known = await self._engine.read(
+                "notice_listeners_chat", feed, conversation, seq, MOST_UNREAD, whose, talk.latest
+            )
+        return replace(talk, listeners=tuple(_listener(row, position) for row in sorted(map(tuple, known))))
 
     async def settle(
         self, talk: Talk, verdicts: Sequence[tuple[Listener, Verdict]], look_again: Instant | None, now: Instant
@@ -93,7 +96,7 @@ class SqlNotices:
         return await self._engine.transact(forgotten("notices_forget", before, limit))
 
 
-def _talk(feed: FeedName, fence: Fence, row: Row, listeners: tuple[Listener, ...]) -> Talk:
+def _talk(feed: FeedName, fence: Fence, row: Row) -> Talk:
     org, kind, title, address, assignee, floor, contact, writer = row[:_TALK]
     entry = talk_rows.entry(row[_TALK:])
     return Talk(
@@ -108,7 +111,7 @@ def _talk(feed: FeedName, fence: Fence, row: Row, listeners: tuple[Listener, ...
         at=entry.id_at,
         floor=floor or BOT,
         assignee=assignee,
-        listeners=listeners,
+        listeners=(),
         fence=fence,
     )
 

@@ -134,7 +134,7 @@ def _expression(wanted: Wanted) -> str:
 
 
 def _beginning(asked: Asked) -> str:
-    return f'"{asked.begins}"*'
+    return f'"{asked.begins}"' if asked.whole else f'"{asked.begins}"*'
 
 
 def _take(moves: Sequence[tuple[FeedName, int, int]], news: dict[FeedName, _News]) -> Plan[None]:

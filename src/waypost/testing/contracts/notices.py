@@ -16,6 +16,7 @@ from waypost.ports.ledger import Ledger
 from waypost.rules.push_subscription import written
 from waypost.testing.contracts.chatting import erase, person, say
 from waypost.testing.contracts.examples import ORG, T0, Ledgers
+from waypost.testing.contracts.hidden_notices import HiddenContract
 from waypost.testing.contracts.noticing import BEFORE, Ground
 from waypost.testing.contracts.talking import talk_with, write
 
@@ -385,7 +386,7 @@ async def say_unseen(ground: Ground, conversation: ConversationId) -> None:
     await say(ground.ledger, ground.chat(conversation), ADA, "Soup?", T0)
 
 
-class NoticesContract(LookContract, ClaimContract, SettleContract):
+class NoticesContract(LookContract, ClaimContract, SettleContract, HiddenContract):
     @pytest.fixture
     def ground(self, ledger: Ledger) -> Ground:
         return Ground(ledger)

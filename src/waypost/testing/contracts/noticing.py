@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from waypost.model.account import Role, User
-from waypost.model.chat import Chat, ChatKind, Device, DeviceId, FeedName, MemberChange, NewChat
+from waypost.model.chat import Chat, ChatKind, Device, DeviceId, FeedName, History, MemberChange, NewChat
 from waypost.model.conversation import ConversationId, Position
 from waypost.model.ids import UserId
 from waypost.model.push import Habits, Subscription
@@ -54,12 +54,14 @@ class Ground:
         )
         await self.ledger.follows.open(fresh_one, at)
 
-    async def group(self, *members: UserId, kind: ChatKind = ChatKind.GROUP) -> ConversationId:
+    async def group(
+        self, *members: UserId, kind: ChatKind = ChatKind.GROUP, history: History = "all"
+    ) -> ConversationId:
         """Named Lunch."""
         for each in members:
             await self.person(each)
         title = "Lunch" if kind is ChatKind.GROUP else None
-        new = NewChat(org_id=ORG, kind=kind, pair=fresh("pair"), title=title, history="all", members=members)
+        new = NewChat(org_id=ORG, kind=kind, pair=fresh("pair"), title=title, history=history, members=members)
         chat = await self.ledger.chats.open(new, BEFORE)
         self._chats[chat.id] = chat
         return chat.id

@@ -111,6 +111,12 @@ class WordsContract:
         for query in ("brul creme", "rème", "crème thanks", "pleased"):
             assert await texts(ledger, query) == [], query
 
+    async def test_a_single_letter_is_a_word_and_no_beginning(self, ledger: Ledger) -> None:
+        await write(ledger, "all of it", "vitamin A", "\u4f60\u597d")
+        assert await texts(ledger, "a") == ["vitamin A"]
+        assert await texts(ledger, "al") == ["all of it"]
+        assert await texts(ledger, "\u4f60") == ["\u4f60\u597d"]
+
     async def test_the_newest_come_first_and_pages_go_on_where_the_last_ended(self, ledger: Ledger) -> None:
         for n in range(25):
             await write(ledger, f"order {n}", now=soon(T0, n), customer=a_customer())

@@ -127,7 +127,7 @@ LEFT JOIN notice_told t ON t.user_id = d.user_id AND t.device_id = d.device_id A
 WHERE d.org_id = $1 AND d.push IS NOT NULL
 
 -- name: notice_listeners_chat
--- The same of who takes part in a chat: of one of them, or of all.
+-- The same of who takes part in a chat: of one of them, or of all; of those who may see what would be told.
 SELECT d.user_id, d.device_id, d.push, d.push_after, d.push_failures,
     (SELECT max(x.seen_at) FROM device x WHERE x.user_id = d.user_id), coalesce(r.position, 0),
     (SELECT count(*) FROM device_cursor x WHERE x.user_id = d.user_id AND x.feed = $1 AND x.seq >= $3), (
@@ -140,7 +140,7 @@ FROM member m JOIN device d ON d.user_id = m.user_id AND d.push IS NOT NULL
 JOIN person p ON p.id = d.user_id AND p.org_id = d.org_id
 LEFT JOIN read_marker r ON r.user_id = d.user_id AND r.conversation_id = $2
 LEFT JOIN notice_told t ON t.user_id = d.user_id AND t.device_id = d.device_id AND t.conversation_id = $2
-WHERE m.conversation_id = $2 AND ($5 = '' OR m.user_id = $5)
+WHERE m.conversation_id = $2 AND m.sees_after < $6 AND ($5 = '' OR m.user_id = $5)
 
 -- name: notice_told_put
 INSERT INTO notice_told (user_id, device_id, conversation_id, position, told_at, at) VALUES ($1, $2, $3, $4, $5, $6)
