@@ -9,8 +9,8 @@ from waypost.model.conversation import Position
 from waypost.model.ids import UserId, WorkerId
 from waypost.model.push import Subscription
 from waypost.model.time import Instant, minutes, seconds
-from waypost.testing.contracts.chatting import person
-from waypost.testing.contracts.examples import ORG, T0
+from waypost.testing.contracts.chatting import erase, person
+from waypost.testing.contracts.examples import T0
 from waypost.testing.contracts.noticing import Ground
 
 ADA, BEN, CY = UserId("ada"), UserId("ben"), UserId("cy")
@@ -35,7 +35,7 @@ class HiddenContract:
         await ground.post(closed, ADA, "Not for Ben", T0)
         await ground.change(closed, ADA, Instant(T0 + 1), add=BEN)
         welcome = await ground.post(closed, ADA, "Welcome", Instant(T0 + 2))
-        await ground.ledger.chats.erase(ORG, closed, welcome, ADA, Instant(T0 + 3))
+        await erase(ground.ledger, closed, welcome, ADA)
         assert await told(ground) == [(1, CY)]
 
     async def test_who_comes_to_a_large_group_within_the_grace_is_told_only_of_what_follows(
