@@ -31,6 +31,7 @@ bench: $(ENVIRONMENT) ## measure Waypost beside its peers: make bench ARGS="--he
 	$(BIN)/python -m bench $(ARGS)
 
 clean: ## remove the environment and every cache
+	rm -rf clients/typescript/node_modules clients/typescript/dist
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist
 	find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
