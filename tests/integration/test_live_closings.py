@@ -220,3 +220,13 @@ async def test_a_device_that_is_far_behind_is_given_everything_and_not_called_sl
             await said(stage, ann, where, text)
         await phone.live(here)
         assert phone.texts() == texts
+
+
+@ON_SQLITE
+async def test_a_device_that_is_removed_is_sent_to_read_anew(stage: Stage) -> None:
+    async with house(stage) as here:
+        phone = Device(await person(stage))
+        await phone.live(here)
+        answer = await stage.call("DELETE", f"/api/v1/devices/{phone.name}", key=phone.who.token)
+        assert answer.status == 204
+        assert (await phone.closing())[0] == 4000

@@ -20,7 +20,7 @@ from waypost.model.ids import OrgId, UserId
 from waypost.model.time import Instant, Span, as_seconds, seconds
 from waypost.ports.chats import Acked
 from waypost.ports.failure import LedgerError
-from waypost.ports.hints import DEVICE, TOKENS, TYPING
+from waypost.ports.hints import DEVICE, REMOVED, TOKENS, TYPING
 from waypost.ports.link import Bundle, Frame, Link
 from waypost.ports.whereabouts import Presence
 
@@ -149,6 +149,9 @@ class Gateway:
         theirs = self._people.get(UserId(user), {})
         older = theirs.get(DeviceId(device))
         if worker == self.world.worker or older is None:
+            return
+        if worker == REMOVED:
+            older.close(session.COME_BACK, "this device was removed: come back, and read everything anew")
             return
         if (int(at), worker) > (older.entered_at, self.world.worker):
             del theirs[older.device]  # so that its end says nothing of the device, which is elsewhere now

@@ -21,7 +21,9 @@ FEED = "feed"
 TYPING = "typing"
 PRESENCE = "presence"
 DEVICE = "device"
-"""A device came anew: an older connection of it ends."""
+"""A device came anew, or was removed: an older connection of it ends."""
+REMOVED = "removed"
+"""In place of the worker that it came to."""
 
 
 def about_message(message_id: int) -> str:
