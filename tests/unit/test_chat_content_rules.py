@@ -97,8 +97,10 @@ def test_a_file_to_a_customer_is_kept_as_the_provider_has_it() -> None:
 def test_a_template_names_itself_and_its_language_in_either_form(language: object) -> None:
     content = {"type": "template", "template": {"name": "hello_world", "language": language, "components": []}}
     written = read(content, with_customer=True)
-    assert written == Written(type="template", body={"language": "en_US", "components": []}, template="hello_world")
-    assert shown(entry(written))["type"] == "template"
+    payload: dict[str, Any] = {"language": "en_US", "components": []}
+    named = {"type": "template", "template": {"name": "hello_world", **payload}}
+    assert written == Written(type="template", body=named, template="hello_world", payload=payload)
+    assert shown(entry(written))["template"]["name"] == "hello_world"
 
 
 @pytest.mark.parametrize("template", [None, "hello_world", {}, {"name": 7}])

@@ -115,21 +115,28 @@ class Gateway:
     @property
     def works(self) -> Sequence[Callable[[], Awaitable[None]]]:
         """What must run as long as anybody may be connected."""
-        return (self.tails.run, self.listen_to_people, self.watch_people, self.check_tokens, self.tick)
+        return (
+            self.tails.run,
+            self.listen_to_typing,
+            self.listen_for_newer,
+            self.watch_people,
+            self.check_tokens,
+            self.tick,
+        )
 
-    async def listen_to_people(self) -> None:
-        """Who types, and which devices came anew elsewhere."""
-        with self.world.hints.listen(TYPING) as typing, self.world.hints.listen(DEVICE) as anew:
+    async def listen_to_typing(self) -> None:
+        with self.world.hints.listen(TYPING) as ear:
             while True:
-                waits = [asyncio.ensure_future(ear.wait(seconds(60))) for ear in (typing, anew)]
-                try:
-                    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    for wait in waits:
-                        wait.cancel()
-                for name in typing.named():
+                await ear.wait(seconds(60))
+                for name in ear.named():
                     self._tell_typing(name)
-                for name in anew.named():
+
+    async def listen_for_newer(self) -> None:
+        """Which devices came anew elsewhere, or were removed."""
+        with self.world.hints.listen(DEVICE) as ear:
+            while True:
+                await ear.wait(seconds(60))
+                for name in ear.named():
                     self._give_way(name)
 
     def _tell_typing(self, name: str) -> None:

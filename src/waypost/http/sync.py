@@ -66,7 +66,7 @@ async def sync(
     host: Hosting,
     device_id: Annotated[str, QueryParameter(max_length=200)],
     cursors: Annotated[
-        str | None, QueryParameter(max_length=65_536, required=False, description="JSON: feed → seq")
+        str | None, QueryParameter(max_length=16_384, required=False, description="JSON: feed → seq")
     ] = None,
     epoch: Annotated[str | None, QueryParameter(max_length=64, required=False)] = None,
     wait: Annotated[float, QueryParameter(ge=0, le=LONGEST_WAIT)] = 25,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TypeVar, get_args
 
 import asyncpg
@@ -76,6 +77,7 @@ class Line:
         self._statements = statements
         self._batches = batches
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
+        self._opening: asyncio.Future[asyncpg.Connection[asyncpg.Record]] | None = None
         self._turn = asyncio.Lock()
         self._closed = False
 
@@ -114,16 +116,28 @@ class Line:
             raise Unavailable("the ledger is closed")
         if self._connection is None or self._connection.is_closed():
             try:
-                self._connection = await asyncpg.connect(
-                    self._url,
-                    timeout=CONNECT_TIMEOUT,
-                    command_timeout=ANSWER_TIMEOUT,
-                    server_settings=WRITER_SETTINGS,
-                    statement_cache_size=STATEMENTS_KEPT,
-                )
+                self._connection = await self._opened()
             except (*_LOST, asyncpg.PostgresError) as error:
                 raise Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}") from error
         return self._connection
+
+    async def _opened(self) -> asyncpg.Connection[asyncpg.Record]:
+        """Whoever asked may be cancelled meanwhile: what is half open then is for the next one to use, or to close."""
+        if self._opening is None:
+            opening = asyncpg.connect(
+                self._url,
+                timeout=CONNECT_TIMEOUT,
+                command_timeout=ANSWER_TIMEOUT,
+                server_settings=WRITER_SETTINGS,
+                statement_cache_size=STATEMENTS_KEPT,
+            )
+            self._opening = asyncio.ensure_future(opening)
+        opening_now = self._opening
+        try:
+            return await asyncio.shield(opening_now)
+        finally:
+            if opening_now.done():
+                self._opening = None
 
     async def _clean_up(self, connection: asyncpg.Connection[asyncpg.Record], error: BaseException) -> None:
         """Leave no transaction behind: roll back, or let the connection go, which does the same."""
@@ -186,6 +200,9 @@ class Line:
     async def close(self) -> None:
         async with self._turn:
             self._closed = True
+            if self._opening is not None:
+                with suppress(*_LOST, asyncpg.PostgresError):
+                    self._connection = await self._opening
             if self._connection is not None and not self._connection.is_closed():
                 await self._connection.close(timeout=CONNECT_TIMEOUT)
 
