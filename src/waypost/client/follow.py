@@ -223,6 +223,7 @@ class Following:
             opening.cancel()
             if asking is not None:
                 asking.cancel()
+                asking.add_done_callback(_heed)
 
     def _pause_after(self, asked: asyncio.Task[Answer], waited: float) -> float:
         """Milliseconds until the next poll: none, unless this one was in vain."""
@@ -280,6 +281,12 @@ class Following:
                 await self._apply(self._stream.synced(answer.fields, now_ms()))
             elif answer.status == 401:
                 self._situation.become(State.STOPPED, NOT_AUTHENTICATED)
+
+
+def _heed(asked: asyncio.Task[Answer]) -> None:
+    """Nobody waits for it any more: how it failed is nobody's business either."""
+    if not asked.cancelled():
+        asked.exception()
 
 
 async def _let_go(opening: asyncio.Task[_Greeted | Stop]) -> None:
