@@ -13,7 +13,7 @@ from tests.integration.harness import ON_SQLITE, Stage, live_clock
 from tests.integration.live_devices import SOON, Device, chat, house, key, people, person, said
 from waypost.adapters.local.hints import NeighbourPost, ProcessHints
 from waypost.http.gateway import CONNECTIONS_EACH, HELLO_WITHIN, SILENT_FOR
-from waypost.http.session import RATE, Session
+from waypost.http.session import RATE, TYPING_EVERY, Session
 from waypost.model.chat import FeedName
 from waypost.model.ids import UserId
 from waypost.model.time import Span, seconds
@@ -154,15 +154,19 @@ async def test_a_device_that_connects_to_another_server_takes_over_from_itself(
         await phone.live(one)
         await laptop.live(one)
         old = phone.line
-        stage.manual.advance(seconds(1))
-        await phone.live(two)
+        await phone.live(two)  # at the same instant of the clock: the Ledger knows which came later
+        await laptop.say("typing", conversation_id=where)
+        await phone.until("typing")
+        assert old.close_code is None, "a line ended before the newer one showed that it is there"
+        await phone.say("ping")
         await asyncio.wait_for(old.wait_closed(), SOON)
         assert old.close_code == 4409
         content = {"type": "text", "text": "over there"}
         await laptop.say("send", client_message_id="1", conversation_id=where, content=content)
         await phone.hears("over there")
         await laptop.until("presence", user_id=bob.user_id, state="online")
-        second.world.hints.give([f"device:{stage.clock.now() - seconds(9)} {first.world.worker} {bob.user_id} phone"])
+        second.world.hints.give([f"device:{phone.epoch} {stage.clock.now() - seconds(9)} {bob.user_id} phone"])
+        stage.manual.advance(TYPING_EVERY)
         await laptop.say("typing", conversation_id=where)
         await phone.until("typing")  # by now the old news of an older connection was heard
         await phone.settled()

@@ -86,7 +86,7 @@ class ServedInAThread:
         async with open_stage(self._database, clock=live_clock(), message_status_sync_timeout_sec="0.05") as stage:
             await _populate(stage)
             sock = listen("127.0.0.1", 0)
-            server = web_server(stage.server.app)
+            server = web_server(stage.server.app, stage.server.door)
             serving = asyncio.ensure_future(server.serve(sockets=[sock]))
             self._ready.set_result(Served(address(sock), stage.acme.key))
             await self._stop.wait()

@@ -98,6 +98,14 @@ async def test_a_wrong_handshake_is_refused_with_a_reason(request_: bytes, statu
         assert ours.guests.empty()
 
 
+@pytest.mark.parametrize("request_", [b"GET /?" + b"x" * 70_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", b"nonsense\r\n\r\n"])
+async def test_what_cannot_be_read_is_refused_as_everything_else_is(request_: bytes) -> None:
+    async with house() as ours:
+        status, content = await refusal(ours, request_)
+        assert status == 400
+        assert b'"code":"unreadable_request"' in content
+
+
 async def test_a_handshake_with_endless_headers_is_refused() -> None:
     async with house() as ours, raw(ours, handshake(X_Long="x" * 20_000)) as line:
         assert (await line.reader.readline()).startswith(b"HTTP/1.1 431 ")

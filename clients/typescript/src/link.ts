@@ -102,6 +102,7 @@ export class Link {
     if (frame.type === "welcome") {
       if (this.#welcomed) return; // it came twice
       this.#welcomed = true;
+      this.send({ type: "ping" });
       this.#beat(this.#options.timings.heartbeat ?? frame.heartbeat_ms);
     }
     this.#events.frame(frame);

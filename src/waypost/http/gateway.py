@@ -71,11 +71,16 @@ class Gateway:
         visitor.device = device
         self._strangers.pop(visitor, None)
         self._known[visitor] = (user, admit.digest(token))
-        visitor.entered_at = self.world.clock.now()
         if older is not None:
             self._replace(older)
-        self.world.hints.give([f"{DEVICE}:{visitor.entered_at} {self.world.worker} {user} {device}"])
         return True
+
+    def answered(self, visitor: Session) -> None:
+        """Told to the other processes in the order of the Ledger: their clocks need not agree."""
+        at, epoch = visitor.began
+        user, _ = self._known[visitor]
+        self.world.hints.give([f"{DEVICE}:{epoch} {at} {user} {visitor.device}"])
+        self._give_way_if_older(visitor)
 
     def _replace(self, older: Session) -> None:
         self._note_acks([older])
@@ -152,19 +157,27 @@ class Gateway:
 
     def _give_way(self, name: str) -> None:
         """To one that came later: news of an earlier one may arrive after it."""
-        at, worker, user, device = name.split(" ", 3)
-        theirs = self._people.get(UserId(user), {})
-        older = theirs.get(DeviceId(device))
-        if worker == self.world.worker or older is None:
+        epoch, at, user, device = name.split(" ", 3)
+        here = self._people.get(UserId(user), {}).get(DeviceId(device))
+        if here is None:
             return
-        if worker == REMOVED:
-            older.close(session.COME_BACK, "this device was removed: come back, and read everything anew")
+        if epoch == REMOVED:
+            here.close(session.COME_BACK, "this device was removed: come back, and read everything anew")
             return
-        if (int(at), worker) > (older.entered_at, self.world.worker):
-            del theirs[older.device]  # so that its end says nothing of the device, which is elsewhere now
-            if not theirs:
-                del self._people[UserId(user)]
-            self._replace(older)
+        here.newer = max(here.newer, (Instant(int(at)), epoch))
+        self._give_way_if_older(here)
+
+    def _give_way_if_older(self, here: Session) -> None:
+        """Of two epochs neither is older: a removal came between them, and tells for itself."""
+        (at, epoch), (newer_at, newer_epoch) = here.began, here.newer
+        if epoch != newer_epoch or at >= newer_at:
+            return
+        user, _ = self._known[here]
+        theirs = self._people[user]
+        del theirs[here.device]  # so that its end says nothing of the device, which is elsewhere now
+        if not theirs:
+            del self._people[user]
+        self._replace(here)
 
     async def watch_people(self) -> None:
         """Who came and went, told to those who work with them."""

@@ -46,6 +46,9 @@ TYPING_EVERY: Span = seconds(2)
 MOST_KEPT = 1000
 """Items that are kept while pages are read; beyond, they are read as well."""
 
+NEVER = (Instant(0), "")
+"""No hello of any epoch."""
+
 
 class Session:
     """The visitor of one link."""
@@ -53,6 +56,7 @@ class Session:
     __slots__ = (
         "_acked",
         "_again",
+        "_answered",
         "_bucket",
         "_cursors",
         "_frames",
@@ -64,10 +68,11 @@ class Session:
         "_over",
         "_typed",
         "_working",
+        "began",
         "caller",
         "device",
-        "entered_at",
         "heard_at",
+        "newer",
     )
 
     def __init__(self, link: Link, gateway: Gateway) -> None:
@@ -83,7 +88,9 @@ class Session:
         self._bucket = Instant(0)
         self.caller: Caller | None = None
         self.device = DeviceId("")
-        self.heard_at = self.entered_at = gateway.world.clock.now()
+        self.heard_at = gateway.world.clock.now()
+        self.began = self.newer = NEVER
+        self._answered = False
 
     # What the link calls
 
@@ -97,12 +104,19 @@ class Session:
             self._complain("rate_limited", "this connection sends too many frames: slow down", retryable=True)
             return
         self._bucket = drawn
+        self._notice_answer()
         try:
             frame = frames.read_frame(text)
         except (msgspec.DecodeError, RecursionError) as wrong:
             self._complain("invalid_frame", str(wrong)[:200])
             return
         self._dispatch(frame)
+
+    def _notice_answer(self) -> None:
+        """A line that broke while hello was stored answers no welcome: it must not end the device's next one."""
+        if self.began is not NEVER and not self._answered:
+            self._answered = True
+            self._gateway.answered(self)
 
     def gone(self) -> None:
         self._over = True
@@ -263,6 +277,7 @@ class Session:
         for feed in begun.cursors:
             self._gateway.tails.follow(feed, begun.heads[feed], self)
         self.caller, self.heard_at = caller, self._gateway.world.clock.now()
+        self.began = (begun.device.seen_at, begun.device.epoch)
         epoch = begun.device.epoch
         welcome = frames.Welcome(
             epoch=epoch, heads=begun.heads, resumed=begun.resumed, heartbeat_ms=self._gateway.heartbeat_ms

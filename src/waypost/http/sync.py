@@ -176,7 +176,7 @@ async def remove_device(device_id: FromPath[str], caller: Asking, world: Here) -
     user = user_of(caller)
     if not await world.ledger.follows.remove(user, DeviceId(device_id)):
         raise Problem(404, "not_found", "you have no such device")
-    world.hints.give([f"{DEVICE}:{world.clock.now()} {REMOVED} {user} {device_id}"])
+    world.hints.give([f"{DEVICE}:{REMOVED} 0 {user} {device_id}"])
 
 
 @get("/presence", summary="Who is here", responses=problems(400, 404))

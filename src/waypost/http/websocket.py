@@ -16,6 +16,7 @@ from websockets.http11 import Request
 from websockets.protocol import Event, State
 from websockets.server import ServerProtocol
 
+from waypost.http.problems import Problem
 from waypost.http.webhook_door import Receive, Scope, Send
 from waypost.http.websocket_handshake import (
     FULL,
@@ -97,6 +98,12 @@ class Doorstep(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._knocking.cancel()
         super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """What is no request that could be read, a URL beyond 64 KiB among them: answered as every other error is."""
+        problem = Problem(400, "unreadable_request", f"{msg} Nothing was done: mend the request, or its URL's length.")
+        self.transport.write(refused(problem).serialize())
+        self.transport.close()
 
     def handle_websocket_upgrade(self) -> None:
         super().handle_websocket_upgrade()

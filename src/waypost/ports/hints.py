@@ -23,7 +23,7 @@ PRESENCE = "presence"
 DEVICE = "device"
 """A device came anew, or was removed: an older connection of it ends."""
 REMOVED = "removed"
-"""In place of the worker that it came to."""
+"""In place of the device's epoch."""
 
 
 def about_message(message_id: int) -> str:

@@ -98,6 +98,11 @@ class DevicesContract:
         again = await ledger.follows.open(a_device(epoch="e2", cursors={MINE: 9}), soon(T0, 5))
         assert (again.epoch, again.cursors, again.seen_at) == ("e1", {MINE: 4, TEAM: 7}, soon(T0, 5))
 
+    async def test_a_later_hello_is_seen_later_whatever_the_clock_says(self, ledger: Ledger) -> None:
+        first = await ledger.follows.open(a_device(), soon(T0, 3600))
+        again = await ledger.follows.open(a_device(), T0)
+        assert again.seen_at > first.seen_at
+
     async def test_cursors_move_forwards_only_and_each_device_has_its_own(self, ledger: Ledger) -> None:
         for device in (PHONE, LAPTOP):
             await ledger.follows.open(a_device(device, cursors={MINE: 1}), T0)

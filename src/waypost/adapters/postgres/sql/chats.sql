@@ -91,7 +91,7 @@ INSERT INTO device (user_id, device_id, org_id, epoch, created_at, seen_at)
 SELECT u.user_id, u.device_id, u.org_id, u.epoch, u.at, u.at
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) AS u (user_id, device_id, org_id, epoch, at)
 ORDER BY 1, 2
-ON CONFLICT (user_id, device_id) DO UPDATE SET seen_at = excluded.seen_at
+ON CONFLICT (user_id, device_id) DO UPDATE SET seen_at = greatest(excluded.seen_at, device.seen_at + 1)
 RETURNING user_id, device_id, org_id, epoch, created_at, seen_at, push
 
 -- name: cursors_of (set-wise)

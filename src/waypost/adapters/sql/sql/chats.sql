@@ -100,7 +100,7 @@ SELECT i.seq FROM feed_item i WHERE i.feed = $1 AND i.seq > $2 ORDER BY i.seq LI
 
 -- name: device_open
 INSERT INTO device (user_id, device_id, org_id, epoch, created_at, seen_at) VALUES ($1, $2, $3, $4, $5, $5)
-ON CONFLICT (user_id, device_id) DO UPDATE SET seen_at = excluded.seen_at
+ON CONFLICT (user_id, device_id) DO UPDATE SET seen_at = max(excluded.seen_at, seen_at + 1)
 RETURNING user_id, device_id, org_id, epoch, created_at, seen_at, push
 
 -- name: devices_of
