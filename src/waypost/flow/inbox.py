@@ -203,7 +203,7 @@ async def history(
     member = await world.ledger.chats.member(where, caller.user_id) if chat and caller.user_id else None
     if chat is None or member is None:
         return NoChat()
-    found = await world.log.page(where, before or Position(chat.position + 1), limit + 1)
+    found = await world.ledger.conversations.entries(where, before or Position(chat.position + 1), limit + 1)
     seen = [entry for entry in found if entry.position > member.sees_after]
     reads = await world.ledger.chats.reads(where)
     members = [m.user_id for m in await world.ledger.chats.members([where])] if not chat.own_feed else []
@@ -218,7 +218,7 @@ def _read_by_all(entry: Entry, members: Sequence[UserId], reads: Mapping[UserId,
 
 
 async def _history_of_customer(talk: Conversation, before: Position | None, limit: int, world: World) -> Page:
-    found = await world.log.page(talk.id, before or Position(talk.position + 1), limit + 1)
+    found = await world.ledger.conversations.entries(talk.id, before or Position(talk.position + 1), limit + 1)
     ours = [MessageId(entry.message_id) for entry in found if entry.message_id is not None]
     sent = {message.id: message.delivery for message in await world.ledger.messages.some(talk.org_id, ours)}
     said = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NewType
+from typing import Literal, NamedTuple, NewType
 
 import msgspec
 
@@ -113,6 +113,14 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`bot`, `human`, or the id of the person who took over."""
 
 
+class Spot(NamedTuple):
+    """Where the Log keeps an entry: where it was when it was stored, also when it was moved since."""
+
+    conversation_id: ConversationId
+    position: Position
+    id_at: Instant
+
+
 class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One message of a conversation, as the log keeps it."""
 
@@ -132,6 +140,21 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The sender's own id for it."""
     deleted_at: Instant | None = None
     """Somebody took it back: nothing of it is left but its place."""
+    kept_in: ConversationId | None = None
+    """Where the Log has it, if it was moved since it was stored: that conversation,"""
+    kept_at: Instant | None = None
+    """and the time its id was made of then."""
+    status: str | None = None
+    """How far it came, as the Log heard it; what the Ledger knows is later."""
+
+    @property
+    def is_away(self) -> bool:
+        """Only the Log has its body."""
+        return not self.body
+
+    @property
+    def spot(self) -> Spot:
+        return Spot(self.kept_in or self.conversation_id, self.position, self.kept_at or self.id_at)
 
 
 class Conversation(msgspec.Struct, frozen=True, kw_only=True, gc=False):

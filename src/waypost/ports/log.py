@@ -5,18 +5,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from waypost.model.conversation import ConversationId, Entry, Position
+import msgspec
+
+from waypost.model.conversation import Entry, Spot
 from waypost.model.time import Instant
 
 
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry on its way into the Log."""
+
+    entry: Entry
+    expires_at: Instant | None = None
+    """When the Log lets go of it; None: never."""
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a message of ours came. A later generation wins, within one the higher rank does, whatever comes last."""
+
+    spot: Spot
+    status: str
+    generation: int
+    rank: int
+    """0 to 9"""
+    expires_at: Instant | None = None
+
+
 class Log(Protocol):
-    """What the Ledger has decided is kept here. Nothing is decided here: whatever is appended again stays the same."""
+    """What the Ledger has decided is kept here. Nothing is decided here: every call may come again, late or twice."""
 
-    async def append(self, entries: Sequence[Entry]) -> None:
-        """Keep these, in any order; one that is kept already is left as it is, also when it was erased since."""
+    async def append(self, lines: Sequence[Line]) -> None:
+        """Keep these, in any order, each at its spot; one that is kept already stays, also when it was erased since."""
 
-    async def page(self, conversation: ConversationId, before: Position, limit: int) -> Sequence[Entry]:
-        """The latest before a position, newest first; as fast at any depth. Erased ones keep their place."""
+    async def page(self, before: Spot, limit: int) -> Sequence[Entry]:
+        """The latest of a conversation before a spot, newest first; as fast at any depth. Erased ones keep their
+        place; the spot itself need not be there."""
 
-    async def erase(self, conversation: ConversationId, position: Position, at: Instant) -> None:
-        """Leave nothing of an entry but its place, at once and for good; of one that is not here, nothing."""
+    async def some(self, spots: Sequence[Spot]) -> Sequence[Entry]:
+        """Those of them that are kept, in any order, the same one once; of any conversations."""
+
+    async def erase(self, spots: Sequence[Spot], at: Instant) -> None:
+        """Leave nothing of these entries but their place, at once and for good; of one that is not here, nothing:
+        whoever erases what is not appended yet appends it first."""
+
+    async def settle(self, marks: Sequence[Mark]) -> None:
+        """Keep with an entry how far it came; of one that is not here, nothing is left."""
+
+    async def ping(self) -> None:
+        """Raise Unavailable unless it answers."""
+
+    async def close(self) -> None: ...

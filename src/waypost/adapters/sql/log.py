@@ -1,4 +1,4 @@
-"""The Log in the Ledger's own tables: what the kernel stores is kept by that."""
+"""The Log in the Ledger's own tables: what the kernel stores is kept by that, and an entry's place finds it."""
 
 from __future__ import annotations
 
@@ -7,29 +7,52 @@ from collections.abc import Sequence
 from waypost.adapters.sql import talk_rows
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Plan, Row, each
-from waypost.model.conversation import ConversationId, Entry, Position
+from waypost.model.conversation import Entry, Spot
 from waypost.model.time import Instant
+from waypost.ports.log import Line, Mark
 
 
 class SqlLog:
+    """Nothing expires here: what the Ledger holds, it forgets by its own rules."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def append(self, entries: Sequence[Entry]) -> None:
-        rows = {(entry.conversation_id, entry.position): talk_rows.entry_row(entry) for entry in reversed(entries)}
-        await self._engine.transact(_append([rows[key] for key in sorted(rows)]))
+    async def append(self, lines: Sequence[Line]) -> None:
+        entries = [line.entry for line in reversed(lines)]
+        rows = {(entry.conversation_id, entry.position): talk_rows.entry_row(entry) for entry in entries}
+        await self._engine.transact(_each("entry_append", [rows[key] for key in sorted(rows)]))
 
-    async def page(self, conversation: ConversationId, before: Position, limit: int) -> Sequence[Entry]:
-        found = await self._engine.read("entries_before", conversation, before, limit)
+    async def page(self, before: Spot, limit: int) -> Sequence[Entry]:
+        found = await self._engine.read("entries_before", before.conversation_id, before.position, limit)
         return [talk_rows.entry(row) for row in found]
 
-    async def erase(self, conversation: ConversationId, position: Position, at: Instant) -> None:
-        await self._engine.transact(_erase(conversation, position, at))
+    async def some(self, spots: Sequence[Spot]) -> Sequence[Entry]:
+        wanted = sorted({(spot.conversation_id, spot.position) for spot in spots})
+        found: list[Row] = await self._engine.transact(_each("entry_find", wanted))
+        return [talk_rows.entry(row) for row in found]
+
+    async def erase(self, spots: Sequence[Spot], at: Instant) -> None:
+        gone = sorted({(spot.conversation_id, spot.position, at) for spot in spots})
+        await self._engine.transact(_each("entry_erase", gone))
+
+    async def settle(self, marks: Sequence[Mark]) -> None:
+        highest: dict[tuple[int, int], Mark] = {}
+        for mark in sorted(marks, key=_standing):
+            highest[mark.spot.conversation_id, mark.spot.position] = mark
+        rows = [(*key, highest[key].status, _standing(highest[key])) for key in sorted(highest)]
+        await self._engine.transact(_each("entry_settle", rows))
+
+    async def ping(self) -> None:
+        await self._engine.ping()
+
+    async def close(self) -> None:
+        """The Ledger closes what it is in."""
 
 
-def _append(rows: Sequence[Row]) -> Plan[None]:
-    yield from each("entry_append", rows)
+def _standing(mark: Mark) -> int:
+    return mark.generation * 10 + mark.rank
 
 
-def _erase(conversation: ConversationId, position: Position, at: Instant) -> Plan[None]:
-    yield from each("entry_erase", [(conversation, position, at)])
+def _each(statement: str, rows: Sequence[Row]) -> Plan[list[Row]]:
+    return (yield from each(statement, rows))

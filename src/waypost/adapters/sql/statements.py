@@ -21,7 +21,10 @@ _DELIVERY = (
 _CONVERSATION = "id org_id number contact_id address position last_id_at created_at assignee state labels"
 _CHAT = "id org_id kind title pair own_feed history position last_id_at created_at"
 _LANE = "conversation_id org_id tail done hi fence first_at due_at owner claimed_at lease_until tries floor"
-_ENTRY = "conversation_id position id_at at sender type body wamid message_id client_message_id deleted_at"
+_ENTRY = (
+    "conversation_id position id_at at sender type body wamid message_id client_message_id deleted_at "
+    "kept_in kept_at status"
+)
 _TURN = "conversation_id hi lo org_id state replies tries fence started_at ended_at error"
 
 COLUMNS = {

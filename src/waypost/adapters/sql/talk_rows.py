@@ -78,6 +78,9 @@ def entry(row: Row) -> Entry:
         message_id=row[8],
         client_message_id=row[9],
         deleted_at=row[10],
+        kept_in=row[11],
+        kept_at=row[12],
+        status=row[13],
     )
 
 

@@ -69,7 +69,7 @@ async def say(
 
 async def named(ledger: Ledger, where: ConversationId, position: int) -> EntryId:
     """As a screen would name it; of one that is not there, a guess."""
-    found = await ledger.log.page(where, Position(position + 1), 1)
+    found = await ledger.conversations.entries(where, Position(position + 1), 1)
     id_at = found[0].id_at if found and found[0].position == position else T0
     return EntryId(conversation_id=where, position=Position(position), id_at=id_at)
 

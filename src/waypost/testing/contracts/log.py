@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from waypost.model.conversation import ConversationId, Entry, Position
+from waypost.model.conversation import ConversationId, Entry, Position, Spot
 from waypost.model.ids import Wamid
-from waypost.model.time import Instant
-from waypost.ports.log import Log
+from waypost.model.time import Instant, days
+from waypost.ports.log import Line, Log, Mark
 from waypost.testing.contracts.examples import T0
 
 HERE, THERE = ConversationId(700_001), ConversationId(700_002)
-END = Position(1_000_000)
+FAR = 1_000_000
 
 
 def an_entry(position: int, where: ConversationId = HERE, **fields: Any) -> Entry:
@@ -30,8 +30,19 @@ def an_entry(position: int, where: ConversationId = HERE, **fields: Any) -> Entr
     return Entry(**(standard | fields))
 
 
+def lines(*entries: Entry) -> list[Line]:
+    return [Line(entry=entry) for entry in entries]
+
+
+def spot(position: int, where: ConversationId = HERE) -> Spot:
+    return an_entry(position, where).spot
+
+
+END = spot(FAR)
+
+
 async def positions(log: Log, where: ConversationId = HERE) -> list[int]:
-    return [entry.position for entry in await log.page(where, END, 1000)]
+    return [entry.position for entry in await log.page(spot(FAR, where), 1000)]
 
 
 class LogContract:
@@ -41,35 +52,79 @@ class LogContract:
             an_entry(2, wamid=Wamid("wamid.2"), body='{"text":"é \\u0000 🙂"}'),
             an_entry(3, sender="user_1", client_message_id="mine", message_id=7),
         ]
-        await log.append(said)
-        assert list(await log.page(HERE, END, 9)) == said[::-1]
-        assert await log.page(THERE, END, 9) == []
+        await log.append(lines(*said))
+        assert list(await log.page(END, 9)) == said[::-1]
+        assert list(await log.page(spot(FAR, THERE), 9)) == []
 
     async def test_in_any_order_and_again_it_is_kept_once(self, log: Log) -> None:
-        said = [an_entry(n) for n in (3, 1, 2)]
+        said = lines(*(an_entry(n) for n in (3, 1, 2)))
         await asyncio.gather(*(log.append(said) for _ in range(3)))
-        await log.append([an_entry(2, body='{"text":"other"}'), an_entry(4), an_entry(4)])
+        await log.append(lines(an_entry(2), an_entry(4), an_entry(4)))
         assert await positions(log) == [4, 3, 2, 1]
-        assert (await log.page(HERE, Position(3), 1))[0].body == '{"text":"2"}'
         await log.append([])
 
     @pytest.mark.parametrize("size", [1, 7, 100])
     async def test_pages_follow_each_other_without_a_gap_or_a_repeat(self, size: int, log: Log) -> None:
-        await log.append([an_entry(n) for n in range(1, 41)])
-        await log.append([an_entry(n, THERE) for n in range(1, 41)])
+        await log.append(lines(*(an_entry(n) for n in range(1, 41))))
+        await log.append(lines(*(an_entry(n, THERE) for n in range(1, 41))))
         before, seen = END, list[int]()
-        while page := await log.page(HERE, before, size):
+        while page := await log.page(before, size):
             seen += [entry.position for entry in page]
-            before = page[-1].position
+            before = page[-1].spot
         assert seen == list(range(40, 0, -1))
 
+    @pytest.mark.parametrize("size", [1, 3, 100])
+    async def test_pages_go_on_across_years_of_silence(self, size: int, log: Log) -> None:
+        """However a Log divides time, nobody who reads notices."""
+        said = [an_entry(n, id_at=Instant(T0 + days(97) * n)) for n in range(1, 12)]
+        await log.append(lines(*said))
+        before, seen = said[-1].spot._replace(position=Position(FAR), id_at=Instant(T0 + days(9999))), list[Entry]()
+        while page := await log.page(before, size):
+            seen += page
+            before = page[-1].spot
+        assert seen == said[::-1]
+
+    async def test_some_are_found_wherever_they_are_each_once(self, log: Log) -> None:
+        said = [an_entry(1), an_entry(2), an_entry(1, THERE), an_entry(9, id_at=Instant(T0 + days(400)))]
+        await log.append(lines(*said))
+        wanted = [entry.spot for entry in (*said, said[0])]
+        found = await log.some([*wanted, spot(5), spot(5, THERE)])
+        assert sorted(found, key=lambda entry: entry.spot) == sorted(said, key=lambda entry: entry.spot)
+        assert list(await log.some([])) == []
+
     async def test_what_is_erased_keeps_its_place_whatever_is_appended_again(self, log: Log) -> None:
-        said = [an_entry(n) for n in (1, 2, 3)]
+        said = lines(*(an_entry(n) for n in (1, 2, 3)))
         await log.append(said)
-        await log.erase(HERE, Position(2), T0)
+        later = Instant(T0 + 1000)
+        await log.erase([spot(2)], later)
         await log.append(said)
-        _, erased, _ = await log.page(HERE, END, 9)
-        assert (erased.position, erased.body, erased.deleted_at) == (2, "{}", T0)
-        await log.erase(HERE, Position(9), T0)
-        assert await positions(log) == [3, 2, 1]
-        assert [entry.position for entry in await log.page(HERE, Position(2), 9)] == [1], "an anchor that is erased"
+        _, erased, _ = await log.page(END, 9)
+        assert (erased.position, erased.body, erased.deleted_at) == (2, "{}", later)
+        assert [entry.body for entry in await log.some([spot(2)])] == ["{}"]
+        assert [entry.position for entry in await log.page(spot(2), 9)] == [1], "an anchor that is erased"
+
+    async def test_erasing_what_is_not_there_leaves_nothing(self, log: Log) -> None:
+        await log.append(lines(an_entry(1)))
+        await log.erase([spot(9), spot(1, THERE)], T0)
+        await log.erase([], T0)
+        assert await positions(log) == [1]
+        assert await positions(log, THERE) == []
+
+    async def test_how_far_a_message_came_only_grows_in_whatever_order_it_is_told(self, log: Log) -> None:
+        await log.append(lines(an_entry(1), an_entry(2)))
+        told = [("delivered", 1, 4), ("sent", 1, 3), ("sent", 2, 3), ("read", 1, 5)]
+        marks = [Mark(spot=spot(1), status=word, generation=of, rank=rank) for word, of, rank in told]
+        for mark in (*marks, *marks):
+            await log.settle([mark])
+        await log.settle(marks)
+        await log.append(lines(an_entry(1)))
+        assert [entry.status for entry in await log.page(END, 9)] == [None, "sent"]
+
+    async def test_what_is_told_of_a_message_that_is_not_there_leaves_no_ghost(self, log: Log) -> None:
+        await log.settle([Mark(spot=spot(7), status="sent", generation=1, rank=3)])
+        await log.settle([])
+        assert await positions(log) == []
+        assert list(await log.some([spot(7)])) == []
+
+    async def test_it_says_whether_it_is_there(self, log: Log) -> None:
+        await log.ping()

@@ -162,5 +162,10 @@ SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5:
 ORDER BY 1, 2
 ON CONFLICT (conversation_id, position) DO NOTHING
 
+-- name: entry_settle (set-wise)
+UPDATE entry e SET standing = u.standing, status = u.status
+FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) AS u (id, position, status, standing)
+WHERE e.conversation_id = u.id AND e.position = u.position AND (e.standing IS NULL OR e.standing < u.standing)
+
 -- name: person_tokens
 SELECT p.id, p.digest FROM unnest($1::text[]) AS u (id) JOIN person p ON p.id = u.id

@@ -143,3 +143,7 @@ WHERE (sender, client_message_id) IN (
 -- What is here stays as it is.
 INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wamid, message_id, client_message_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (conversation_id, position) DO NOTHING
+
+-- name: entry_settle
+UPDATE entry SET standing = $4, status = $3
+WHERE conversation_id = $1 AND position = $2 AND (standing IS NULL OR standing < $4)

@@ -208,14 +208,17 @@ WHERE number = $6 AND conversation_id = $1 AND position > $4 AND position <= $5 
 )
 
 -- name: entries_move
-UPDATE entry SET conversation_id = $2, position = position + $3, id_at = position + $6
+UPDATE entry SET conversation_id = $2, position = position + $3, id_at = position + $6,
+    kept_in = coalesce(kept_in, conversation_id), kept_at = coalesce(kept_at, id_at)
 WHERE conversation_id = $1 AND position > $4 AND position <= $5
 
 -- name: entries_aside
 UPDATE entry SET position = -position WHERE conversation_id = $1 AND position > $2
 
 -- name: entries_back
-UPDATE entry SET position = $2 - position, id_at = $3 - position WHERE conversation_id = $1 AND position < 0
+UPDATE entry SET position = $2 - position, id_at = $3 - position,
+    kept_in = coalesce(kept_in, conversation_id), kept_at = coalesce(kept_at, id_at)
+WHERE conversation_id = $1 AND position < 0
 
 -- name: messages_move
 UPDATE message SET conversation_id = $2 WHERE conversation_id = $1
