@@ -58,6 +58,15 @@ async def test_what_cannot_be_read_is_answered_with_an_error_and_the_line_goes_o
         await phone.settled()
 
 
+async def test_a_send_that_cannot_be_read_is_refused_by_its_name(stage: Stage) -> None:
+    async with house(stage) as here:
+        phone = Device(await person(stage))
+        await phone.live(here)
+        await phone.say("send", client_message_id="mine", conversation_id=7, content={})
+        told = await phone.until("error", code="invalid_frame")
+        assert told["client_message_id"] == "mine"
+
+
 @pytest.mark.parametrize("what", ["no JSON", "a type that is none", "deep nesting"])
 async def test_what_cannot_be_read_before_hello_is_an_error_too(stage: Stage, what: str) -> None:
     async with house(stage) as here:

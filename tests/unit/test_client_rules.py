@@ -141,7 +141,7 @@ def meant(then: dict[str, Any]) -> Sent | Refusal | Later | Stop:
     if "sent" in then:
         return Sent("c", then["sent"], then["position"])
     if "refused" in then:
-        return Refusal("c", then["refused"])
+        return Refusal("c", then["refused"], then.get("detail", ""))
     return Later(then["later"]) if "later" in then else Stop(then["stop"])
 
 

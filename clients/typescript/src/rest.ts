@@ -97,8 +97,8 @@ export class Rest {
     if (status >= 200 && status < 300 && typeof body === "object") return body;
     const outcome = outcomeOfAnswer(status, body, retryAfter);
     if (outcome.is === "later") throw new Unreachable(`HTTP ${status}`, status, outcome.ms);
-    const code = outcome.is === "refused" ? outcome.code : "unauthenticated";
-    throw new WaypostError(code, `${code} (HTTP ${status})`, status);
+    if (outcome.is !== "refused") throw new WaypostError("unauthenticated", `HTTP ${status}`, status);
+    throw new WaypostError(outcome.code, outcome.detail ?? `${outcome.code} (HTTP ${status})`, status);
   }
 
   async #exchange(path: string, asked: Asked): Promise<Answer> {

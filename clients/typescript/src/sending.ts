@@ -53,7 +53,8 @@ export function outcomeOfAnswer(status: number, body: unknown, retryAfter: strin
   if (status < 300 && typeof fields["message_id"] === "string") return sent(fields as unknown as Sent);
   if (status < 400 || status >= 500 || [408, 425, 429].includes(status))
     return { is: "later", ms: milliseconds(retryAfter) };
-  return { is: "refused", code: typeof fields["code"] === "string" ? fields["code"] : `http_${status}` };
+  const code = typeof fields["code"] === "string" ? fields["code"] : `http_${status}`;
+  return { is: "refused", code, ...(typeof fields["detail"] === "string" ? { detail: fields["detail"] } : {}) };
 }
 
 function sent({ message_id, position, duplicate }: Sent): Outcome {

@@ -86,7 +86,7 @@ function asWritten(outcome: Outcome): Record<string, unknown> {
     case "sent":
       return { sent: outcome.message_id, position: outcome.position };
     case "refused":
-      return { refused: outcome.code };
+      return { refused: outcome.code, ...(outcome.detail === undefined ? {} : { detail: outcome.detail }) };
     case "later":
       return { later: outcome.ms };
     case "stop":

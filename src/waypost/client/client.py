@@ -201,7 +201,7 @@ class Client:
             self._situation.become(State.STOPPED, NOT_AUTHENTICATED)
             raise Stopped(NOT_AUTHENTICATED)
         if 400 <= answer.status < 500 and answer.status not in {408, 425, 429}:
-            raise AskRefused(answer.status, str(answer.fields.get("code", "")))
+            raise AskRefused(answer.status, str(answer.fields.get("code", "")), str(answer.fields.get("detail", "")))
 
     def _raise_if_stopped(self) -> None:
         if self._situation.failure is not None:

@@ -86,6 +86,8 @@ class Refusal(msgspec.Struct, frozen=True):
 
     client_message_id: str
     code: str
+    detail: str = ""
+    """In the server's words."""
 
 
 class StateIs(msgspec.Struct, frozen=True):
@@ -125,9 +127,10 @@ class ClientError(Exception):
 
 
 class SendRefused(ClientError):
-    def __init__(self, code: str) -> None:
-        super().__init__(f"the message was refused: {code}")
+    def __init__(self, code: str, detail: str = "") -> None:
+        super().__init__(_said("the message was refused", code, detail))
         self.code = code
+        self.detail = detail
 
 
 class QueueFull(SendRefused):
@@ -148,10 +151,15 @@ class StoreInUse(ClientError):
 class AskRefused(ClientError):
     """A question (history, conversations) that the server does not answer to this user."""
 
-    def __init__(self, status: int, code: str) -> None:
-        super().__init__(f"the server answered {status}: {code}")
+    def __init__(self, status: int, code: str, detail: str = "") -> None:
+        super().__init__(_said(f"the server answered {status}", code, detail))
         self.status = status
         self.code = code
+        self.detail = detail
+
+
+def _said(what: str, code: str, detail: str) -> str:
+    return f"{what}: {code} ({detail})" if detail else f"{what}: {code}"
 
 
 def item_of(frame: Mapping[str, Any]) -> Item | None:

@@ -145,7 +145,7 @@ class Posting:
         if isinstance(verdict, Sent):
             waiting.set_result(verdict)
         else:
-            waiting.set_exception(SendRefused(verdict.code))
+            waiting.set_exception(SendRefused(verdict.code, verdict.detail))
 
     def socket_broke(self) -> None:
         self._queue.socket_broke()

@@ -72,7 +72,7 @@ def told_by_frame(frame: Mapping[str, Any]) -> Sent | Refusal | Later | None:
         return _sent(name, frame)
     if frame.get("retryable"):
         return Later(0)
-    return Refusal(name, str(frame.get("code") or "refused"))
+    return Refusal(name, str(frame.get("code") or "refused"), str(frame.get("detail") or ""))
 
 
 def told_by_rest(name: str, status: int, retry_after: str | None, body: object) -> Sent | Refusal | Later | Stop:
@@ -81,8 +81,8 @@ def told_by_rest(name: str, status: int, retry_after: str | None, body: object) 
     if status == 401:
         return Stop(NOT_AUTHENTICATED)
     if 400 <= status < 500 and status not in _TRY_AGAIN:
-        code = body.get("code") if isinstance(body, dict) else None
-        return Refusal(name, code if isinstance(code, str) else f"http_{status}")
+        told = body if isinstance(body, dict) else {}
+        return Refusal(name, str(told.get("code") or f"http_{status}"), str(told.get("detail") or ""))
     return Later(seconds_of(retry_after) * 1000)
 
 

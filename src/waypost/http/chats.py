@@ -68,7 +68,8 @@ class PostMessage(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 class PostedView(msgspec.Struct, kw_only=True):
     message_id: str
     conversation_id: str
-    client_message_id: str
+    client_message_id: str | None
+    """None of a note."""
     position: int
     timestamp: datetime
     duplicate: bool
@@ -210,7 +211,7 @@ async def post_message(
     return Response(view, status_code=200 if view.duplicate else 201)
 
 
-def _posted(answer: Posted | Refusal | NoChat, name: str) -> PostedView:
+def _posted(answer: Posted | Refusal | NoChat, name: str | None) -> PostedView:
     if isinstance(answer, NoChat):
         raise missing()
     if isinstance(answer, Refusal):
@@ -237,7 +238,7 @@ async def write_note(
     conversation_id: ConversationPath, data: JSONBody[WriteNote], caller: Asking, world: Here
 ) -> PostedView:
     answer = await posting.note(data.text, conversation_of(conversation_id), caller, world)
-    return _posted(answer, "")
+    return _posted(answer, None)
 
 
 @post(

@@ -56,6 +56,18 @@ FromClient: TypeAlias = Hello | Send | Ack | Read | Typing | Ping
 read_frame = msgspec.json.Decoder(FromClient).decode
 
 
+class _Named(msgspec.Struct):
+    client_message_id: Name | None = None
+
+
+def name_in(text: bytes) -> str | None:
+    """The sender's id for a message, of a frame that is wrong otherwise: so that they know which one is refused."""
+    try:
+        return msgspec.json.decode(text, type=_Named).client_message_id
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
 class Welcome(msgspec.Struct, tag="welcome", tag_field="type", kw_only=True):
     epoch: str
     heads: Mapping[FeedName, int]

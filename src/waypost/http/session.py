@@ -108,7 +108,7 @@ class Session:
         try:
             frame = frames.read_frame(text)
         except (msgspec.DecodeError, RecursionError) as wrong:
-            self._complain("invalid_frame", str(wrong)[:200])
+            self._complain("invalid_frame", str(wrong)[:200], about=frames.name_in(text))
             return
         self._dispatch(frame)
 

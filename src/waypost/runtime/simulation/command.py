@@ -245,7 +245,7 @@ def _table(tally: Tally, console: Console, stories: Iterable[str]) -> None:
 def _figures(tally: Tally, took: float | None, console: Console) -> None:
     faults = ", ".join(f"{count} {name}" for name, count in sorted(tally.faults.items()))
     console.print(
-        f"{tally.seeds} seeds, {tally.micros / HOUR:.1f} simulated hours, {tally.messages} messages, "
+        f"{tally.seeds} seeds, {tally.micros / HOUR:.2f} simulated hours, {tally.messages} messages, "
         f"{tally.accepted} accepted by the provider, {tally.crashes} crashes"
         + (f", in {took:.0f} s" if took is not None else "")
     )
