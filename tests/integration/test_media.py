@@ -286,6 +286,19 @@ async def test_old_files_are_forgotten_when_somebody_says_so(set_up: OpenStage) 
     assert (await asked(stage, media)).status == 404
 
 
+async def test_the_file_of_a_message_that_is_taken_back_is_gone(set_up: OpenStage) -> None:
+    stage = await set_up()
+    await say(stage, message=a_picture(CAT))
+    media = (await listed(stage, 1))[0]["id"]
+    ((key, where),) = await stage.database.run(f"SELECT key, conversation_id FROM media WHERE id = {media}")
+    page = await stage.get(f"/api/v1/conversations/{where}/messages")
+    message = page["messages"][0]["message_id"]
+    assert (await stage.call("DELETE", f"/api/v1/messages/{message}")).status == 204
+    assert (await asked(stage, media)).status == 404
+    assert await fetch_media.forget_media(stage.world) == 1
+    assert await stage.world.shelf.size(key) is None
+
+
 async def test_a_server_that_stops_leaves_its_files_to_the_next(set_up: OpenStage) -> None:
     stage = await set_up(roles=frozenset({Role.API}))
     worker = await stage.add_server(frozenset({Role.WORKER}))

@@ -12,7 +12,7 @@ from waypost.flow.numbers import Connected
 from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
 from waypost.model.ids import OrgId
 from waypost.model.media import MediaFile, MediaId
-from waypost.model.time import Instant, Span, hours, minutes
+from waypost.model.time import Instant, Span, minutes
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import MEDIA, Ear
 from waypost.ports.media import Link, Outdated, Refused, ShelfError
@@ -26,7 +26,9 @@ LARGE = 5 * MB
 """Of larger ones, and those of unknown size, only as many are in memory at once as `world.downloads` has places."""
 LEASE: Span = minutes(10)
 """Longer than a fetch can take, with its wait for a place."""
-FORGET_EVERY: Span = hours(1)
+FORGET_EVERY: Span = minutes(10)
+TAKEN_BACK = Instant(1)
+"""Before this are only the files of messages that were taken back."""
 FORGET_AT_ONCE = 200
 _QUICK = MB
 """Bytes whose digest takes about a millisecond."""
@@ -49,6 +51,8 @@ async def fetch(file: MediaFile, world: World) -> bool:
     now = world.clock.now()
     verdict: Verdict = put if isinstance(put, Stored) else fetching.judge(put, file, now, world.dice.unit())
     settled = await world.ledger.files.settle(file, verdict, now)
+    if not settled and isinstance(verdict, Stored) and await world.ledger.files.get(file.org_id, file.id) is None:
+        await world.shelf.delete(verdict.key)  # its message was taken back meanwhile
     world.hints.give([MEDIA])
     return settled
 
@@ -172,11 +176,9 @@ async def try_again(org: OrgId, media: MediaId, world: World) -> MediaFile | Non
 
 
 async def forget_media(world: World) -> int:
-    """Take old files off the shelf, and then out of the Ledger; returns how many."""
+    """Take old files, and those of messages that were taken back, off the shelf, and then out of the Ledger."""
     kept = world.tuning.media_kept
-    if kept is None:
-        return 0
-    before, gone = Instant(world.clock.now() - kept), 0
+    before, gone = TAKEN_BACK if kept is None else Instant(world.clock.now() - kept), 0
     while old := await world.ledger.files.ended_before(before, FORGET_AT_ONCE):
         removed = [file.id for file in old if await _off_the_shelf(file, world)]
         await world.ledger.files.forget(removed)

@@ -20,6 +20,8 @@ class MediaState(StrEnum):
     STORED = "stored"
     FAILED = "failed"
     """Given up; a person may have it tried again."""
+    ERASED = "erased"
+    """Its message was taken back: nobody is shown it any more, and it is soon gone."""
 
 
 class MediaFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -114,10 +114,12 @@ def find_entries(wanted: Iterable[tuple[ConversationId, Position]], talks: Talks
 def writes(talks: Talks) -> list[Plan[list[Row]]]:
     """To tables of their own each; a row is written once."""
     moved = [talks.chats[id_] for id_ in sorted(talks.moved & talks.chats.keys())]
+    gone = sorted({(row[0], row[1]) for row in talks.erased})
     return [
         each("chat_put", [(c.id, c.position, c.last_id_at, c.title, c.own_feed) for c in moved]),
         each("entry_erase", talks.erased),
-        each("search_drop", sorted({(row[0], row[1]) for row in talks.erased})),
+        each("search_drop", gone),
+        each("media_erase", gone),
         each("read_put", [(*key, *talks.marks[key]) for key in sorted(talks.marks)]),
         each("member_put", _joining(talks)),
     ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from waypost.adapters.sql import talk_rows
 from waypost.adapters.sql.engine import Engine
-from waypost.adapters.sql.plan import Plan, Row, each
+from waypost.adapters.sql.plan import each
 from waypost.model.conversation import Entry, Spot
 from waypost.model.time import Instant
 from waypost.ports.log import Line, Mark
@@ -21,7 +21,7 @@ class SqlLog:
     async def append(self, lines: Sequence[Line]) -> None:
         entries = [line.entry for line in reversed(lines)]
         rows = {(entry.conversation_id, entry.position): talk_rows.entry_row(entry) for entry in entries}
-        await self._engine.transact(_each("entry_append", [rows[key] for key in sorted(rows)]))
+        await self._engine.transact(each("entry_append", [rows[key] for key in sorted(rows)]))
 
     async def page(self, before: Spot, limit: int) -> Sequence[Entry]:
         found = await self._engine.read("entries_before", before.conversation_id, before.position, limit)
@@ -29,19 +29,19 @@ class SqlLog:
 
     async def some(self, spots: Sequence[Spot]) -> Sequence[Entry]:
         wanted = sorted({(spot.conversation_id, spot.position) for spot in spots})
-        found: list[Row] = await self._engine.transact(_each("entry_find", wanted))
+        found = await self._engine.transact(each("entry_find", wanted))
         return [talk_rows.entry(row) for row in found]
 
     async def erase(self, spots: Sequence[Spot], at: Instant) -> None:
         gone = sorted({(spot.conversation_id, spot.position, at) for spot in spots})
-        await self._engine.transact(_each("entry_erase", gone))
+        await self._engine.transact(each("entry_erase", gone))
 
     async def settle(self, marks: Sequence[Mark]) -> None:
         highest: dict[tuple[int, int], Mark] = {}
         for mark in sorted(marks, key=_standing):
             highest[mark.spot.conversation_id, mark.spot.position] = mark
         rows = [(*key, highest[key].status, _standing(highest[key])) for key in sorted(highest)]
-        await self._engine.transact(_each("entry_settle", rows))
+        await self._engine.transact(each("entry_settle", rows))
 
     async def ping(self) -> None:
         await self._engine.ping()
@@ -52,7 +52,3 @@ class SqlLog:
 
 def _standing(mark: Mark) -> int:
     return mark.generation * 10 + mark.rank
-
-
-def _each(statement: str, rows: Sequence[Row]) -> Plan[list[Row]]:
-    return (yield from each(statement, rows))

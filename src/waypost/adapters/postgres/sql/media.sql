@@ -14,5 +14,9 @@ UPDATE media SET tries = tries + 1, owner = $1, due_at = $2
 WHERE id IN (SELECT id FROM media WHERE due_at <= $3 ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)
 RETURNING {media}
 
+-- name: media_erase (set-wise)
+UPDATE media m SET state = 'erased', due_at = NULL, owner = NULL, created_at = 0
+FROM unnest($1::bigint[], $2::bigint[]) AS u (id, position) WHERE m.conversation_id = u.id AND m.position = u.position
+
 -- name: media_forget (set-wise)
 DELETE FROM media m USING unnest($1::bigint[]) AS u (id) WHERE m.id = u.id AND m.due_at IS NULL

@@ -44,16 +44,23 @@ UPDATE media SET state = 'pending', tries = 0, due_at = $3 WHERE org_id = $1 AND
 RETURNING {media}
 
 -- name: media_get
-SELECT {media} FROM media WHERE org_id = $1 AND id = $2
+SELECT {media} FROM media WHERE org_id = $1 AND id = $2 AND state <> 'erased'
 
 -- name: media_between
-SELECT {media} FROM media WHERE org_id = $1 AND conversation_id = $2 AND position BETWEEN $3 AND $4 ORDER BY position
+SELECT {media} FROM media WHERE org_id = $1 AND conversation_id = $2 AND position BETWEEN $3 AND $4
+    AND state <> 'erased'
+ORDER BY position
 
 -- name: media_of_state
 SELECT {media} FROM media WHERE org_id = $1 AND state = $2 AND id < $3 ORDER BY id DESC LIMIT $4
 
 -- name: media_ended_before
 SELECT {media} FROM media WHERE due_at IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2
+
+-- name: media_erase
+-- Its message was taken back: the oldest of all, so that it goes with the next that are forgotten.
+UPDATE media SET state = 'erased', due_at = NULL, owner = NULL, created_at = 0
+WHERE conversation_id = $1 AND position = $2
 
 -- name: media_forget
 DELETE FROM media WHERE id = $1 AND due_at IS NULL
