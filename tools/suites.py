@@ -11,8 +11,10 @@ import sys
 import tempfile
 
 PYTEST = [sys.executable, "-m", "pytest"]
-HERE = ["tests/acceptance"]
-BESIDE = ["-p", "no:cacheprovider", "tests/unit", "tests/conformance", "tests/integration", "tests/simulation"]
+SHOWN = ["--durations=25", "--durations-min=4"]
+"""The slowest of a whole run: it has half an hour."""
+HERE = [*SHOWN, "tests/acceptance"]
+BESIDE = [*SHOWN, "-p", "no:cacheprovider", "tests/unit", "tests/conformance", "tests/integration", "tests/simulation"]
 
 
 def main(arguments: list[str]) -> int:
