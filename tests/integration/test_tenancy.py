@@ -18,7 +18,7 @@ from waypost.model.gate import Closing, GateKind, GateName
 from waypost.model.ids import OrgId
 
 DOCUMENT = completed(api().openapi_schema.to_schema())  # type: ignore[attr-defined]  # Litestar's own, behind ASGIApp
-PUBLIC = {"/healthz", "/readyz", "/metrics", "/api/v1/webhooks/whatsapp/inbound"}
+PUBLIC = {"/healthz", "/readyz", "/metrics", "/api/v1/webhooks/whatsapp/inbound", "/api/v1/session"}
 ROUTES = sorted(
     (path, method)
     for path, item in DOCUMENT["paths"].items()

@@ -86,6 +86,7 @@ ONLY_ROUTES = {
     "/api/v1/devices": "somebody's own",
     "/api/v1/presence": "asks one server about the moment",
     "/api/v1/push-key": "a browser asks it for itself",
+    "/api/v1/session": "a browser signs in for itself",
     "/healthz": "asks one server about itself: `waypost doctor`",
     "/readyz": "asks one server about itself: `waypost doctor`",
     "/metrics": "asks one server about itself",

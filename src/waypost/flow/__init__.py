@@ -22,6 +22,7 @@ What comes in, and its answer:
 
 What people see and say:
 
+- `sign_in`  a browser's cookie in place of a person's token
 - `post`     a person writes: to a customer, to one other, to a group
 - `inbox`    lists, histories, chats and their members, reading, the team's work
 - `devices`  a device says hello: where each of its feeds goes on

@@ -29,6 +29,7 @@ from waypost.http import (
     problems,
     push,
     search,
+    sign_in,
     spend,
     sync,
     templates,
@@ -50,6 +51,7 @@ ROUTES = [
     templates.router,
     org_policy.router,
     accounts.router,
+    sign_in.router,
     mailboxes.router,
     media.router,
     Router(  # of two modules, since both have routes at the same paths

@@ -13,6 +13,7 @@ from litestar.params import SkipValidation
 
 from waypost.flow import admit, policies
 from waypost.flow.world import World
+from waypost.http import cookies
 from waypost.http.gateway import Gateway
 from waypost.http.problems import Problem
 from waypost.model.account import Caller, Role
@@ -20,6 +21,8 @@ from waypost.rules.rate import retry_after
 
 SCOPE_KEY = "waypost"
 CALLER_KEY = "waypost.caller"
+HARMLESS = ("GET", "HEAD", "OPTIONS")
+"""Another site can make a browser ask these, and learns nothing by it."""
 
 Here: TypeAlias = NamedDependency[SkipValidation[World]]
 Asking: TypeAlias = NamedDependency[SkipValidation[Caller]]
@@ -62,10 +65,7 @@ async def authenticated(request: Request[Any, Any, Any]) -> Caller:
 
 async def _authenticate(request: Request[Any, Any, Any]) -> Caller:
     """`X-Org-Id`, where sent, must be the caller's own org."""
-    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not secret.strip():
-        raise _not_authenticated("send your key as `Authorization: Bearer <key>`")
-    caller = await admit.caller(secret.strip(), await world_of(request))
+    caller = await admit.caller(_secret(request, await world_of(request)), await world_of(request))
     if caller is None:
         raise _not_authenticated("this key is unknown or revoked")
     claimed = request.headers.get("x-org-id")
@@ -73,6 +73,19 @@ async def _authenticate(request: Request[Any, Any, Any]) -> Caller:
         raise Problem(403, "wrong_org", "X-Org-Id is not the org of this key", field="X-Org-Id")
     await _within_rate(caller, await world_of(request))
     return caller
+
+
+def _secret(request: Request[Any, Any, Any], world: World) -> str:
+    """A key in the header, or the token of who signed in with this browser."""
+    header = request.headers.get("authorization")
+    if header is None and (token := cookies.token_of(request.headers.get("cookie"), world)):
+        if request.method not in HARMLESS and not cookies.is_own_page(request.headers, request.headers.get("host", "")):
+            raise Problem(403, "foreign_page", "a cookie is only taken from a page of this server: send a key instead")
+        return token
+    scheme, _, secret = (header or "").partition(" ")
+    if scheme.lower() != "bearer" or not secret.strip():
+        raise _not_authenticated("send your key as `Authorization: Bearer <key>`")
+    return secret.strip()
 
 
 async def _within_rate(caller: Caller, world: World) -> None:

@@ -16,7 +16,7 @@ import structlog
 
 from waypost.flow import admit, devices, inbox
 from waypost.flow.devices import Greeting
-from waypost.http import deeds, frames
+from waypost.http import cookies, deeds, frames
 from waypost.http.frames import News, Numbered
 from waypost.model.account import Caller
 from waypost.model.chat import DeviceId, FeedName, Told
@@ -256,8 +256,7 @@ class Session:
         if not devices.is_device_id(hello.device_id):
             self.close(FORBIDDEN, "device_id must have 1 to 64 printable characters and no space")
             return
-        scheme, _, secret = (self._link.caller.authorization or "").partition(" ")
-        token = hello.token or (secret if scheme.lower() == "bearer" else "")
+        token = hello.token or self._token_of_handshake()
         caller = await admit.caller(token, self._gateway.world) if token else None
         if caller is None:
             self.close(NOT_KNOWN, "this token is unknown or ended")
@@ -267,6 +266,12 @@ class Session:
             self.close(FORBIDDEN, "too many connections of one person")
         else:
             await self._begin(caller, caller.user_id, hello)
+
+    def _token_of_handshake(self) -> str:
+        """In its header, or of who signed in: the door lets in no page of another origin."""
+        said = self._link.caller
+        scheme, _, secret = (said.authorization or "").partition(" ")
+        return secret if scheme.lower() == "bearer" else cookies.token_of(said.cookie, self._gateway.world) or ""
 
     async def _begin(self, caller: Caller, user: UserId, hello: frames.Hello) -> None:
         self._gateway.say_where(self, caller)

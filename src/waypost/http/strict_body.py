@@ -22,15 +22,18 @@ LONGEST_SEARCH = 64 * 1024
 DEEP = 100
 """Nobody means to nest so far: what does is what is wrong."""
 LONGEST_FIELD = 80
+FOR_ANYBODY = "for anybody"
+"""Option of a route whose body is read before anybody is known; it bounds the body."""
 LONGEST_REASON = 300
 """A caller's own words are not sent back to them by the megabyte."""
 
 
 class StrictRequest(Request[Any, Any, Any]):
-    """Decodes JSON straight into the type that the handler asks for, for callers that are known."""
+    """Decodes JSON straight into the type that the handler asks for, for callers that are known or need not be."""
 
     async def json(self) -> Any:
-        await authenticated(self)
+        if not self.route_handler.opt.get(FOR_ANYBODY):
+            await authenticated(self)
         wanted = self.route_handler.parsed_fn_signature.parameters["data"].annotation
         body = await self.body()
         try:

@@ -1,0 +1,44 @@
+"""The cookie that a page of ours signs in with: read from requests and handshakes, never by scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http.cookies import CookieError, SimpleCookie
+
+from waypost.flow import sign_in
+from waypost.flow.sign_in import SignedIn
+from waypost.flow.world import World
+from waypost.model.time import as_seconds
+
+NAME = "waypost_session"
+_OURS_ALONE = "Path=/; HttpOnly; SameSite=Strict"
+"""For our own pages, and out of reach of every script."""
+TAKEN_BACK = f"{NAME}=; Max-Age=0; {_OURS_ALONE}"
+
+
+def token_of(header: str | None, world: World) -> str | None:
+    """The token behind the cookie of a request, if it brings one that is good."""
+    try:
+        found = SimpleCookie(header or "").get(NAME)
+    except CookieError:
+        return None
+    return sign_in.token_in(found.value, world) if found is not None else None
+
+
+def given(signed: SignedIn, *, secure: bool) -> str:
+    lasts = int(as_seconds(sign_in.LASTS))
+    return f"{NAME}={signed.cookie}; Max-Age={lasts}; {_OURS_ALONE}" + ("; Secure" if secure else "")
+
+
+def is_secure(headers: Mapping[str, str], scheme: str) -> bool:
+    """Also behind a proxy that ends TLS."""
+    return scheme == "https" or headers.get("x-forwarded-proto", "").partition(",")[0].strip() == "https"
+
+
+def is_own_page(headers: Mapping[str, str], host: str) -> bool:
+    """Whether a page that this server gave out asks: a browser tells, and no page can make it tell otherwise."""
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site == "same-origin"
+    origin = headers.get("origin", "")
+    return bool(host) and origin.partition("://")[2].lower() == host.lower()

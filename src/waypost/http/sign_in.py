@@ -1,0 +1,82 @@
+"""/api/v1/session: a browser signs in with somebody's token, asks who it is, and signs out."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, Response, Router, delete, get, post
+from litestar.datastructures import ResponseHeader
+from litestar.di import Provide
+from litestar.params import JSONBody
+from msgspec import Meta
+
+from waypost.flow import sign_in
+from waypost.http import cookies
+from waypost.http.context import Asking, Here, reader
+from waypost.http.documented import problems
+from waypost.http.problems import Problem
+from waypost.http.strict_body import FOR_ANYBODY
+from waypost.model.account import Role, User
+from waypost.model.time import Instant, to_datetime
+
+LONGEST_BODY = 4096
+
+
+class SignIn(msgspec.Struct):
+    token: Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class SessionView(msgspec.Struct, kw_only=True):
+    user_id: str
+    name: str
+    role: Role
+    org_id: str
+    expires_at: datetime | None = None
+    """When the cookie ends; only told with it."""
+
+
+@post(
+    "/",
+    status_code=200,
+    summary="Sign in with a person's token",
+    responses=problems(400, 413, 422),
+    security=[{}],
+    opt={FOR_ANYBODY: True},
+    request_max_body_size=LONGEST_BODY,
+)
+async def begin(data: JSONBody[SignIn], request: Request[Any, Any, Any], world: Here) -> Response[SessionView]:
+    """Sets a cookie that the page's scripts cannot read; requests with it must come from a page of this server."""
+    signed = await sign_in.sign_in(data.token, world)
+    if signed is None:
+        raise Problem(401, "not_authenticated", "this is no person's token, or it has ended: an admin can renew it")
+    secure = cookies.is_secure(request.headers, request.url.scheme)
+    return Response(_view(signed.user, signed.until), headers={"set-cookie": cookies.given(signed, secure=secure)})
+
+
+@get("/", summary="Who is signed in", responses=problems(), dependencies={"caller": Provide(reader)})
+async def whoami(caller: Asking, world: Here) -> SessionView:
+    user = await sign_in.who(caller, world)
+    if user is None:
+        raise Problem(403, "key_is_nobody", "a key is nobody: this is about people who signed in")
+    return _view(user, None)
+
+
+@delete(
+    "/",
+    summary="Sign out",
+    responses=problems(),
+    security=[{}],
+    response_headers=[ResponseHeader(name="set-cookie", value=cookies.TAKEN_BACK)],
+)
+async def end() -> None:
+    """The cookie is taken back; who kept a copy of it can use it until it ends or the token is renewed."""
+
+
+def _view(user: User, until: Instant | None) -> SessionView:
+    ends = to_datetime(until) if until is not None else None
+    return SessionView(user_id=user.id, name=user.name, role=user.role, org_id=user.org_id, expires_at=ends)
+
+
+router = Router("/api/v1/session", tags=["People"], route_handlers=[begin, whoami, end])
