@@ -1,24 +1,20 @@
 """Waypost beside its peers: every figure of one table comes from one run, interleaved; what counts is the ratio.
 
 `python -m bench` runs everything (about ten minutes); `python -m bench sending webhooks` only what is named. The table
-is printed and written to bench/results/.
+is printed, and each part's figures are written to bench/results/, from which `python -m bench.capacity` computes.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
-import time
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 
 import uvloop
 
 from bench import (
     backlog,
+    decisions,
     fairness,
     fanout,
     idle,
@@ -26,6 +22,7 @@ from bench import (
     pace,
     paging,
     posting,
+    results,
     rules,
     startup,
     turn_latency,
@@ -34,15 +31,14 @@ from bench import (
     waypost_webhook,
 )
 from bench.peers import naive_webhook, pgqueuer_send, procrastinate_send, provider, raw_webhook
-from bench.table import Line, shown
+from bench.table import Line, by_core, shown
 from waypost.testing.services import Postgres
-
-RESULTS = Path(__file__).parent / "results"
 
 
 def sending(url: str, rounds: int, count: int) -> list[Line]:
     """Preloaded messages to a local HTTP provider, claimed, called and settled."""
     rates: dict[str, list[float]] = {}
+    cores: dict[str, list[float]] = {}
     with provider.running() as to:
         for _ in range(rounds):
             runs = [
@@ -54,17 +50,20 @@ def sending(url: str, rounds: int, count: int) -> list[Line]:
             for run in runs:
                 print(run, flush=True)
                 rates.setdefault(run.name, []).append(run.per_second)
+                cores.setdefault(run.name, []).append(run.per_core)
     base = median(rates["pgqueuer"])
     goals = {"Waypost on PostgreSQL": 2.0}
-    return [
+    lines = [
         Line("sending", name, median(values), "messages/s", median(values) / base, "pgqueuer", goals.get(name))
         for name, values in rates.items()
     ]
+    return lines + by_core("sending", cores, "messages/s")
 
 
 def webhooks(url: str, rounds: int, count: int) -> list[Line]:
     """Signed status webhooks, answered 200 after a durable commit, 64 connections, one server process."""
     rates: dict[str, list[float]] = {}
+    cores: dict[str, list[float]] = {}
     for _ in range(rounds):
         runs = [
             uvloop.run(waypost_webhook.run_postgres(url, count)),
@@ -76,6 +75,7 @@ def webhooks(url: str, rounds: int, count: int) -> list[Line]:
         for run in runs:
             print(run, flush=True)
             rates.setdefault(run.name, []).append(run.load.per_second)
+            cores.setdefault(run.name, []).append(run.per_core)
     lines = []
     for name, values in rates.items():
         base = "raw ASGI, SQLite" if "SQLite" in name else "raw ASGI, PostgreSQL"
@@ -83,13 +83,14 @@ def webhooks(url: str, rounds: int, count: int) -> list[Line]:
         lines.append(
             Line("webhooks", name, median(values), "requests/s", median(values) / median(rates[base]), base, goal)
         )
-    return lines
+    return lines + by_core("webhooks", cores)
 
 
 PARTS: dict[str, Callable[[str, int, int], list[Line]]] = {
     "sending": sending,
     "webhooks": webhooks,
     "ingest": ingest.measure,
+    "decisions": decisions.measure,
     "turns": turns.measure,
     "turn_latency": turn_latency.measure,
     "pace": pace.measure,
@@ -117,17 +118,11 @@ def main() -> None:
     with Postgres() as postgres:
         for part in options.parts or PARTS:
             print(f"--- {part}", flush=True)
-            lines += PARTS[part](postgres.url, options.rounds, options.count)
-    table = shown(lines)
-    print(table)
-    write(table, lines)
-
-
-def write(table: str, lines: list[Line]) -> None:
-    RESULTS.mkdir(exist_ok=True)
-    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {time.strftime('%Y-%m-%d')}"
-    (RESULTS / "latest.md").write_text(f"{machine}\n\n{table}\n")
-    (RESULTS / "latest.json").write_text(json.dumps([line._asdict() for line in lines], indent=1) + "\n")
+            found = PARTS[part](postgres.url, options.rounds, options.count)
+            results.save(part, found)
+            lines += found
+    print(shown(lines))
+    results.write_table()
 
 
 if __name__ == "__main__":

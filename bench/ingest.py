@@ -15,7 +15,7 @@ from bench import load
 from bench.peers import database, naive_ingest, raw_webhook
 from bench.peers.serving import WebhookResult
 from bench.peers.serving import measure as under_load
-from bench.table import Line
+from bench.table import Line, by_core
 from bench.waypost_webhook import connected, settings_for
 from waypost.http.webhook_door import PATH
 
@@ -91,16 +91,19 @@ def _round(url: str, count: int, folder: Path) -> list[WebhookResult]:
 
 def measure(url: str, rounds: int, count: int) -> list[Line]:
     rates: dict[str, list[float]] = {}
+    cores: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         for _ in range(rounds):
             for result in _round(url, count, Path(folder)):
                 print(result, flush=True)
                 rates.setdefault(result.name, []).append(result.load.per_second)
+                cores.setdefault(result.name, []).append(result.per_core)
     lines = []
     for name, values in rates.items():
         base = "raw ASGI, SQLite" if "SQLite" in name else "raw ASGI, PostgreSQL"
         goal = 0.6 if name.startswith("Waypost") else None
         lines.append(_line(name, values, rates, base, goal))
+    lines += by_core("ingest", cores)
     return [*lines, _line("Waypost, PostgreSQL", rates["Waypost, PostgreSQL"], rates, naive_ingest.NAME, 5.0)]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import NamedTuple
 
 
@@ -14,6 +16,12 @@ class Line(NamedTuple):
     against: str | None = None
     goal: float | None = None
     """The ratio to reach (or, without a ratio, the figure not to exceed)."""
+
+
+def by_core(part: str, cores: Mapping[str, Sequence[float]], unit: str = "requests/s") -> list[Line]:
+    """Of our own, what a core of the server does in a second."""
+    ours = {name: values for name, values in cores.items() if name.startswith("Waypost")}
+    return [Line(part, f"{name}, a server's core", median(values), unit) for name, values in ours.items()]
 
 
 def shown(lines: list[Line]) -> str:

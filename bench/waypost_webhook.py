@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -75,25 +75,42 @@ async def connected(settings: Settings) -> AsyncIterator[World]:
 
 
 async def _taken(world: World, first: int, count: int) -> list[bytes]:
-    outbox, now = world.ledger.outbox, world.clock.now()
-    drafts = [_from_the_number(number) for number in range(first, first + count)]
-    await asyncio.gather(*(outbox.submit(d, now) for d in drafts))
-    claimed: list[Claimed] = []
-    while len(claimed) < count:  # as fast as the number's pace lets them go, on a clock of its own
+    await submitted(world, range(first, first + count))
+    some = await claimed(world, count)
+    await accepted(world, some)
+    return [status_of(message) for message in some]
+
+
+async def submitted(world: World, numbers: Iterable[int]) -> None:
+    now = world.clock.now()
+    await asyncio.gather(*(world.ledger.outbox.submit(_from_the_number(number), now) for number in numbers))
+
+
+async def claimed(world: World, count: int) -> list[Claimed]:
+    """As fast as the number's pace lets them go, on a clock of its own."""
+    found: list[Claimed] = []
+    now = world.clock.now()
+    while len(found) < count:
         now = Instant(now + HORIZON)
-        claimed += (await outbox.claim(Demand(owner=world.worker, slots=count), now)).claimed
-    accepted = [Accept(Wamid(load.wamid(message.id)), "{}") for message in claimed]
-    pairs = zip(claimed, accepted, strict=True)
-    await asyncio.gather(*(outbox.settle(Settlement(message=m, verdict=v), now) for m, v in pairs))
-    return [_status(message.id, stamp(message.id, message.fence)) for message in claimed]
+        found += (await world.ledger.outbox.claim(Demand(owner=world.worker, slots=count), now)).claimed
+    return found
+
+
+async def accepted(world: World, messages: Sequence[Claimed]) -> None:
+    """The provider took them."""
+    now = world.clock.now()
+    verdicts = [Settlement(message=each, verdict=Accept(Wamid(load.wamid(each.id)), "{}")) for each in messages]
+    await asyncio.gather(*(world.ledger.outbox.settle(verdict, now) for verdict in verdicts))
 
 
 def _from_the_number(number: int) -> Draft:
     return replace(draft(number), sender=NumberId(load.PHONE_NUMBER_ID))
 
 
-def _status(message_id: int, echoed: str) -> bytes:
-    return load.a_status(message_id).replace(f"m{message_id}:1".encode(), echoed.encode()) + b"\n"
+def status_of(message: Claimed) -> bytes:
+    """A line that says that it was delivered."""
+    echoed = stamp(message.id, message.fence)
+    return load.a_status(message.id).replace(f"m{message.id}:1".encode(), echoed.encode()) + b"\n"
 
 
 async def delivered(url: str, count: int) -> int:

@@ -69,6 +69,10 @@ class SendResult:
     def per_second(self) -> float:
         return self.count / self.seconds
 
+    @property
+    def per_core(self) -> float:
+        return self.count / self.cpu
+
     def __str__(self) -> str:
         doubles = f", {self.doubles} sent twice" if self.doubles else ""
         cost = self.cpu / self.count * 1e6
