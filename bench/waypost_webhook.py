@@ -92,7 +92,8 @@ async def claimed(world: World, count: int) -> list[Claimed]:
     now = world.clock.now()
     while len(found) < count:
         now = Instant(now + HORIZON)
-        found += (await world.ledger.outbox.claim(Demand(owner=world.worker, slots=count), now)).claimed
+        demand = Demand(owner=world.worker, slots=count - len(found))
+        found += (await world.ledger.outbox.claim(demand, now)).claimed
     return found
 
 
