@@ -1,7 +1,7 @@
 """Waypost beside its peers: every figure of one table comes from one run, interleaved; what counts is the ratio.
 
 `python -m bench` runs everything (about ten minutes); `python -m bench sending webhooks` only what is named. The table
-is printed, and each part's figures are written to bench/results/, from which `python -m bench.capacity` computes.
+is printed, and each part's figures are written to bench/results/ and into the page that is computed from them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import uvloop
 
 from bench import (
     backlog,
+    capacity,
     decisions,
     fairness,
     fanout,
@@ -110,6 +111,9 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"any of {', '.join(PARTS)}; all when none is named")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--count", type=int, default=20_000)
+    parser.add_argument(
+        "--only-print", action="store_true", help="keep no figures: the machine is busy, or it is a try"
+    )
     options = parser.parse_args()
     unknown = [part for part in options.parts if part not in PARTS]
     if unknown:
@@ -119,10 +123,13 @@ def main() -> None:
         for part in options.parts or PARTS:
             print(f"--- {part}", flush=True)
             found = PARTS[part](postgres.url, options.rounds, options.count)
-            results.save(part, found)
             lines += found
+            if not options.only_print:
+                results.save(part, found)
     print(shown(lines))
-    results.write_table()
+    if not options.only_print:
+        results.write_table()
+        capacity.update()
 
 
 if __name__ == "__main__":

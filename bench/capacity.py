@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from bench import shards
-from bench.capacity_figures import FIGURES, Known, look_up
+from bench.capacity_figures import DECISIONS, FIGURES, KINDS, Known, look_up
 from bench.capacity_inputs import Inputs, changed
 from bench.capacity_model import Fleet, plan
 
@@ -39,12 +39,23 @@ def amount(value: float, unit: str) -> str:
 
 
 def measured_table(known: dict[str, Known]) -> str:
-    rows = [f"| {k.figure.title} | {amount(k.value, k.figure.unit)} | {k.source} |" for k in known.values()]
+    plain = [each for each in known.values() if each.figure.part != DECISIONS]
+    rows = [f"| {each.figure.title} | {amount(each.value, each.figure.unit)} | {each.source} |" for each in plain]
     return "\n".join(["| figure | value | from |", "| --- | --- | --- |", *rows])
 
 
+def decisions_table(known: dict[str, Known]) -> str:
+    rows = []
+    for name in KINDS:
+        rate, cpu, wal, disk = (known[f"{name}_{kind}"] for kind in ("rate", "cpu", "wal", "disk"))
+        spent = " | ".join(amount(each.value, each.figure.unit) for each in (rate, cpu, wal, disk))
+        rows.append(f"| {KINDS[name]} | {spent} | {cpu.source} |")
+    head = "| PostgreSQL's part when … | one caller, 2 busy cores | a core | WAL | rows and indexes | from |"
+    return "\n".join([head, "| --- | --- | --- | --- | --- | --- |", *rows])
+
+
 def inputs_table(inputs: Inputs) -> str:
-    rows = [f"| `{name}` | {value:,.10g} | {meaning} |" for name, value, meaning in inputs.explained()]
+    rows = [f"| `{name}` | {value:,.15g} | {meaning} |" for name, value, meaning in inputs.explained()]
     return "\n".join(["| input | value | what it is |", "| --- | --- | --- |", *rows])
 
 
@@ -74,6 +85,7 @@ def sections(inputs: Inputs) -> dict[str, str]:
     fleet = plan({name: each.value for name, each in known.items()}, inputs)
     return {
         "measured": measured_table(known),
+        "decisions": decisions_table(known),
         "inputs": inputs_table(inputs),
         "one cell": cell_table(fleet),
         "the fleet": fleet_table(fleet),
@@ -94,24 +106,28 @@ def written(page: str, parts: dict[str, str]) -> str:
     return page
 
 
+def update() -> None:
+    """Bring the page in step with bench/results."""
+    PAGE.write_text(written(PAGE.read_text(), sections(Inputs())))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.capacity", description=__doc__)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--print", action="store_true")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="only with --print")
     options = parser.parse_args()
-    parts = sections(changed(Inputs(), options.set))
+    parts = sections(changed(Inputs(), options.set)) if options.print or options.set or options.check else {}
     if options.print or options.set:
         print("\n\n".join(f"## {name}\n\n{table}" for name, table in parts.items()))
         return 0
-    page = PAGE.read_text()
-    now = written(page, parts)
-    if options.check and now != page:
-        print("docs/explanation/capacity.md is behind bench/results: run `python -m bench.capacity`")
-        return 1
     if not options.check:
-        PAGE.write_text(now)
-    return 0
+        update()
+        return 0
+    behind = written(PAGE.read_text(), parts) != PAGE.read_text()
+    if behind:
+        print("docs/explanation/capacity.md is behind bench/results: run `python -m bench.capacity`")
+    return int(behind)
 
 
 if __name__ == "__main__":

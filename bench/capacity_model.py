@@ -86,7 +86,7 @@ def plan(figures: Mapping[str, float], inputs: Inputs) -> Fleet:
     log = log_nodes(figures, inputs)
     rows = [*_load(inputs), *_cells(found[0], given, cells, figures, inputs), *_servers(cores, cells, figures, inputs)]
     return Fleet(
-        inputs, found, [*rows, *_log(log, inputs), *_storage(figures, inputs)], _costs(cells, cores, log, inputs)
+        inputs, found, [*rows, *_log(log, inputs), *_storage(cells, figures, inputs)], _costs(cells, cores, log, inputs)
     )
 
 
@@ -178,8 +178,9 @@ def _log(log: LogNodes, inputs: Inputs) -> list[Row]:
     ]
 
 
-def _storage(figures: Mapping[str, float], inputs: Inputs) -> list[Row]:
-    ledger = each("disk", figures, inputs) * inputs.per_day
+def _storage(cells: int, figures: Mapping[str, float], inputs: Inputs) -> list[Row]:
+    ledger = each("disk", figures, inputs) * inputs.per_day * (1 + inputs.growth)
+    full = inputs.db_disk * inputs.disk_fill / (ledger / cells)
     return [
         Row(
             "Log, a year",
@@ -189,7 +190,7 @@ def _storage(figures: Mapping[str, float], inputs: Inputs) -> list[Row]:
         ),
         Row("Ledgers, a day", ledger, "bytes", "rows and indexes, one copy"),
         Row("Ledgers, kept", ledger * inputs.outbox_days, "bytes", f"{inputs.outbox_days:g} days, one copy"),
-        Row("Ledgers, a year, if nothing were removed", ledger * 365, "bytes", "as the code is today: see below"),
+        Row("a cell's disk is full after", full, "days", "if nothing were removed, as it is today: see below"),
     ]
 
 

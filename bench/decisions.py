@@ -29,6 +29,7 @@ from waypost.flow.world import World
 from waypost.model.account import Caller, Role
 from waypost.model.ids import UserId
 from waypost.model.message import Claimed
+from waypost.ports.chats import Posted
 
 PART = "decisions"
 AT_ONCE = 1_000
@@ -171,7 +172,7 @@ async def posts(url: str, count: int) -> list[Cost]:
             who = Caller(org_id=ORG, role=Role.AGENT, user_id=UserId(waypost_live.person(2 * chat)))
             content = waypost_live.said(f"m{number}", chats[chat])["content"]
             words = post.Words(client_message_id=f"m{number}", conversation_id=chats[chat], content=content)
-            assert isinstance(await post.post(words, who, world), post.Posted)
+            assert isinstance(await post.post(words, who, world), Posted)
 
         async def talk() -> None:
             for first in range(0, count, CHATS):
