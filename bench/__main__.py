@@ -32,6 +32,7 @@ from bench import (
     waypost_webhook,
 )
 from bench.peers import naive_webhook, pgqueuer_send, procrastinate_send, provider, raw_webhook
+from bench.peers.serving import WebhookResult, compared
 from bench.table import Line, by_core, shown
 from waypost.testing.services import Postgres
 
@@ -63,8 +64,7 @@ def sending(url: str, rounds: int, count: int) -> list[Line]:
 
 def webhooks(url: str, rounds: int, count: int) -> list[Line]:
     """Signed status webhooks, answered 200 after a durable commit, 64 connections, one server process."""
-    rates: dict[str, list[float]] = {}
-    cores: dict[str, list[float]] = {}
+    measured: list[WebhookResult] = []
     for _ in range(rounds):
         runs = [
             uvloop.run(waypost_webhook.run_postgres(url, count)),
@@ -73,18 +73,9 @@ def webhooks(url: str, rounds: int, count: int) -> list[Line]:
             raw_webhook.run_sqlite(count),
             uvloop.run(naive_webhook.run(url, max(500, count // 20))),
         ]
-        for run in runs:
-            print(run, flush=True)
-            rates.setdefault(run.name, []).append(run.load.per_second)
-            cores.setdefault(run.name, []).append(run.per_core)
-    lines = []
-    for name, values in rates.items():
-        base = "raw ASGI, SQLite" if "SQLite" in name else "raw ASGI, PostgreSQL"
-        goal = 0.6 if name.startswith("Waypost") else None
-        lines.append(
-            Line("webhooks", name, median(values), "requests/s", median(values) / median(rates[base]), base, goal)
-        )
-    return lines + by_core("webhooks", cores)
+        print(*runs, sep="\n", flush=True)
+        measured += runs
+    return compared("webhooks", measured)
 
 
 PARTS: dict[str, Callable[[str, int, int], list[Line]]] = {
@@ -125,7 +116,7 @@ def main() -> None:
             found = PARTS[part](postgres.url, options.rounds, options.count)
             lines += found
             if not options.only_print:
-                results.save(part, found)
+                results.save(part, found, f"--rounds {options.rounds} --count {options.count}")
     print(shown(lines))
     if not options.only_print:
         results.write_table()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 
 
 def _given(value: float, meaning: str) -> float:
-    return field(default=value, metadata={"meaning": meaning})  # type: ignore[no-any-return]
+    return field(default=value, metadata={"meaning": meaning})
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from pathlib import Path
-from statistics import median
 
 import apsw
 import asyncpg
@@ -13,9 +12,10 @@ import uvloop
 
 from bench import load
 from bench.peers import database, naive_ingest, raw_webhook
-from bench.peers.serving import WebhookResult
+from bench.peers.naive_ingest import NAME as NAIVE
+from bench.peers.serving import WebhookResult, compared
 from bench.peers.serving import measure as under_load
-from bench.table import Line, by_core
+from bench.table import Line
 from bench.waypost_webhook import connected, settings_for
 from waypost.http.webhook_door import PATH
 
@@ -90,22 +90,14 @@ def _round(url: str, count: int, folder: Path) -> list[WebhookResult]:
 
 
 def measure(url: str, rounds: int, count: int) -> list[Line]:
-    rates: dict[str, list[float]] = {}
-    cores: dict[str, list[float]] = {}
+    results: list[WebhookResult] = []
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         for _ in range(rounds):
             for result in _round(url, count, Path(folder)):
                 print(result, flush=True)
-                rates.setdefault(result.name, []).append(result.load.per_second)
-                cores.setdefault(result.name, []).append(result.per_core)
-    lines = []
-    for name, values in rates.items():
-        base = "raw ASGI, SQLite" if "SQLite" in name else "raw ASGI, PostgreSQL"
-        goal = 0.6 if name.startswith("Waypost") else None
-        lines.append(_line(name, values, rates, base, goal))
-    lines += by_core("ingest", cores)
-    return [*lines, _line("Waypost, PostgreSQL", rates["Waypost, PostgreSQL"], rates, naive_ingest.NAME, 5.0)]
-
-
-def _line(name: str, values: list[float], rates: dict[str, list[float]], base: str, goal: float | None) -> Line:
-    return Line("ingest", name, median(values), "requests/s", median(values) / median(rates[base]), base, goal)
+                results.append(result)
+    lines = compared("ingest", results)
+    rates = {line.name: line.figure for line in lines}
+    ours = rates["Waypost, PostgreSQL"]
+    usual = Line("ingest", "Waypost, PostgreSQL", ours, "requests/s", ours / rates[NAIVE], NAIVE, 5.0)
+    return [*lines, usual]

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import hashlib
-import hmac
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import asyncpg
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import FastAPI, HTTPException
 from pydantic import BaseModel, Field
 from sqlalchemy import DateTime, ForeignKey, UniqueConstraint, select
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from bench.load import SECRET
 from bench.peers import database
-from bench.peers.naive_webhook import disposing
+from bench.peers.naive_webhook import Sessions, signed
 from bench.peers.serving import WebhookResult, measure, serve
 
 NAME = "FastAPI + SQLAlchemy, PostgreSQL"
@@ -133,23 +131,11 @@ class Webhook(BaseModel):
 
 
 def application(url: str, secret: str) -> FastAPI:
-    engine = create_async_engine(url.replace("postgresql://", "postgresql+asyncpg://"), pool_size=32, max_overflow=0)
-    sessions = async_sessionmaker(engine, expire_on_commit=False)
-    app = FastAPI(lifespan=disposing(engine))
-
-    @app.post("/webhook")
-    async def webhook(request: Request) -> dict[str, str]:
-        body = await request.body()
-        wanted = "sha256=" + hmac.digest(secret.encode(), body, hashlib.sha256).hex()
-        if not hmac.compare_digest(request.headers.get("x-hub-signature-256", ""), wanted):
-            raise HTTPException(status_code=401)
-        await _take(Webhook.model_validate_json(body), sessions)
-        return {"status": "ok"}
-
-    return app
+    return signed(url, secret, _take)
 
 
-async def _take(told: Webhook, sessions: async_sessionmaker[AsyncSession]) -> None:
+async def _take(body: bytes, sessions: Sessions) -> None:
+    told = Webhook.model_validate_json(body)
     for _ in range(TRIES):
         try:
             async with sessions.begin() as session:

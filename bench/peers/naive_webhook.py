@@ -6,10 +6,10 @@ import argparse
 import asyncio
 import hashlib
 import hmac
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 import asyncpg
 import uvloop
@@ -23,6 +23,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from bench.load import SECRET, wamid
 from bench.peers import database
 from bench.peers.serving import WebhookResult, measure, serve
+
+Sessions: TypeAlias = async_sessionmaker[AsyncSession]
 
 
 class Table(DeclarativeBase):
@@ -89,6 +91,17 @@ class Webhook(BaseModel):
 
 
 def application(url: str, secret: str) -> FastAPI:
+    return signed(url, secret, _take)
+
+
+async def _take(body: bytes, sessions: Sessions) -> None:
+    async with sessions.begin() as session:
+        for status in _statuses(Webhook.model_validate_json(body)):
+            await _apply(status, session)
+
+
+def signed(url: str, secret: str, take: Callable[[bytes, Sessions], Awaitable[None]]) -> FastAPI:
+    """A server that takes what is signed, and answers when that is stored."""
     engine = create_async_engine(url.replace("postgresql://", "postgresql+asyncpg://"), pool_size=32, max_overflow=0)
     sessions = async_sessionmaker(engine, expire_on_commit=False)
     app = FastAPI(lifespan=disposing(engine))
@@ -99,9 +112,7 @@ def application(url: str, secret: str) -> FastAPI:
         wanted = "sha256=" + hmac.digest(secret.encode(), body, hashlib.sha256).hex()
         if not hmac.compare_digest(request.headers.get("x-hub-signature-256", ""), wanted):
             raise HTTPException(status_code=401)
-        async with sessions.begin() as session:
-            for status in _statuses(Webhook.model_validate_json(body)):
-                await _apply(status, session)
+        await take(body, sessions)
         return {"status": "ok"}
 
     return app

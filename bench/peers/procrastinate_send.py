@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import logging
 from dataclasses import dataclass
 
 import psycopg_pool
-import uvloop
 from procrastinate import App, PsycopgConnector
 from procrastinate.types import JSONDict
 
-from bench.peers import database, provider
+from bench.peers import database
 from bench.peers.provider import Provider
-from bench.peers.sending import Caller, SendResult, Stopwatch, best, calling, message
+from bench.peers.sending import Caller, SendResult, Stopwatch, calling, command, message
 
 _ENQUEUED_AT_ONCE = 1000
 
@@ -100,24 +98,5 @@ async def _defer(app: App, count: int) -> None:
         await send.batch_defer_async(*jobs)
 
 
-async def tune(url: str, to: Provider, count: int) -> Settings:
-    return await best(_TRIED, lambda settings: run(url, to, count, settings))
-
-
-async def _main(arguments: argparse.Namespace) -> None:
-    with provider.running() as to:
-        settings = await tune(arguments.url, to, arguments.count) if arguments.tune else Settings()
-        print(await run(arguments.url, to, arguments.count, settings))
-        print(await run(arguments.url, to, arguments.count, settings, while_working=True))
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--url", required=True, help="a PostgreSQL server on which databases may be created")
-    parser.add_argument("--count", type=int, default=3_000)
-    parser.add_argument("--tune", action="store_true", help="try many settings first and keep the best")
-    uvloop.run(_main(parser.parse_args()))
-
-
 if __name__ == "__main__":
-    main()
+    command(__doc__, run, _TRIED, Settings(), 3_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import time
@@ -9,12 +10,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from statistics import median
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
+import uvloop
 from pyreqwest.client import Client, ClientBuilder
 
-from bench.peers.provider import Provider
+from bench.peers.provider import Provider, running
 
 _HEADERS = {"Authorization": "Bearer " + "E" * 180, "Content-Type": "application/json"}
 _TIMEOUT = timedelta(seconds=60)
@@ -80,6 +83,7 @@ class SendResult:
 
 
 Settings = TypeVar("Settings")
+Settings_contra = TypeVar("Settings_contra", contravariant=True)
 
 
 async def best(
@@ -95,6 +99,32 @@ async def best(
     for settings in ranking:
         print(f"median {median(rates[settings]):,.0f} jobs/s: {settings}")
     return ranking[0]
+
+
+class Run(Protocol[Settings_contra]):
+    """`count` messages sent, enqueued beforehand or, `while_working`, by the same process while it sends."""
+
+    def __call__(
+        self, url: str, to: Provider, count: int, settings: Settings_contra, *, while_working: bool = False
+    ) -> Awaitable[SendResult]: ...
+
+
+def command(about: str | None, run: Run[Settings], tried: Sequence[Settings], usual: Settings, count: int) -> None:
+    """The command line of a peer that is measured alone."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--url", required=True, help="a PostgreSQL server on which databases may be created")
+    parser.add_argument("--count", type=int, default=count)
+    parser.add_argument("--tune", action="store_true", help="try many settings first and keep the best")
+    arguments = parser.parse_args()
+
+    async def measured(to: Provider) -> None:
+        sent = partial(run, arguments.url, to, arguments.count)
+        settings = await best(tried, sent) if arguments.tune else usual
+        print(await sent(settings))
+        print(await sent(settings, while_working=True))
+
+    with running() as to:
+        uvloop.run(measured(to))
 
 
 class Stopwatch:

@@ -7,15 +7,17 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import uvicorn
 
 from bench import load
+from bench.table import Line, by_core
 
 Application = Callable[..., Any]
 """ASGI's own types differ between frameworks; uvicorn takes any."""
@@ -38,6 +40,24 @@ class WebhookResult:
 
     def __str__(self) -> str:
         return f"{self.name}: {self.load}, server {self.cpu / self.served * 1e6:.0f} µs of CPU each"
+
+
+def compared(part: str, results: Sequence[WebhookResult]) -> list[Line]:
+    """Medians of every server's runs beside the least that could be done on the same database."""
+    rates: dict[str, list[float]] = {}
+    cores: dict[str, list[float]] = {}
+    for result in results:
+        rates.setdefault(result.name, []).append(result.load.per_second)
+        cores.setdefault(result.name, []).append(result.per_core)
+    return [_line(part, name, rates) for name in rates] + by_core(part, cores)
+
+
+def _line(part: str, name: str, rates: Mapping[str, list[float]]) -> Line:
+    base = "raw ASGI, SQLite" if "SQLite" in name else "raw ASGI, PostgreSQL"
+    rate = median(rates[name])
+    return Line(
+        part, name, rate, "requests/s", rate / median(rates[base]), base, 0.6 if name.startswith("Waypost") else None
+    )
 
 
 def serve(application: Application) -> None:
