@@ -91,6 +91,10 @@ def look_up(figures: Sequence[Figure]) -> dict[str, Known]:
     return {figure.key: _known(figure, found.get(figure.part)) for figure in figures}
 
 
+def source(measured: Measured) -> str:
+    return f"`{measured.part}`, {measured.date}, {measured.commit}, {measured.how}"
+
+
 def _known(figure: Figure, measured: Measured | None) -> Known:
     lines = (
         {line.name: line for line in measured.lines if "/s" in line.unit or "*" not in figure.names[0]}
@@ -100,5 +104,5 @@ def _known(figure: Figure, measured: Measured | None) -> Known:
     for wanted in figure.names:
         found = fnmatch.filter(lines, wanted)
         if measured and found:
-            return Known(figure, lines[found[0]].figure, f"`{figure.part}`, {measured.date}, {measured.commit}")
+            return Known(figure, lines[found[0]].figure, source(measured))
     return Known(figure, figure.assumed, f"**assumed**, `bench {figure.part}` has not said it yet: {figure.why}")

@@ -22,12 +22,14 @@ class Measured(NamedTuple):
     date: str
     machine: str
     commit: str
+    how: str
+    """How often and how much, and whatever else a reader of the figures must know."""
     lines: list[Line]
 
 
-def save(part: str, lines: Sequence[Line], folder: Path = FOLDER) -> Measured:
+def save(part: str, lines: Sequence[Line], how: str, folder: Path = FOLDER) -> Measured:
     """In place of what was measured of this part before."""
-    measured = Measured(part, time.strftime("%Y-%m-%d"), machine(), commit(), list(lines))
+    measured = Measured(part, time.strftime("%Y-%m-%d"), machine(), commit(), how, list(lines))
     folder.mkdir(exist_ok=True)
     content = measured._asdict() | {"lines": [_plain(line) for line in lines]}
     (folder / f"{part}.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
@@ -48,7 +50,7 @@ def read(folder: Path = FOLDER) -> dict[str, Measured]:
 
 def write_table(folder: Path = FOLDER) -> None:
     """All parts in one page, each with when and where it was measured: they need not be of one run."""
-    parts = [f"{m.date}, {m.machine}, commit {m.commit}\n\n{shown(m.lines)}\n" for m in read(folder).values()]
+    parts = [f"{m.date}, {m.machine}, commit {m.commit}, {m.how}\n\n{shown(m.lines)}\n" for m in read(folder).values()]
     (folder / TABLE).write_text("\n".join(parts))
 
 
