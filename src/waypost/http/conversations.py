@@ -106,6 +106,7 @@ async def replay_turn(
 
 
 async def wanted_of(
+    caller: Asking,  # noqa: ARG001  # who asks is known first, as for every other route
     kind: Annotated[Literal["customer", "direct", "group"] | None, QueryParameter(required=False)] = None,
     assignee: Annotated[
         str | None, QueryParameter(max_length=64, required=False, description="Customers that this person works on")
