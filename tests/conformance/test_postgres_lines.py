@@ -41,8 +41,8 @@ async def test_a_connection_that_opens_as_its_asker_goes_is_the_next_ones(
     statements = await asyncio.to_thread(dialect, PACKAGE)
     line = Line(postgres_url, statements, Batches(statements))
     asker = asyncio.ensure_future(line.transact(look()))
-    while line._opening is None:
-        await asyncio.sleep(0)
+    await asyncio.sleep(0)  # it has asked
+    assert line._opening is not None
     line._opening.add_done_callback(lambda _: asker.cancel())  # open already, and not yet handed to who asked
     with pytest.raises(asyncio.CancelledError):
         await asker
@@ -59,8 +59,7 @@ async def test_an_engine_that_is_not_given_the_time_to_close_leaves_nothing_open
     async with beside.transaction():
         await beside.execute("UPDATE door SET open_total = open_total")
         stuck = asyncio.ensure_future(engine.transact(tick()))
-        while not engine._apart["claims"]._turn.locked():
-            await asyncio.sleep(0)
+        await asyncio.sleep(0)  # it has asked
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
                 await engine.close()
