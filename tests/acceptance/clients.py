@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Container
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +17,8 @@ OUTAGE = (aiohttp.ClientError, ConnectionError, asyncio.TimeoutError)
 """What a caller meets while the server is away."""
 UNREACHED = aiohttp.ClientConnectorError
 """Nothing was sent."""
+ON_THE_WAY = ("QUEUED", "SENT", "SENDING")
+"""Where no message stays."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,18 @@ class Api(Http):
         """The newest thousand that stand there."""
         found: list[dict[str, Any]] = await self.get(f"/api/v1/outbound/messages?status={status}&limit=1000")
         return found
+
+    async def on_the_way(self, but: Container[int] = ()) -> list[dict[str, Any]]:
+        """Some of what has not come to its end; that there is nothing is certain.
+
+        Asked for by status, one after the other, a message that goes back from SENDING to QUEUED meanwhile is found
+        nowhere: only when each message was looked at once, there is none.
+        """
+        for status in ON_THE_WAY:
+            found = [message for message in await self.with_status(status) if message["id"] not in but]
+            if found:
+                return found
+        return [m for m in await self.everything() if m["status"] in ON_THE_WAY and m["id"] not in but]
 
     async def everything(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []

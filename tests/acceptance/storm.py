@@ -182,12 +182,12 @@ class Storm:
         parked: set[int] = set()
 
         async def at_rest() -> bool:
-            for status in ("QUEUED", "SENT", "SENDING"):
-                for message in await self.api.with_status(status):
-                    if message["id"] not in parked and "parked" not in await self.api.timeline(message["id"]):
-                        return False
-                    parked.add(message["id"])
-            return True
+            moving = await self.api.on_the_way(parked)
+            for message in moving:
+                if "parked" not in await self.api.timeline(message["id"]):
+                    return False
+                parked.add(message["id"])
+            return not moving
 
         await until(at_rest, "every message has come to its end", within=120)
 
@@ -227,7 +227,7 @@ class Verdict:
 
     def __post_init__(self) -> None:
         wished = {wish.mark: wish for wish in [*self.posted, *self.in_doubt]}
-        stored = {mark_of(view["payloadJson"]): view for view in self.views}
+        stored = self.stored = {mark_of(view["payloadJson"]): view for view in self.views}
         promised = [*self.posted, *(wish for wish in self.in_doubt if wish.mark in stored)]
         self.lost = [wish for wish in promised if wish.mark not in stored or len(self._calls(wish)) < _owed(wish)]
         self.doubled = [mark for mark, ids in self.accepted.items() if len(ids) > 1]
@@ -264,7 +264,7 @@ class Verdict:
         )
 
     def check(self) -> None:
-        assert not self.lost, self.lost[:10]
+        assert not self.lost, [(wish, self.stored.get(wish.mark)) for wish in self.lost[:10]]
         assert not self.doubled, self.doubled[:10]
         assert not self.refused_but_sent, self.refused_but_sent[:10]
         assert not self.reordered, self.reordered[:1]

@@ -125,8 +125,7 @@ async def calm(town: Town, api: Api) -> Verdict:
         return not any(post.is_open for device in town.devices for post in device.posts.values())
 
     async def all_delivered() -> bool:
-        waiting = [await api.with_status(status) for status in ("QUEUED", "SENDING", "SENT")]
-        return not any(waiting) and set(town.said) <= await _said(town)
+        return not await api.on_the_way() and set(town.said) <= await _said(town)
 
     with suppress(AssertionError):  # the verdict says what is missing
         await until(all_answered, "every post was answered", CALM)

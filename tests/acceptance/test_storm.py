@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import aiohttp
 import pytest
 
+from tests.acceptance.clients import Api
 from tests.acceptance.storm import Verdict, Wish
 
 PLAIN = Wish("000001 plain", "plain", "+15552000001", None, id=1)
@@ -63,3 +65,20 @@ def test_a_broken_promise_is_seen(broken: str, changes: dict[str, Any]) -> None:
     assert getattr(found, broken)
     with pytest.raises(AssertionError):
         found.check()
+
+
+class Restless(Api):
+    """Of an org with one message, whose try is given up and queued again right after the first question."""
+
+    async def get(self, path: str) -> Any:
+        status = "QUEUED" if self.headers else "SENDING"
+        self.headers["asked"] = "before"
+        if "paginated" in path:
+            return {"content": [view(PLAIN, status)], "totalElements": 1}
+        return [view(PLAIN, status)] if f"status={status}&" in path else []
+
+
+async def test_a_message_that_goes_back_while_one_looks_is_still_on_its_way() -> None:
+    async with aiohttp.ClientSession() as session:
+        assert await Restless(session, "", {}).on_the_way()
+        assert not await Restless(session, "", {}).on_the_way(but={1})

@@ -97,7 +97,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     store.close()
 
 
-OWN_ROWS = re.compile("VIRTUAL TABLE|CONSTANT ROW|SCAN (b|busy|waiting|recent|unread)$")
+OWN_ROWS = re.compile("VIRTUAL TABLE|CONSTANT ROW|SCAN (b|busy|waiting|recent|unread|oldest)$")
 """A batch's own rows, or what the statement itself has just found: all of them are wanted."""
 OF_A_FEW = {
     *("later_depth", "media_depth", "on_the_way", "outlets_depth", "quotas_fullest", "gates_closed"),

@@ -38,6 +38,8 @@ class House(NamedTuple):
 
     server: Server
     url: str
+    guests: list[ClientConnection]
+    """Every connection that was made to it."""
 
 
 async def person(stage: Stage, name: str = "Ann", role: str = "agent", key: str | None = None) -> Person:
@@ -114,12 +116,16 @@ async def house(stage: Stage, server: Server | None = None) -> AsyncIterator[Hou
     sock = listen("127.0.0.1", 0)
     web = web_server(server.app, server.door)
     serving = asyncio.ensure_future(web.serve(sockets=[sock]))
+    here = House(server, f"ws://127.0.0.1:{sock.getsockname()[1]}/api/v1/ws", [])
     try:
-        yield House(server, f"ws://127.0.0.1:{sock.getsockname()[1]}/api/v1/ws")
+        yield here
     finally:
         server.gateway.say_goodbye()
         web.should_exit = True
         await asyncio.wait_for(serving, SOON)
+        for guest in here.guests:  # a device that has frames left to read hears no goodbye, and would stay
+            guest.transport.abort()
+            await guest.wait_closed()
 
 
 @dataclass
@@ -147,6 +153,7 @@ class Device:
         self.connection = await connect(
             house.url, compression=None, ping_interval=None, additional_headers=headers, **options
         )
+        house.guests.append(self.connection)
 
     async def say(self, type_: str, **fields: Any) -> None:
         await self.line.send(msgspec.json.encode({"type": type_, **fields}).decode())

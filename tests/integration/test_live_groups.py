@@ -18,6 +18,7 @@ from tests.integration.live_devices import (
     sync,
 )
 from waypost.model.chat import LARGEST_IN_FEEDS
+from waypost.model.ids import OrgId, UserId
 
 pytestmark = pytest.mark.anyio
 
@@ -199,3 +200,36 @@ async def test_a_group_has_a_limit_and_its_error_is_clear(stage: Stage) -> None:
     assert (opened.status, opened.code) == (422, "too_many_members")
     unknown = await stage.call("POST", "/api/v1/conversations", {"kind": "group", "members": ["nobody"]}, key=ann.token)
     assert (unknown.status, unknown.code) == (422, "unknown_user")
+
+
+async def test_who_is_removed_from_the_org_has_left_every_chat_and_keeps_nothing_unread(stage: Stage) -> None:
+    ann, bob, eve, *others = await people(stage, LARGEST_IN_FEEDS + 2)
+    large = await chat(stage, ann, [bob, eve, *others])
+    small, direct = await chat(stage, ann, [bob, eve]), await chat(stage, ann, [eve], "direct")
+    message = await said(stage, ann, small, "hello")
+    async with house(stage) as here:
+        phone = Device(ann)
+        await phone.live(here)
+        assert (await stage.call("DELETE", f"/api/v1/users/{eve.user_id}")).status == 204
+        told = [await phone.item("members") for _ in (large, small, direct)]
+    assert {item["conversation_id"] for item in told} == {large, small, direct}
+    assert all(item["removed"] == [eve.user_id] for item in told)
+    for where, left in ((large, LARGEST_IN_FEEDS + 1), (small, 2), (direct, 1)):
+        shown = await stage.call("GET", f"/api/v1/conversations/{where}", key=ann.token)
+        assert len(shown.json["members"]) == left
+        assert eve.user_id not in str(shown.json["members"])
+    await stage.call("POST", f"/api/v1/conversations/{small}/read", {"message_id": message}, key=bob.token)
+    assert (await history(stage, ann, small))["messages"][0]["status"] == "read"
+
+
+@ON_SQLITE
+async def test_a_removal_that_broke_off_is_finished_by_the_next(stage: Stage) -> None:
+    ann, eve = await people(stage, 2)
+    where = await chat(stage, ann, [eve])
+    await stage.world.ledger.accounts.remove_user(OrgId(stage.acme.org), UserId(eve.user_id))
+    other = await stage.call("DELETE", f"/api/v1/users/{eve.user_id}", key=stage.globex.key)
+    shown = await stage.call("GET", f"/api/v1/conversations/{where}", key=ann.token)
+    assert (other.status, len(shown.json["members"])) == (404, 2)
+    assert (await stage.call("DELETE", f"/api/v1/users/{eve.user_id}")).status == 404
+    shown = await stage.call("GET", f"/api/v1/conversations/{where}", key=ann.token)
+    assert len(shown.json["members"]) == 1

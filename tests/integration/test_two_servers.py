@@ -88,3 +88,18 @@ async def test_a_device_that_moves_between_servers_all_the_time_has_everything_o
         await hears_all(phone, 60)
         await hears_all(writer, 60)
         assert phone.texts() == writer.texts() == [f"{ann.user_id} {n}" for n in range(60)]
+
+
+async def test_a_device_that_reads_no_further_is_gone_with_its_server(set_up: OpenStage, tmp_path: Path) -> None:
+    """As when the last it waited for came before the answers to what it had posted."""
+    stage = await set_up()
+    ann, bob = await people(stage, 2)
+    where = await chat(stage, ann, [bob], "direct")
+    async with two_houses(stage, tmp_path / "hints") as houses:
+        writer, phone = Device(ann), Device(bob)
+        await writer.live(houses[0])
+        await phone.live(houses[1])
+        await posts(writer, where, 30)
+        await hears_all(phone, 30)
+    assert writer.line.transport.is_closing()
+    assert phone.line.transport.is_closing()

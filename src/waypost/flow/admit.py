@@ -12,12 +12,15 @@ from waypost.flow.numbers import purpose
 from waypost.flow.world import World
 from waypost.model.account import ApiKey, Caller, Number, Org, Role, User
 from waypost.model.audit import SYSTEM
+from waypost.model.chat import MemberChange
 from waypost.model.ids import KeyId, NumberId, OrgId, UserId
 from waypost.model.time import Instant, Span
 from waypost.ports.accounts import NumberChange
+from waypost.ports.chats import NEWEST
 from waypost.ports.hints import ACCOUNTS, OUTBOX, TOKENS
 
 ORG_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+CHATS_AT_ONCE = 100
 SECRETS = ("token", "app_secret", "verify_token")
 
 
@@ -80,10 +83,19 @@ async def renew_token(org: OrgId, user: UserId, world: World, actor: str = SYSTE
 
 
 async def remove_user(org: OrgId, user: UserId, world: World, actor: str = SYSTEM) -> bool:
-    """Whatever they are connected with ends, too."""
+    """Whatever they are connected with ends, too, and they leave every chat; again, whichever was left over."""
     found = await world.ledger.accounts.remove_user(org, user, actor)
     world.hints.give([f"{TOKENS}:{user}"])
+    await _leave_chats(org, user, world)
     return found
+
+
+async def _leave_chats(org: OrgId, user: UserId, world: World) -> None:
+    """Else nothing there would ever count as read by all, and each post would go to a feed that nobody reads."""
+    chats, gone = world.ledger.chats, MemberChange(remove=(user,))
+    while theirs := [chat for chat in await chats.of_user(user, None, NEWEST, CHATS_AT_ONCE) if chat.org_id == org]:
+        for chat in theirs:
+            await chats.change_members(org, chat.id, gone, user, world.clock.now())
 
 
 class NewNumber(msgspec.Struct, frozen=True, kw_only=True):

@@ -27,7 +27,6 @@ from waypost.model.chat import (
 from waypost.model.conversation import Contact, ContactId, Conversation, ConversationId, Entry, Position
 from waypost.model.ids import MessageId, UserId
 from waypost.model.message import Status
-from waypost.model.time import Instant
 from waypost.ports.chats import Before, NoChat, NoMessage, NotYours, ReadUp, TooMany
 from waypost.rules import people, recipient
 from waypost.rules.chat_status import ChatStatus, chat_status
@@ -35,7 +34,6 @@ from waypost.rules.entry_ids import EntryId
 
 MOST_UNREAD = 100
 """Counted no further: a screen shows 99+."""
-NEWEST = Before(Instant(2**62), ConversationId(2**62))
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):

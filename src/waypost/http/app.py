@@ -34,7 +34,7 @@ from waypost.http import (
     sync,
     templates,
 )
-from waypost.http.context import SCOPE_KEY, Host, reader, world_of
+from waypost.http.context import SCOPE_KEY, Host, host_of, reader, world_of
 from waypost.http.documented import Document
 from waypost.http.strict_body import StrictRequest
 from waypost.http.webhook_door import PATH, Receive, Scope, Send, webhook_door
@@ -71,7 +71,7 @@ def api() -> ASGIApp:
     """The routes, built once: they find their server in the request."""
     return Litestar(
         ROUTES,
-        dependencies={"world": Provide(world_of)},
+        dependencies={"host": Provide(host_of), "world": Provide(world_of)},
         exception_handlers={
             problems.Problem: problems.on_problem,
             LedgerError: problems.on_ledger_error,

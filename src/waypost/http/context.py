@@ -47,31 +47,35 @@ class Host(Protocol):
 Hosting: TypeAlias = NamedDependency[SkipValidation[Host]]
 
 
+# Each of these needs the one before it, so that they are found in this order: what could be found at once, Litestar
+# finds in an order that differs from process to process, and in a task for each.
+
+
 async def host_of(request: Request[Any, Any, Any]) -> Host:
     return cast(Host, request.scope[SCOPE_KEY])  # type: ignore[literal-required]  # our own key in the ASGI scope
 
 
-async def world_of(request: Request[Any, Any, Any]) -> World:
-    return (await host_of(request)).world
+async def world_of(host: Hosting) -> World:
+    return host.world
 
 
-async def authenticated(request: Request[Any, Any, Any]) -> Caller:
+async def authenticated(request: Request[Any, Any, Any], world: World) -> Caller:
     """Whoever holds the bearer key, looked up once per request."""
     known = request.scope.get(CALLER_KEY)
     if known is None:
-        known = request.scope[CALLER_KEY] = await _authenticate(request)  # type: ignore[literal-required]
+        known = request.scope[CALLER_KEY] = await _authenticate(request, world)  # type: ignore[literal-required]
     return cast(Caller, known)
 
 
-async def _authenticate(request: Request[Any, Any, Any]) -> Caller:
+async def _authenticate(request: Request[Any, Any, Any], world: World) -> Caller:
     """`X-Org-Id`, where sent, must be the caller's own org."""
-    caller = await admit.caller(_secret(request, await world_of(request)), await world_of(request))
+    caller = await admit.caller(_secret(request, world), world)
     if caller is None:
         raise _not_authenticated("this key is unknown or revoked")
     claimed = request.headers.get("x-org-id")
     if claimed is not None and claimed != caller.org_id:
         raise Problem(403, "wrong_org", "X-Org-Id is not the org of this key", field="X-Org-Id")
-    await _within_rate(caller, await world_of(request))
+    await _within_rate(caller, world)
     return caller
 
 
@@ -99,21 +103,21 @@ def _not_authenticated(detail: str) -> Problem:
     return Problem(401, "not_authenticated", detail, headers={"www-authenticate": "Bearer"})
 
 
-async def _with_role(request: Request[Any, Any, Any], *roles: Role) -> Caller:
-    caller = await authenticated(request)
+async def _with_role(request: Request[Any, Any, Any], world: World, *roles: Role) -> Caller:
+    caller = await authenticated(request, world)
     if caller.role not in roles:
         wanted = " or ".join(role.value for role in roles)
         raise Problem(403, "wrong_role", f"this needs a key with the role {wanted}; yours is {caller.role.value}")
     return caller
 
 
-async def reader(request: Request[Any, Any, Any]) -> Caller:
-    return await authenticated(request)
+async def reader(request: Request[Any, Any, Any], world: Here) -> Caller:
+    return await authenticated(request, world)
 
 
-async def writer(request: Request[Any, Any, Any]) -> Caller:
-    return await _with_role(request, Role.SENDER, Role.ADMIN, Role.AGENT)
+async def writer(request: Request[Any, Any, Any], world: Here) -> Caller:
+    return await _with_role(request, world, Role.SENDER, Role.ADMIN, Role.AGENT)
 
 
-async def admin(request: Request[Any, Any, Any]) -> Caller:
-    return await _with_role(request, Role.ADMIN)
+async def admin(request: Request[Any, Any, Any], world: Here) -> Caller:
+    return await _with_role(request, world, Role.ADMIN)

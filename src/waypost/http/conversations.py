@@ -32,7 +32,7 @@ from waypost.http.views import shown
 from waypost.model.account import Caller
 from waypost.model.conversation import ConversationId, Position
 from waypost.model.time import Instant
-from waypost.ports.chats import Before, NoChat
+from waypost.ports.chats import NEWEST, Before, NoChat
 from waypost.ports.lanes import NoConversation
 from waypost.rules import cursor as cursors
 from waypost.rules.entry_ids import LARGEST_CONVERSATION, LARGEST_POSITION
@@ -106,6 +106,7 @@ async def replay_turn(
 
 
 async def wanted_of(
+    caller: Asking,  # noqa: ARG001  # who asks is known first, as for every other route
     kind: Annotated[Literal["customer", "direct", "group"] | None, QueryParameter(required=False)] = None,
     assignee: Annotated[
         str | None, QueryParameter(max_length=64, required=False, description="Customers that this person works on")
@@ -150,7 +151,7 @@ async def list_conversations(
         return await _with_customer(phone, user_id, caller, world)
     bound = bound_to(caller, msgspec.json.encode(wanted).decode())
     place = place_of(cursor, bound, world)
-    before = inbox.NEWEST if place is None else Before(Instant(place.first), ConversationId(place.second))
+    before = NEWEST if place is None else Before(Instant(place.first), ConversationId(place.second))
     page = await inbox.conversations(caller, wanted, before, limit, world)
     last = page.shown[-1].active if page.shown else before
     return ConversationList(

@@ -6,10 +6,9 @@ from typing import Literal
 
 import msgspec
 from litestar import MediaType, Response, Router, get
-from litestar.di import Provide
 from litestar.openapi.datastructures import ResponseSpec
 
-from waypost.http.context import Hosting, host_of
+from waypost.http.context import Hosting
 
 
 class Health(msgspec.Struct):
@@ -37,6 +36,4 @@ def metrics(host: Hosting) -> Response[str]:
     return Response(host.metrics().decode(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-router = Router(
-    "/", dependencies={"host": Provide(host_of)}, tags=["Operations"], route_handlers=[healthz, readyz, metrics]
-)
+router = Router("/", tags=["Operations"], route_handlers=[healthz, readyz, metrics])

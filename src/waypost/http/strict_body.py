@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from litestar import Request
 
-from waypost.http.context import authenticated
+from waypost.http.context import authenticated, host_of
 from waypost.http.problems import Problem
 
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?$", re.DOTALL)
@@ -33,7 +33,7 @@ class StrictRequest(Request[Any, Any, Any]):
 
     async def json(self) -> Any:
         if not self.route_handler.opt.get(FOR_ANYBODY):
-            await authenticated(self)
+            await authenticated(self, (await host_of(self)).world)
         wanted = self.route_handler.parsed_fn_signature.parameters["data"].annotation
         body = await self.body()
         try:

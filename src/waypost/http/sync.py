@@ -16,7 +16,7 @@ from waypost.flow import devices
 from waypost.flow.devices import Begun, Greeting
 from waypost.flow.follow import Tails
 from waypost.http import frames
-from waypost.http.context import Asking, Here, Hosting, host_of, reader
+from waypost.http.context import Asking, Here, Hosting, reader
 from waypost.http.documented import problems
 from waypost.http.frames import News
 from waypost.http.problems import Problem
@@ -189,7 +189,7 @@ async def presence(caller: Asking, world: Here, user_id: Annotated[str, QueryPar
 
 router = Router(
     "/api/v1",
-    dependencies={"caller": Provide(reader), "host": Provide(host_of)},
+    dependencies={"caller": Provide(reader)},
     tags=["Live"],
     route_handlers=[sync, list_devices, remove_device, presence],
 )

@@ -85,6 +85,10 @@ class Before(msgspec.Struct, frozen=True):
     conversation_id: ConversationId
 
 
+NEWEST = Before(Instant(2**62), ConversationId(2**62))
+"""Where such a list begins."""
+
+
 class Chats(Protocol):
     async def post(self, post: NewPost, now: Instant) -> PostAnswer:
         """Store a post once, as the next entry of its conversation, in every feed it belongs to; what goes out to a

@@ -43,4 +43,8 @@ class Feeds(Protocol):
         """The items after a number, in order, without a gap; who asks for what is forgotten gets a later one first."""
 
     async def forget(self, before: Instant, limit: int) -> int:
-        """Let go of items from before then, the oldest first; the last of a feed stays. Returns how many."""
+        """Let go of items from before then, the oldest first; the last of a feed stays. Returns how many.
+
+        Of each feed from its beginning, without a gap: what an item was told before by a clock that was ahead is kept
+        with that item.
+        """

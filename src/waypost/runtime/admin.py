@@ -267,7 +267,7 @@ def renew_token(org: Org, user_id: UserIdArgument, json: Json = False) -> None:
 
 @app.command()
 def remove_user(org: Org, user_id: UserIdArgument) -> None:
-    """Remove a person and their token."""
+    """Remove a person and their token; they leave every chat."""
     if not with_world(lambda world: admit.remove_user(OrgId(org), UserId(user_id), world, OPERATOR)):
         raise Failed(f"org {org} has no user {user_id}")
     sys.stdout.write(f"removed {user_id}\n")

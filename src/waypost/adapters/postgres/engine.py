@@ -116,28 +116,31 @@ class Line:
             raise Unavailable("the ledger is closed")
         if self._connection is None or self._connection.is_closed():
             try:
-                self._connection = await self._opened()
+                return await asyncio.shield(self._opening or self._open())
             except (*_LOST, asyncpg.PostgresError) as error:
                 raise Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}") from error
         return self._connection
 
-    async def _opened(self) -> asyncpg.Connection[asyncpg.Record]:
-        """Whoever asked may be cancelled meanwhile: what is half open then is for the next one to use, or to close."""
-        if self._opening is None:
-            opening = asyncpg.connect(
-                self._url,
-                timeout=CONNECT_TIMEOUT,
-                command_timeout=ANSWER_TIMEOUT,
-                server_settings=WRITER_SETTINGS,
-                statement_cache_size=STATEMENTS_KEPT,
-            )
-            self._opening = asyncio.ensure_future(opening)
-        opening_now = self._opening
-        try:
-            return await asyncio.shield(opening_now)
-        finally:
-            if opening_now.done():
-                self._opening = None
+    def _open(self) -> asyncio.Future[asyncpg.Connection[asyncpg.Record]]:
+        opening = asyncpg.connect(
+            self._url,
+            timeout=CONNECT_TIMEOUT,
+            command_timeout=ANSWER_TIMEOUT,
+            server_settings=WRITER_SETTINGS,
+            statement_cache_size=STATEMENTS_KEPT,
+        )
+        self._opening = asyncio.ensure_future(opening)
+        self._opening.add_done_callback(self._opened)
+        return self._opening
+
+    def _opened(self, opening: asyncio.Future[asyncpg.Connection[asyncpg.Record]]) -> None:
+        """Kept by the line itself: whoever asked may have been cancelled, also when it was open and not yet theirs.
+
+        The next one uses it, or closes it.
+        """
+        self._opening = None
+        if not opening.cancelled() and opening.exception() is None:
+            self._connection = opening.result()
 
     async def _clean_up(self, connection: asyncpg.Connection[asyncpg.Record], error: BaseException) -> None:
         """Leave no transaction behind: roll back, or let the connection go, which does the same."""
@@ -205,6 +208,14 @@ class Line:
                     self._connection = await self._opening
             if self._connection is not None and not self._connection.is_closed():
                 await self._connection.close(timeout=CONNECT_TIMEOUT)
+
+    def terminate(self) -> None:
+        """Without waiting for anybody, also for whoever is in the middle of a transaction."""
+        self._closed = True
+        if self._opening is not None:
+            self._opening.cancel()
+        if self._connection is not None:
+            self._connection.terminate()
 
 
 def translated(error: Exception, *, unknown_outcome: bool) -> Exception:
@@ -294,7 +305,15 @@ class PostgresEngine:
             raise Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}") from error
 
     async def close(self) -> None:
-        await self.writer.close()
-        for line in (*self._lines.values(), *self._apart.values()):
-            await line.close()
-        await self._readers.close()
+        """In order; or, for who has no patience left, at once."""
+        lines = (*self._lines.values(), *self._apart.values())
+        try:
+            await self.writer.close()
+            for line in lines:
+                await line.close()
+            await self._readers.close()
+        except BaseException:
+            for line in lines:
+                line.terminate()
+            self._readers.terminate()
+            raise

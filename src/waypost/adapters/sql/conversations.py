@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from waypost.adapters.sql import talk_rows
 from waypost.adapters.sql.engine import Engine
-from waypost.adapters.sql.plan import Once, Plan
+from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.model.conversation import Contact, ContactId, Conversation, ConversationId, Entry, FeedItem, Lane, Position
 from waypost.model.ids import OrgId
 from waypost.model.time import Instant
@@ -66,4 +67,10 @@ class SqlFeeds:
         return [talk_rows.feed_item(row) for row in await self._engine.read("feed_after", feed, seq, limit)]
 
     async def forget(self, before: Instant, limit: int) -> int:
-        return await self._engine.transact(forgotten("feed_items_forget", before, limit))
+        return await self._engine.transact(_forgotten_from_the_beginning(before, limit))
+
+
+def _forgotten_from_the_beginning(before: Instant, limit: int) -> Plan[int]:
+    old = yield Once("feed_items_old", (before, limit))
+    share = Counter(row[0] for row in old)
+    return len((yield from each("feed_items_forget", [(feed, share[feed], before) for feed in sorted(share)])))

@@ -87,6 +87,23 @@ class ForgetContract:
         assert [item.seq for item in await ledger.feeds.after(f"team:{ORG}", 0, 9)] == [3, 4]
         assert await ledger.feeds.forget(later(days(1)), 9) == 1
 
+    async def test_what_a_clock_that_was_behind_told_is_not_forgotten_before_what_came_before_it(
+        self, ledger: Ledger
+    ) -> None:
+        """A feed is forgotten from its beginning: else an item is missing in the middle, as if it were lost."""
+        for n, day in enumerate((0, 3, 1, 2, 9)):  # the clocks of those who wrote differ
+            await write(ledger, f"{n}", now=later(days(day)))
+        await write(ledger, "elsewhere", now=later(days(1)), org_id=OTHER_ORG, number=OTHER_NUMBER)
+        await write(ledger, "the last", now=later(days(1)), org_id=OTHER_ORG, number=OTHER_NUMBER)
+        assert await ledger.feeds.forget(Instant(later(days(2)) + 1), 9) == 2
+        assert [item.seq for item in await ledger.feeds.after(f"team:{ORG}", 0, 9)] == [2, 3, 4, 5]
+        assert [item.seq for item in await ledger.feeds.after(f"team:{OTHER_ORG}", 0, 9)] == [2]
+        assert await looked(ledger) == []
+        for left in ([3, 4, 5], [4, 5], [5], [5]):  # in bites as well
+            await ledger.feeds.forget(later(days(4)), 1)
+            assert [item.seq for item in await ledger.feeds.after(f"team:{ORG}", 0, 9)] == left
+            assert await looked(ledger) == []
+
 
 class ReadContract:
     async def test_entries_are_read_page_by_page_newest_first(self, ledger: Ledger) -> None:

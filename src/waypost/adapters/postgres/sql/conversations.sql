@@ -228,9 +228,15 @@ DELETE FROM turn WHERE ctid = ANY(ARRAY(
     FOR UPDATE SKIP LOCKED
 )) RETURNING hi
 
--- name: feed_items_forget
+-- name: feed_items_forget (set-wise)
+-- Waits for whoever forgets of the same feed this moment: to pass by theirs would leave a gap until they are done.
 DELETE FROM feed_item WHERE ctid = ANY(ARRAY(
-    SELECT i.ctid FROM feed_item i
-    WHERE i.at < $1 AND i.seq < (SELECT f.head FROM feed f WHERE f.name = i.feed) ORDER BY i.at LIMIT $2
-    FOR UPDATE OF i SKIP LOCKED
+    SELECT gone.ctid FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS u (feed, n, before)
+    CROSS JOIN LATERAL (
+        SELECT coalesce(min(oldest.seq) FILTER (WHERE oldest.at >= u.before), max(oldest.seq) + 1) AS seq
+        FROM (SELECT k.seq, k.at FROM feed_item k WHERE k.feed = u.feed ORDER BY k.seq LIMIT u.n) AS oldest
+    ) AS kept
+    CROSS JOIN LATERAL (
+        SELECT i.ctid FROM feed_item i WHERE i.feed = u.feed AND i.seq < kept.seq ORDER BY i.seq LIMIT u.n FOR UPDATE
+    ) AS gone
 )) RETURNING seq

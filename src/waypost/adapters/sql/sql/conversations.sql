@@ -155,11 +155,19 @@ DELETE FROM turn WHERE (conversation_id, hi) IN (
     SELECT t.conversation_id, t.hi FROM turn t WHERE t.state <> 'failed' AND t.ended_at < $1 ORDER BY t.ended_at LIMIT $2
 ) RETURNING hi
 
+-- name: feed_items_old
+-- The feed of each item that may go; the last item of a feed stays. Clocks differ: nothing goes of a feed whose first item
+-- is kept.
+SELECT i.feed FROM feed_item i
+WHERE i.at < $1 AND i.seq < (SELECT f.head FROM feed f WHERE f.name = i.feed)
+    AND (SELECT k.at FROM feed_item k WHERE k.feed = i.feed ORDER BY k.seq LIMIT 1) < $1
+ORDER BY i.at LIMIT $2
+
 -- name: feed_items_forget
--- The last item of a feed stays.
-DELETE FROM feed_item WHERE (feed, seq) IN (
-    SELECT i.feed, i.seq FROM feed_item i
-    WHERE i.at < $1 AND i.seq < (SELECT f.head FROM feed f WHERE f.name = i.feed) ORDER BY i.at LIMIT $2
+-- So many from the beginning of a feed, up to the first that is kept: what is left has no gap.
+DELETE FROM feed_item WHERE feed = $1 AND seq < (
+    SELECT coalesce(min(CASE WHEN oldest.at >= $3 THEN oldest.seq END), max(oldest.seq) + 1)
+    FROM (SELECT i.seq, i.at FROM feed_item i WHERE i.feed = $1 ORDER BY i.seq LIMIT $2) AS oldest
 ) RETURNING seq
 
 -- name: turn_forget
