@@ -1,4 +1,4 @@
-"""The Log on Cassandra: its contract, and every rule of its writing and reading, each by a test that fails without it."""
+"""The Log on Cassandra: its contract, and each rule of its writing and reading by a test that fails without it."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ def soon(span: Span) -> Instant:
 
 
 def a_mark(position: int, **fields: Any) -> Mark:
-    return Mark(**({"spot": spot(position), "status": "sent", "generation": 1, "rank": 3} | fields))
+    standard: dict[str, Any] = {"spot": spot(position), "status": "sent", "generation": 1, "rank": 3}
+    return Mark(**(standard | fields))
 
 
 async def bodies(log: CassandraLog) -> list[str]:

@@ -46,7 +46,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_url: Annotated[
         str,
         _about(
-            "Where message bodies are kept for ever: `cassandra://user:password@host1,host2:9042/keyspace`, with any of "
+            "Where messages are kept for ever: `cassandra://user:password@host1,host2:9042/keyspace`, with any of "
             "`?consistency=LOCAL_QUORUM&replication=3&dc=…&tls=off&ca=…&cert=…&key=…&timeout=5`; none: in the database"
         ),
     ] = ""

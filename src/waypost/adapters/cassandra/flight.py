@@ -28,7 +28,7 @@ async def each(work: Callable[[T], Awaitable[object]], items: Collection[T]) -> 
         async with asyncio.TaskGroup() as group:
             for _ in range(min(len(items), IN_FLIGHT)):
                 group.create_task(worker())
-    except* Exception as failures:
+    except BaseExceptionGroup as failures:
         raise _first(failures) from None
 
 

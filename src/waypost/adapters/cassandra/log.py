@@ -28,7 +28,7 @@ def system_now() -> Instant:
 
 
 class CassandraLog:
-    """A row is shown if it has a position and a body: what was only settled or erased and never appended is no ghost."""
+    """A row is shown if it has a position and a body: what was settled or erased but never appended is no ghost."""
 
     def __init__(self, keyspace: Keyspace, now: Callable[[], Instant] = system_now) -> None:
         self._keyspace = keyspace

@@ -1,8 +1,6 @@
-"""Backwards through a conversation, bucket by bucket; only buckets that hold something are asked, several side by side."""
+"""Backwards through a conversation, bucket by bucket: those that hold something, and several side by side."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from waypost.adapters.cassandra import places
 from waypost.adapters.cassandra.flight import gathered
@@ -15,6 +13,8 @@ _LISTED = 64
 """Buckets that are listed by one query: almost two years."""
 _WIDEST = 16
 """Buckets that are read side by side, at most."""
+_OVER = 50
+"""Rows that are asked for where some were no messages."""
 _LAST = "ffffffff-ffff-1fff-7f7f-7f7f7f7f7f7f"
 """Later than every message."""
 
@@ -28,19 +28,20 @@ class Pages:
         a page of a busy conversation takes three queries at most, one of a quiet conversation few rounds of them."""
         conversation, bucket = before.conversation_id, places.bucket_of(before.id_at)
         found = await self._bucket(conversation, bucket, places.timeuuid(before.id_at), limit)
-        width = 1
+        listed, width, is_last = list[int](), 1, False
         while len(found) < limit:
-            listed = await self._listed(conversation, bucket)
-            for start, width in _waves(len(listed), width):
-                wave, missing = listed[start : start + width], limit - len(found)
-                rows = await gathered(lambda of, most=missing: self._bucket(conversation, of, _LAST, most), wave)  # type: ignore[misc]  # bound now
-                found += [entry for entries in rows for entry in entries]
-                if len(found) >= limit:
-                    break
-            if len(listed) < _LISTED:
+            if not listed and not is_last:
+                listed = await self._listed(conversation, bucket)
+                is_last = len(listed) < _LISTED
+            if not listed:
                 break
-            bucket = listed[-1]
+            found += await self._side_by_side(conversation, listed[:width], limit - len(found))
+            bucket, listed, width = listed[:width][-1], listed[width:], min(2 * width, _WIDEST)
         return found[:limit]
+
+    async def _side_by_side(self, conversation: ConversationId, buckets: list[int], limit: int) -> list[Entry]:
+        rows = await gathered(lambda bucket: self._bucket(conversation, bucket, _LAST, limit), buckets)
+        return [entry for entries in rows for entry in entries]
 
     async def _listed(self, conversation: ConversationId, before: int) -> list[int]:
         rows = await self._keyspace.read("buckets_before", (conversation, before, _LISTED))
@@ -48,23 +49,13 @@ class Pages:
 
     async def _bucket(self, conversation: ConversationId, bucket: int, before: str, limit: int) -> list[Entry]:
         """Rows that are no messages are read over: so long as there may be more behind them."""
-        found: list[Entry] = []
+        found, asked = list[Entry](), limit
         while True:
-            asked = limit - len(found)
             rows = await self._keyspace.read("messages_before", (conversation, bucket, before, asked), asked)
             found += [entry for entry in (entry_of(conversation, row) for row in rows) if entry is not None]
-            if len(rows) < asked or len(found) == limit:
-                return found
-            before = rows[-1][0]
-
-
-def _waves(count: int, width: int) -> list[tuple[int, int]]:
-    """Where each begins and how wide it is: 1, 2, 4 and so on."""
-    waves, start = [], 0
-    while start < count:
-        waves.append((start, width))
-        start, width = start + width, min(2 * width, _WIDEST)
-    return waves
+            if len(rows) < asked or len(found) >= limit:
+                return found[:limit]
+            before, asked = rows[-1][0], max(limit - len(found), _OVER)
 
 
 def entry_of(conversation: ConversationId, row: Row) -> Entry | None:

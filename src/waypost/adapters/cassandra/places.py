@@ -1,4 +1,4 @@
-"""Where and when a message is written: its bucket, its id and its write times, all made of its spot and nothing else."""
+"""Where and when a message is written: its bucket, its id and its write times, all made of its spot alone."""
 
 from __future__ import annotations
 

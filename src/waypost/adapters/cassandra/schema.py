@@ -73,7 +73,7 @@ def require_current(found: int, known: int) -> None:
 
 
 async def migrate(session: Any, address: Address) -> list[str]:
-    """Make the keyspace and bring its schema up to date; `session` is bound to no keyspace. Returns what was applied."""
+    """Make the keyspace and bring its schema up to date; `session` is bound to none. Returns what was applied."""
     known = await asyncio.to_thread(migrations)
     try:
         await _make_keyspace(session, address)
