@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from blockbuster import blockbuster_ctx
 
+from waypost.testing.cassandra_service import Cassandra
 from waypost.testing.services import Postgres, Redis, ServiceMissing
 
 pytest.register_assert_rewrite("waypost.testing.contracts")  # so that their failures show the values too
@@ -94,6 +95,16 @@ def redis_url(redis: Redis) -> str:
     """That Redis, without a key in it."""
     redis.flush()
     return redis.url
+
+
+@pytest.fixture(scope="session")
+def cassandra() -> Iterator[Cassandra]:
+    """One node of Cassandra for the whole run: leave it running. To stop or kill one, start your own."""
+    try:
+        with Cassandra() as server:
+            yield server
+    except ServiceMissing as missing:
+        pytest.skip(str(missing))
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from waypost.testing.services import find_program
+from waypost.testing.cassandra_service import fetch_jars, find_java
+from waypost.testing.services import ServiceMissing, find_program
 
 
 class Service(NamedTuple):
@@ -23,6 +24,8 @@ class Service(NamedTuple):
 SERVICES = (
     Service("PostgreSQL", "postgres", "postgresql"),
     Service("Redis", "redis-server", "redis-server"),
+    Service("Java for Cassandra", "java", "openjdk-17-jdk-headless"),
+    Service("Maven for Cassandra", "mvn", "maven"),
 )
 
 # For the time of an install: the programs are wanted, not daemons that run beside the tests.
@@ -33,10 +36,28 @@ NO_DAEMONS = {
 
 
 def main() -> None:
-    missing = [service for service in SERVICES if find_program(service.program) is None]
+    missing = [service for service in SERVICES if find(service) is None]
     trouble = install(missing) if missing else {}
     for service in SERVICES:
-        print(f"{service.name}: {find_program(service.program) or f'missing, so its tests skip: {trouble[service]}'}")
+        print(f"{service.name}: {find(service) or f'missing, so its tests skip: {trouble[service]}'}")
+    print(f"Cassandra: {jars()}")
+
+
+def find(service: Service) -> Path | None:
+    """Cassandra runs on one Java, whichever others there are."""
+    if service.program != "java":
+        return find_program(service.program)
+    try:
+        return find_java()
+    except ServiceMissing:
+        return None
+
+
+def jars() -> str:
+    try:
+        return f"{fetch_jars()}"
+    except ServiceMissing as missing:
+        return f"missing, so its tests skip: {missing}"
 
 
 def install(services: Sequence[Service]) -> dict[Service, str]:

@@ -16,7 +16,8 @@ import anyio
 import asyncpg
 import pytest
 
-from waypost.testing import services
+from waypost.testing import cassandra_service, services
+from waypost.testing.cassandra_service import Cassandra
 from waypost.testing.services import Postgres, Redis, Service, ServiceFailed, ServiceMissing
 
 T = TypeVar("T")
@@ -137,6 +138,50 @@ class TestRedis:
             assert redis_says(own, "DBSIZE") == ":0\r\n"
 
 
+class TestCassandra:
+    def test_it_answers(self, cassandra: Cassandra) -> None:
+        options = bytes((4, 0, 0, 0, 5, 0, 0, 0, 0))  # a frame of its protocol: what do you support?
+        with socket.create_connection(("127.0.0.1", cassandra.port), timeout=10) as connection:
+            connection.sendall(options)
+            assert b"CQL_VERSION" in connection.recv(1024)
+
+    def test_its_jars_are_in_the_cache_of_the_user(
+        self, cassandra: Cassandra, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        jars = cassandra_service.fetch_jars()
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        here = tmp_path / "waypost" / jars.name
+        here.mkdir(parents=True)
+        assert cassandra_service.fetch_jars() == here
+
+    def test_what_cannot_be_fetched_is_said_and_leaves_nothing(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        maven = tmp_path / "bin" / "mvn"
+        maven.parent.mkdir()
+        maven.write_text("#!/bin/sh\necho '[ERROR] no network today'\nexit 1\n")
+        maven.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{maven.parent}:/bin")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        with pytest.raises(ServiceMissing, match="no network today"):
+            cassandra_service.fetch_jars()
+        assert list((tmp_path / "cache" / "waypost").iterdir()) == []
+
+    def test_without_maven_or_the_right_java_it_says_so(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        monkeypatch.setattr(cassandra_service, "JVMS", tmp_path)
+        monkeypatch.delenv("JAVA_HOME", raising=False)
+        with pytest.raises(ServiceMissing, match="mvn, which brings them, is not on PATH"):
+            cassandra_service.fetch_jars()
+        other = tmp_path / "java-99" / "bin" / "java"
+        other.parent.mkdir(parents=True)
+        other.write_text("#!/bin/sh\necho 'openjdk version \"99.0.1\"' >&2\n")
+        other.chmod(0o755)
+        with pytest.raises(ServiceMissing, match="no Java 17"), Cassandra():
+            pass
+
+
 @pytest.mark.parametrize("kind", [Postgres, Redis])
 class TestLeftovers:
     def test_none_when_left(self, kind: type[Service], request: pytest.FixtureRequest) -> None:
@@ -164,7 +209,8 @@ class TestLeftovers:
 OWNER = """
 import os, sys
 from pathlib import Path
-from waypost.testing import services
+from waypost.testing import cassandra_service, services
+from waypost.testing.cassandra_service import Cassandra
 with getattr(services, sys.argv[1])() as service:
     print(service.folder)
     print(Path(f"/proc/self/task/{os.getpid()}/children").read_text(), flush=True)

@@ -26,7 +26,7 @@ _YEAR = 525_600  # minutes
 FILE = Path("waypost.toml")
 
 
-SECRET = ("secret_key", "secret_key_old", "database_url", "bot_secret", "openai_api_key")
+SECRET = ("secret_key", "secret_key_old", "database_url", "log_url", "bot_secret", "openai_api_key")
 """Never shown: an address of a database may hold a password."""
 
 
@@ -43,6 +43,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "production"
     )
     database_url: Annotated[str, _about("`sqlite:///file.db` or `postgresql://…`")] = "sqlite:///data/waypost.db"
+    log_url: Annotated[
+        str,
+        _about(
+            "Where messages are kept for ever: `cassandra://user:password@host1,host2:9042/keyspace`, with any of "
+            "`?consistency=LOCAL_QUORUM&replication=3&dc=…&tls=off&ca=…&cert=…&key=…&timeout=5`; none: in the database"
+        ),
+    ] = ""
     secret_key: Annotated[str, _about("Seals tokens and app secrets at rest; required in production")] = ""
     secret_key_old: Annotated[
         str, _about("The key before it, while `waypost admin rotate-secret-key` is not done: opens, never seals")

@@ -49,6 +49,7 @@ from waypost.ports.vault import Vault
 from waypost.ports.wire import Wire
 from waypost.rules.catalogue import Catalogue, parse
 from waypost.runtime.bots import make_bot
+from waypost.runtime.log_store import migrate_log
 from waypost.runtime.metered_files import MeteredFiles
 from waypost.runtime.metered_lanes import MeteredLanes
 from waypost.runtime.settings import Settings, SettingsError
@@ -217,6 +218,11 @@ def migrate_sqlite(path: Path) -> list[str]:
 
 
 async def migrate(settings: Settings) -> list[str]:
+    applied = await _migrate_ledger(settings)
+    return applied + (await migrate_log(settings.log_url) if settings.log_url else [])
+
+
+async def _migrate_ledger(settings: Settings) -> list[str]:
     path = sqlite_path(settings.database_url)
     if path is not None:
         return migrate_sqlite(path)

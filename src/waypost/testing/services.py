@@ -61,10 +61,12 @@ class Service(ABC):
     """One service: entered, it runs and has an address; left, its process and its folder are gone."""
 
     _signals: ClassVar[Mapping[Ending, signal.Signals]]
+    _patience: ClassVar[float] = _PATIENCE
+    """How long a start may take, in seconds."""
 
     def __init__(self) -> None:
         self.port = 0
-        self._child: _Child | None = None
+        self._child: Child | None = None
         self._folder: Path | None = None
 
     def __enter__(self) -> Self:
@@ -72,7 +74,7 @@ class Service(ABC):
         self._folder = Path(tempfile.mkdtemp(prefix=f"waypost-{type(self).__name__.lower()}-"))
         try:
             self._prepare()
-            self.port = _free_port()
+            self.port = free_port()
             self.start()
         except BaseException:
             self._clear()
@@ -128,13 +130,15 @@ class Service(ABC):
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
-    def _started(self) -> _Child:
+    def _started(self) -> Child:
         child = self._spawn()
         try:
-            _wait_until(lambda: child.exited or self._ready(child))
+            _wait_until(lambda: child.exited or self._ready(child), self._patience)
         except TimeoutError:
             child.end(signal.SIGKILL)
-            raise ServiceFailed(f"{type(self).__name__} was not ready in {_PATIENCE:.0f} s:\n{child.log}") from None
+            raise ServiceFailed(
+                f"{type(self).__name__} was not ready in {self._patience:.0f} s:\n{child.log}"
+            ) from None
         if child.exited:
             child.end(signal.SIGKILL)
             raise ServiceFailed(f"{type(self).__name__} did not start:\n{child.log}")
@@ -149,10 +153,10 @@ class Service(ABC):
         """Once, in the new folder, before the first start."""
 
     @abstractmethod
-    def _spawn(self) -> _Child: ...
+    def _spawn(self) -> Child: ...
 
     @abstractmethod
-    def _ready(self, child: _Child) -> bool: ...
+    def _ready(self, child: Child) -> bool: ...
 
 
 class Postgres(Service):
@@ -195,7 +199,7 @@ class Postgres(Service):
         local = ("--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C")
         self._call("initdb", f"--pgdata={self.folder}/data", "--no-sync", *local)
 
-    def _spawn(self) -> _Child:
+    def _spawn(self) -> Child:
         here = {
             "port": str(self.port),
             "listen_addresses": "127.0.0.1",
@@ -203,9 +207,9 @@ class Postgres(Service):
         }
         options = [f"--{name}={value}" for name, value in {**self._settings, **here}.items()]
         argv = [str(self._programs / "postgres"), "-D", f"{self.folder}/data", *options]
-        return _Child(argv, self.folder, self._owner)
+        return Child(argv, self.folder, self._owner)
 
-    def _ready(self, child: _Child) -> bool:
+    def _ready(self, child: Child) -> bool:
         # Its first line is the process, its eighth the state; a file left by a killed server names another process.
         try:
             lines = (self.folder / "data" / "postmaster.pid").read_text().splitlines()
@@ -213,7 +217,7 @@ class Postgres(Service):
             return False
         return lines[:1] == [str(child.pid)] and [line.strip() for line in lines[7:]] == ["ready"]
 
-    def _started(self) -> _Child:
+    def _started(self) -> Child:
         # The backends of a killed server notice within milliseconds, and until then hold its shared memory.
         for _ in range(100):
             try:
@@ -263,12 +267,12 @@ class Redis(Service):
     def _prepare(self) -> None:
         pass
 
-    def _spawn(self) -> _Child:
+    def _spawn(self) -> Child:
         here = ("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder))
         memory = ("--save", "", "--appendonly", "no")
-        return _Child([str(self._program), *here, *memory, *self._options], self.folder)
+        return Child([str(self._program), *here, *memory, *self._options], self.folder)
 
-    def _ready(self, _child: _Child) -> bool:
+    def _ready(self, _child: Child) -> bool:
         try:
             return self._answers(b"PING", b"+PONG")
         except OSError:
@@ -288,7 +292,7 @@ class _Owner(TypedDict, total=False):
     extra_groups: list[int]
 
 
-class _Child:
+class Child:
     """A process, and the watchdog that ends it and clears its folder should the test process die first."""
 
     def __init__(self, argv: list[str], folder: Path, owner: _Owner | None = None) -> None:
@@ -336,15 +340,15 @@ class _Child:
         self._watchdog.communicate()
 
 
-def _wait_until(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + _PATIENCE
+def _wait_until(done: Callable[[], bool], patience: float) -> None:
+    deadline = time.monotonic() + patience
     while not done():
         if time.monotonic() > deadline:
             raise TimeoutError
         time.sleep(_PAUSE)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,0 +1,1 @@
+"""The Log on Cassandra, and on ScyllaDB by the same CQL."""

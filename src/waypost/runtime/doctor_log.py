@@ -1,0 +1,82 @@
+"""What `waypost doctor` says of the Log: version, schema, copies and consistency, time to answer, clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from waypost.ports.failure import LedgerError
+from waypost.runtime.log_store import log_address
+from waypost.runtime.settings import SettingsError
+
+if TYPE_CHECKING:
+    from waypost.adapters.cassandra.address import Address
+    from waypost.adapters.cassandra.facts import Facts
+
+Finding: TypeAlias = tuple[bool, str, str]
+"""Good or not, what was found, and what to do about it."""
+
+OLDEST = (4, 1)
+SLOW = 0.1
+SKEWED = 1.0
+EVERYWHERE = "replication_factor"
+
+
+async def findings(log_url: str) -> Sequence[Finding]:
+    """Nothing is said where the Log is in the database."""
+    if not log_url:
+        return []
+    try:
+        address = log_address(log_url)
+        from waypost.adapters.cassandra.facts import learn  # noqa: PLC0415  # only where there is one
+
+        facts = await learn(address)
+    except SettingsError as error:
+        return [(False, str(error), "mend WAYPOST_LOG_URL")]
+    except LedgerError as error:
+        return [(False, f"log: {error}", "check WAYPOST_LOG_URL and that the cluster runs, and run `waypost migrate`")]
+    return [*_of_the_server(facts), *_of_the_copies(facts, address), *_of_the_time(facts)]
+
+
+def _of_the_server(facts: Facts) -> Iterator[Finding]:
+    known = tuple(int(part) for part in facts.version.split("-")[0].split(".")[:2] if part.isdecimal())
+    nodes = ", ".join(f"{count} in {name}" for name, count in facts.nodes.items())
+    text = f"log: {facts.product} {facts.version} with the right schema, nodes: {nodes}"
+    if facts.product == "Cassandra" and known < OLDEST:
+        yield False, text, f"move to Cassandra {'.'.join(map(str, OLDEST))} or newer"
+    else:
+        yield True, text, ""
+
+
+def _of_the_copies(facts: Facts, address: Address) -> Iterator[Finding]:
+    copies = facts.copies.get(facts.centre, facts.copies.get(EVERYWHERE, 0))
+    nodes, level = facts.nodes[facts.centre], address.consistency
+    needed = _needed(level, copies)
+    text = f"log: {copies} copies in {facts.centre} with {facts.strategy}, {level}"
+    alter = f"ALTER KEYSPACE {address.keyspace} to 3 copies by NetworkTopologyStrategy, then repair"
+    if facts.strategy == "SimpleStrategy" and len(facts.nodes) > 1:
+        yield False, f"{text}: SimpleStrategy knows no data centres", alter
+    elif copies > nodes:
+        yield False, f"{text}: there are {nodes} nodes", "add nodes, or ALTER KEYSPACE to fewer copies"
+    elif 2 * needed <= copies:
+        yield False, f"{text}: a read may miss what was just written", "set consistency=LOCAL_QUORUM in WAYPOST_LOG_URL"
+    elif needed == copies and nodes > 1:
+        yield False, f"{text}: one node away stops the Log", alter
+    elif copies == 1:
+        yield True, f"{text}: one node, good for a trial; in production have three", ""
+    else:
+        yield True, f"{text}: {copies - needed} of them may be away", ""
+
+
+def _needed(level: str, copies: int) -> int:
+    """Copies that must answer."""
+    fixed = {"ONE": 1, "LOCAL_ONE": 1, "TWO": 2, "THREE": 3, "ALL": copies}
+    return fixed.get(level, copies // 2 + 1)
+
+
+def _of_the_time(facts: Facts) -> Iterator[Finding]:
+    took = f"log: answers in {facts.round_trip * 1000:.1f} ms"
+    yield facts.round_trip < SLOW, took, "" if facts.round_trip < SLOW else "put the servers near the Log"
+    apart = f"log: its clock and ours are {abs(facts.skew) * 1000:.0f} ms apart"
+    even = abs(facts.skew) < SKEWED + facts.round_trip
+    yield even, apart, "" if even else "let every machine keep its time by NTP: retention is counted by clocks"

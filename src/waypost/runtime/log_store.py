@@ -1,0 +1,51 @@
+"""The Log that WAYPOST_LOG_URL names: opening it, and bringing its schema up to date."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from waypost.ports.failure import Unavailable
+from waypost.ports.log import Log
+from waypost.runtime.settings import PREFIX, SettingsError
+
+if TYPE_CHECKING:
+    from waypost.adapters.cassandra.address import Address
+
+
+async def open_log(url: str) -> Log:
+    """Refuses an address or a schema that is wrong. One that nobody answers at is no obstacle: whoever reads or writes
+    hears Unavailable until somebody does, and the schema is checked then. Call inside the loop that will use it."""
+    address = log_address(url)
+    from waypost.adapters.cassandra.keyspace import Keyspace  # noqa: PLC0415  # only where there is one
+    from waypost.adapters.cassandra.log import CassandraLog  # noqa: PLC0415
+
+    log = CassandraLog(Keyspace(address))
+    with suppress(Unavailable):
+        await log.connect()
+    return log
+
+
+async def migrate_log(url: str) -> list[str]:
+    """Make the Log's keyspace if there is none, and bring its schema up to date; returns what was applied."""
+    address = log_address(url)
+    from waypost.adapters.cassandra.keyspace import migrate  # noqa: PLC0415
+
+    return await migrate(address)
+
+
+def log_address(url: str) -> Address:
+    """What the URL says; raises SettingsError with one line that holds no password."""
+    from waypost.adapters.cassandra.address import BadAddress, parse  # noqa: PLC0415
+
+    try:
+        address = parse(url)
+    except BadAddress as wrong:
+        raise SettingsError(f"{PREFIX}LOG_URL cannot be used: {wrong}") from None
+    try:
+        import acsylla  # noqa: F401, PLC0415  # is it there?
+    except ModuleNotFoundError:
+        raise SettingsError(
+            f"{PREFIX}LOG_URL needs a driver that is not installed: run `pip install 'waypost[cassandra]'`"
+        ) from None
+    return address

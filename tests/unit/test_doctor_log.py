@@ -1,0 +1,74 @@
+"""What the doctor says of copies and consistency, clocks and versions: a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from waypost.adapters.cassandra.address import parse
+from waypost.adapters.cassandra.facts import Facts
+from waypost.runtime.doctor_log import _of_the_copies, _of_the_server, _of_the_time, findings
+
+
+def some_facts(**fields: Any) -> Facts:
+    standard: dict[str, Any] = {
+        "product": "Cassandra",
+        "version": "5.0.9",
+        "centre": "dc1",
+        "nodes": {"dc1": 3},
+        "strategy": "NetworkTopologyStrategy",
+        "copies": {"dc1": 3},
+        "round_trip": 0.002,
+        "skew": 0.001,
+    }
+    return Facts(**(standard | fields))
+
+
+@pytest.mark.parametrize(
+    ("level", "fields", "good", "said"),
+    [
+        ("LOCAL_QUORUM", {}, True, "1 of them may be away"),
+        ("LOCAL_QUORUM", {"copies": {"replication_factor": 3}}, True, "1 of them may be away"),
+        ("LOCAL_QUORUM", {"copies": {"dc1": 5}, "nodes": {"dc1": 9}}, True, "2 of them may be away"),
+        ("LOCAL_QUORUM", {"copies": {"dc1": 1}, "nodes": {"dc1": 1}}, True, "good for a trial"),
+        ("LOCAL_QUORUM", {"copies": {"dc1": 1}}, False, "one node away stops the Log"),
+        ("LOCAL_QUORUM", {"copies": {"dc1": 2}}, False, "one node away stops the Log"),
+        ("ALL", {}, False, "one node away stops the Log"),
+        ("LOCAL_ONE", {}, False, "a read may miss"),
+        ("ONE", {"copies": {"dc1": 2}}, False, "a read may miss"),
+        ("LOCAL_QUORUM", {"copies": {"dc1": 4}}, False, "there are 3 nodes"),
+        ("LOCAL_QUORUM", {"strategy": "SimpleStrategy", "nodes": {"dc1": 3, "dc2": 3}}, False, "no data centres"),
+    ],
+)
+def test_copies_and_consistency_fit_together_or_not(level: str, fields: Any, good: bool, said: str) -> None:
+    address = parse(f"cassandra://host/waypost?consistency={level}")
+    ((found, text, remedy),) = _of_the_copies(some_facts(**fields), address)
+    assert (found, said in text, bool(remedy)) == (good, True, not good)
+
+
+@pytest.mark.parametrize(
+    ("fields", "good"),
+    [
+        ({"version": "5.0.9"}, True),
+        ({"version": "4.1.3"}, True),
+        ({"version": "4.0.12"}, False),
+        ({"version": "5.1-alpha1"}, True),
+        ({"product": "ScyllaDB", "version": "6.2.0-0.20241013"}, True),
+    ],
+)
+def test_old_versions_are_told(fields: Any, good: bool) -> None:
+    ((found, text, _),) = _of_the_server(some_facts(**fields))
+    assert (found, fields["version"] in text) == (good, True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "good"),
+    [({}, [True, True]), ({"skew": -3.0}, [True, False]), ({"skew": 3.0, "round_trip": 0.5}, [False, False])],
+)
+def test_slow_answers_and_clocks_that_differ_are_told(fields: Any, good: list[bool]) -> None:
+    assert [found for found, _, _ in _of_the_time(some_facts(**fields))] == good
+
+
+async def test_of_a_log_in_the_database_nothing_is_said() -> None:
+    assert await findings("") == []
