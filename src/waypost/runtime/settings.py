@@ -26,7 +26,7 @@ _YEAR = 525_600  # minutes
 FILE = Path("waypost.toml")
 
 
-SECRET = ("secret_key", "secret_key_old", "database_url", "bot_secret", "openai_api_key")
+SECRET = ("secret_key", "secret_key_old", "database_url", "redis_url", "bot_secret", "openai_api_key")
 """Never shown: an address of a database may hold a password."""
 
 
@@ -43,6 +43,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "production"
     )
     database_url: Annotated[str, _about("`sqlite:///file.db` or `postgresql://…`")] = "sqlite:///data/waypost.db"
+    redis_url: Annotated[
+        str,
+        _about(
+            "Wake-ups between machines: `redis://…`, `rediss://…`, `valkey://…`, `redis+sentinel://h1,h2/service/0`"
+            " or `redis+cluster://h1,h2`; none: machines poll"
+        ),
+    ] = ""
     secret_key: Annotated[str, _about("Seals tokens and app secrets at rest; required in production")] = ""
     secret_key_old: Annotated[
         str, _about("The key before it, while `waypost admin rotate-secret-key` is not done: opens, never seals")
