@@ -54,6 +54,8 @@ class Line:
         self._topics: dict[str, None] = {}
         self._writes: dict[str, Sequence[Command]] = {}
         self._waiting = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
         self._changed = asyncio.Condition()
         self._at_start: list[Callable[[Client], Awaitable[None]]] = []
         self._watchers: list[Watcher] = []
@@ -61,7 +63,6 @@ class Line:
         self._closing = False
         self.up = False
         self._tried = False
-        self._busy = False
         self.dropped = 0
         self.reconnects = 0
 
@@ -87,7 +88,7 @@ class Line:
                 self._drop(1)
             else:
                 self._topics[topic] = None
-        self._waiting.set()
+        self._wake()
 
     def write(self, about: str, commands: Sequence[Command]) -> None:
         """The last word on this counts, and goes after what was written before."""
@@ -96,7 +97,15 @@ class Line:
             self._drop(1)
         else:
             self._writes[about] = commands
+        self._wake()
+
+    async def told(self) -> None:
+        """Until everything that waits has gone, which may be never."""
+        await self._idle.wait()
+
+    def _wake(self) -> None:
         self._waiting.set()
+        self._idle.clear()
 
     def close(self) -> None:
         """What waits still goes, if that is a matter of a moment."""
@@ -136,6 +145,8 @@ class Line:
             await self._waiting.wait()
             self._waiting.clear()
             await self._send_what_waits(client)
+            if not self._waiting.is_set():
+                self._idle.set()
             await asyncio.sleep(BREATH)
         async with asyncio.timeout(LAST_WORDS):
             await self._send_what_waits(client)
@@ -152,7 +163,6 @@ class Line:
             commands.insert(0, ("SPUBLISH", self._channel, "\n".join([self._sender, *topics]).encode()))
         if not commands:
             return
-        self._busy = True
         try:
             async with asyncio.timeout(PATIENCE):
                 answers = await client.run(commands)
@@ -161,8 +171,6 @@ class Line:
             kept = {about: each for about, each in writes.items() if about not in self._writes}
             self._writes = {**kept, **self._writes}
             raise
-        finally:
-            self._busy = False
         self._look_at(answers)
 
     def _look_at(self, answers: Sequence[object]) -> None:

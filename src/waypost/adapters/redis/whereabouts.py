@@ -6,6 +6,7 @@ waits for Redis: what it knew is read once, when the line comes up.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
@@ -38,6 +39,8 @@ class RedisWhereabouts:
         self._known = known
         self._line = line
         self._gateway = gateway
+        self.read = asyncio.Event()
+        """Set when this process knows what Redis knew as it started."""
         line.whenever_up(self._read)
 
     def say(self, org: OrgId, user: UserId, device: DeviceId, presence: Presence) -> None:
@@ -82,6 +85,7 @@ class RedisWhereabouts:
             for key, devices in zip(some, answers, strict=True):
                 if isinstance(devices, list):
                     self._learn(UserId(key.partition(":")[2]), devices)
+        self.read.set()
 
     def _learn(self, user: UserId, devices: Sequence[bytes]) -> None:
         for device in devices:
