@@ -121,7 +121,7 @@ async def _library(address: Address, options: dict[str, Any]) -> AsyncIterator[R
                 yield await stack.enter_async_context(watch.master_for(address.service, db=address.database))
             case Kind.CLUSTER:
                 nodes = [ClusterNode(host, port) for host, port in address.nodes]
-                cluster = RedisCluster(startup_nodes=nodes, cluster_error_retry_attempts=1, **options)
+                cluster = RedisCluster(startup_nodes=nodes, **options)
                 yield await stack.enter_async_context(cluster)
 
 
