@@ -24,7 +24,7 @@ WRITES_AT_MOST = 20_000
 WRITES_AT_ONCE = 2_000
 PAUSE_FIRST, PAUSE_MOST = 0.1, 3.0
 """Seconds between two tries, and as much again by chance, so that not all processes come at once."""
-BREATH = 0.005
+BREATH = 0.002
 """Seconds between two letters of one process: under load they carry more topics instead of being more."""
 SILENT_FOR = 1.0
 """Seconds after which a line by which nothing comes is asked whether it still lives."""
