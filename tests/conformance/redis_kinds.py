@@ -5,6 +5,14 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from waypost.testing.services import Redis, ServiceFailed, ServiceMissing, _Child, _free_port, find_program
 
@@ -51,3 +59,20 @@ def cluster() -> Iterator[tuple[str, list[Redis]]]:
 def _node() -> Redis:
     bus = str(_free_port())
     return Redis("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-port", bus)
+
+
+def write_certificate(own: Path, key: Path) -> None:
+    """For 127.0.0.1, signed by itself."""
+    secret = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, secret.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False)
+        .sign(secret, hashes.SHA256())
+    )
+    own.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    plain = serialization.NoEncryption()
+    key.write_bytes(secret.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain))

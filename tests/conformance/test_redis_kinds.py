@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.conformance.machines import Machine, Makes, machines_on
-from tests.conformance.redis_kinds import Sentinel, cluster
+from tests.conformance.redis_kinds import Sentinel, cluster, write_certificate
 from waypost.adapters.local.clock import SystemClock
 from waypost.adapters.local.whereabouts import LocalWhereabouts
 from waypost.adapters.redis.address import parse
@@ -23,7 +24,7 @@ from waypost.ports.whereabouts import Presence
 from waypost.rules.pacing import Permit
 from waypost.runtime.doctor_redis import findings
 from waypost.testing.contracts.hints import SOON
-from waypost.testing.services import Redis, ServiceMissing
+from waypost.testing.services import Redis, ServiceMissing, _free_port
 
 PEOPLE = [UserId(f"user-{n}") for n in range(20)]
 
@@ -56,9 +57,7 @@ async def test_in_a_cluster_hints_cross_and_keys_are_spread(of_three: tuple[str,
     whereabouts = RedisWhereabouts(LocalWhereabouts(here.hints, SystemClock()), here.line, "gateway")
     for user in PEOPLE:
         whereabouts.say(OrgId("acme"), user, DeviceId("phone"), Presence.ONLINE)
-    now = SystemClock().now()
-    quota = Permit(name="quota:acme", free_at=Instant(0), used=7, since=now, most=10)
-    RedisCounters(here.line).drawn(OrgId("acme"), quota)
+    RedisCounters(here.line).drawn(OrgId("acme"), a_quota())
     await here.told()
     assert here.line.dropped == 0
     async with opened(parse(url)) as client:
@@ -109,6 +108,47 @@ async def test_a_sentinel_says_who_the_master_is_also_after_a_failover(
     await here.reaches()
     await there.reaches()
     await hears(here, there)
+
+
+async def test_a_user_with_few_rights_is_enough(redis_url: str, machines: Makes) -> None:
+    """The rights that docs/how-to/add-redis.md names."""
+    keys = "~session:* ~presence:* ~sync_status:* ~whatsapp:ratelimit:* &waypost:*"
+    rights = "+@pubsub +@keyspace +@string +@hash +eval +ping +info +client"
+    url = redis_url.replace("redis://", "redis://app:hush@")
+    async with opened(parse(redis_url)) as client:
+        await client.run([("ACL", "SETUSER", "app", "reset", "on", ">hush", *keys.split(), *rights.split())])
+        here, there = await machines(url), await machines(url)
+        whereabouts = RedisWhereabouts(LocalWhereabouts(here.hints, SystemClock()), here.line, "gateway")
+        whereabouts.say(OrgId("acme"), UserId("ann"), DeviceId("phone"), Presence.ONLINE)
+        RedisCounters(here.line).stands(OrgId("acme"), a_quota(), SystemClock().now())
+        await hears(here, there)
+        await here.told()
+        await client.run([("ACL", "DELUSER", "app")])
+    assert here.line.dropped == 0
+
+
+def a_quota() -> Permit:
+    return Permit(name="quota:acme", free_at=Instant(0), used=7, since=SystemClock().now(), most=10)
+
+
+@pytest.fixture
+def by_tls(tmp_path: Path) -> Iterator[str]:
+    own, key = tmp_path / "own.pem", tmp_path / "key.pem"
+    write_certificate(own, key)
+    port = str(_free_port())
+    files = ("--tls-cert-file", str(own), "--tls-key-file", str(key), "--tls-ca-cert-file", str(own))
+    try:
+        with Redis("--tls-port", port, *files, "--tls-auth-clients", "no"):
+            yield f"rediss://127.0.0.1:{port}?ssl_ca_certs={own}"
+    except ServiceMissing as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.may_block("certificates are read when a connection is made")
+async def test_by_tls_with_a_certificate_that_is_trusted(by_tls: str, machines: Makes) -> None:
+    await hears(await machines(by_tls), await machines(by_tls))
+    (refused,) = await findings(by_tls.partition("?")[0])
+    assert "CERTIFICATE_VERIFY_FAILED" in refused[1]
 
 
 async def test_the_doctor_finds_nothing_wrong_with_them(of_three: tuple[str, list[Redis]], redis_url: str) -> None:

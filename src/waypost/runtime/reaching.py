@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -15,6 +16,7 @@ from waypost.runtime.settings import PREFIX, Settings, SettingsError
 if TYPE_CHECKING:
     from waypost.adapters.redis.line import Line  # its library is there only where there is a Redis
 
+LAST_WORDS = 1.0
 _HOUSE = "house"
 """In the folder of a machine's sockets: what its processes are called together."""
 
@@ -50,6 +52,14 @@ def open_hints(settings: Settings) -> tuple[ProcessHints, Line | None]:
         ways.append(line.post)
         ends.append(line.close)
     return hints, line
+
+
+async def say_last_words(line: Line | None) -> None:
+    """For a command that ends: what it gave still goes to the servers, if that is a matter of a moment."""
+    if line is not None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORDS):
+                await line.told()
 
 
 def _all(ways: list[Callable[[Iterable[str]], None]]) -> Callable[[Iterable[str]], None]:

@@ -65,11 +65,14 @@ class Client:
     async def listening(self, channel: str) -> AsyncIterator[PubSub]:
         """Subscribed when entered. The channel is a sharded one: in a cluster only its own node carries it."""
         async with self._node(channel) as node, node.pubsub() as ears:
-            await ears.ssubscribe(channel)
-            await ears.get_message(timeout=PATIENCE)
-            if not ears.subscribed or not ears.shard_channels:
-                raise Lost("it does not let us listen")
-            yield ears
+            try:
+                await ears.ssubscribe(channel)
+                if await ears.get_message(timeout=PATIENCE) is None:
+                    raise Lost("it does not let us listen")
+                yield ears
+            finally:
+                if ears.connection is not None:  # by itself it would not wait until that is closed
+                    await ears.connection.disconnect()
 
     @asynccontextmanager
     async def _node(self, key: str) -> AsyncIterator[Redis]:

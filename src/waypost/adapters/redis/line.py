@@ -100,7 +100,7 @@ class Line:
         self._wake()
 
     async def told(self) -> None:
-        """Until everything that waits has gone, which may be never."""
+        """Until nothing waits any more: it has gone, or could not go."""
         await self._idle.wait()
 
     def _wake(self) -> None:
@@ -206,6 +206,8 @@ class Line:
             log.warning("redis_lost", where=self._address.shown, error=str(first) or type(first).__name__)
         self._drop(len(self._topics))
         self._topics.clear()
+        if not self._writes:
+            self._idle.set()
         await self._set(up=False)
 
     async def _set(self, *, up: bool) -> None:
