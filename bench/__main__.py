@@ -18,6 +18,7 @@ from bench import (
     decisions,
     fairness,
     fanout,
+    hints,
     idle,
     ingest,
     pace,
@@ -93,6 +94,7 @@ PARTS: dict[str, Callable[[str, int, int], list[Line]]] = {
     "posting": posting.measure,
     "idle": idle.measure,
     "paging": paging.measure,
+    "hints": hints.measure,
     "startup": startup.measure,
 }
 

@@ -18,6 +18,7 @@ from tests.integration.webhooks import DOOR, PHONE, Account
 from waypost.adapters.local.clock import SystemClock, SystemIds
 from waypost.adapters.local.hints import ProcessHints
 from waypost.adapters.local.vault import AesVault
+from waypost.adapters.redis.line import Line
 from waypost.flow import tend
 from waypost.flow.world import World
 from waypost.model.time import Instant, Span, seconds, to_datetime
@@ -97,7 +98,11 @@ class Stage:
         return self.clock
 
     async def add_server(
-        self, roles: frozenset[Role] = ALL_ROLES, hints: ProcessHints | None = None, **changed: Any
+        self,
+        roles: frozenset[Role] = ALL_ROLES,
+        hints: ProcessHints | None = None,
+        redis: Line | None = None,
+        **changed: Any,
     ) -> Server:
         """Another process, as far as the Ledger can tell."""
         ports = Ports(
@@ -110,6 +115,7 @@ class Stage:
             vault=AesVault(self.settings.secret_key),
             mailer=self.mailer,
             bot=self.bot,
+            redis=redis,
         )
         server = build_server(ports, replace(self.settings, **changed), roles)
         self.servers.append(server)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from waypost.flow.mail_book import MailBook
@@ -156,5 +156,7 @@ class World:
     """Places for large files of customers on their way to the shelf."""
     buckets: dict[OrgId, Instant] = field(default_factory=dict)
     """When each org's bucket of requests is full again."""
+    works: tuple[Callable[[], Awaitable[None]], ...] = ()
+    """What must run beside the steps, for as long as the server does."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server stops, so that nobody is kept waiting."""

@@ -12,6 +12,7 @@ from waypost.model.ids import MessageId, OrgId, WorkerId
 from waypost.model.message import Claimed, Delivery, Draft, Message
 from waypost.model.time import Instant, Span
 from waypost.rules.delivery import Unsettled, Verdict
+from waypost.rules.pacing import Permit
 from waypost.rules.pair import BURST
 
 
@@ -57,6 +58,8 @@ class Batch(msgspec.Struct, frozen=True):
     """There may be more that is due and open: claim again at once when there are slots."""
     opens_at: Instant | None
     """The moment at which something may go that a gate or a permit stopped this time; None when nobody knows."""
+    quotas: Mapping[OrgId, Permit] = {}
+    """Of the orgs that drew from theirs, as this claim left them."""
 
 
 class Settlement(msgspec.Struct, frozen=True, kw_only=True, gc=False):

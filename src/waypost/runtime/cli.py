@@ -267,6 +267,7 @@ def simulate(
 
 def with_world(use: Callable[[Any], Awaitable[T]], *, existing: bool = False) -> T:
     """Open the ledger that the settings name, use it, close it; `existing` makes no new one."""
+    from waypost.runtime.reaching import say_last_words  # noqa: PLC0415
     from waypost.runtime.telemetry import Telemetry  # noqa: PLC0415
     from waypost.runtime.wiring import LateVault, as_the_demo, build_world, sqlite_path, system_ports  # noqa: PLC0415
 
@@ -287,6 +288,8 @@ def with_world(use: Callable[[Any], Awaitable[T]], *, existing: bool = False) ->
             )
             return await use(world)
         finally:
+            await say_last_words(ports.redis)
+            ports.hints.close()
             await ports.ledger.close()
 
     return asyncio.run(used())

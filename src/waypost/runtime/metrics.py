@@ -50,7 +50,18 @@ class Share(NamedTuple):
         return Gauge(self.name, self.about, self.labels, registry=registry, multiprocess_mode="livesum")
 
 
-METRICS: dict[str, Count | Times | Level | Share] = {
+class Worst(NamedTuple):
+    """What one process lacks, all lack: of several processes, the least of those that live."""
+
+    name: str
+    about: str
+    labels: tuple[str, ...] = ()
+
+    def made(self, registry: CollectorRegistry) -> Gauge:
+        return Gauge(self.name, self.about, self.labels, registry=registry, multiprocess_mode="livemin")
+
+
+METRICS: dict[str, Count | Times | Level | Share | Worst] = {
     "success": Count("outbound_message_send_success", "Messages the provider took", _CHANNEL),
     "failure": Count("outbound_message_send_failure", "Tries that failed", ("channel", "error_code")),
     "retry": Count("outbound_message_retry", "Tries that will be followed by another", _CHANNEL),
@@ -92,6 +103,9 @@ METRICS: dict[str, Count | Times | Level | Share] = {
     "fetches": Count("media_fetch", "Fetches of customers' files: stored, failed, or to be tried again", ("outcome",)),
     "files": Level("media_waiting", "Customers' files that are still to be fetched"),
     "oldest_file": Level("media_oldest_due_seconds", "How long the first of them has been due"),
+    "redis_up": Worst("waypost_redis_up", "Whether Redis can be reached; absent where there is none", ("kind",)),
+    "redis_lost": Count("waypost_redis_dropped", "Wake-ups and counters that did not reach Redis"),
+    "redis_back": Count("waypost_redis_reconnects", "Times that Redis was lost and found again"),
     "gates": Level("outbound_gates_closed", "Closed gates: throttle, hold or breaker", ("kind", "code")),
 }
 """By the attribute of Telemetry that holds it."""

@@ -63,6 +63,8 @@ class Server:
     async def start(self) -> None:
         world = self.world
         self._keep(self._follow_accounts)
+        for work in world.works:
+            self._keep(work)
         world.ledger.feeds.on_moved(lambda heads: world.hints.give([f"{FEED}:{feed}" for feed in heads]))
         if Role.API in self._roles:
             self._keep(lambda: tend.hold_door(world))

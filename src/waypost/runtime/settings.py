@@ -26,7 +26,7 @@ _YEAR = 525_600  # minutes
 FILE = Path("waypost.toml")
 
 
-SECRET = ("secret_key", "secret_key_old", "database_url", "log_url", "bot_secret", "openai_api_key")
+SECRET = ("secret_key", "secret_key_old", "database_url", "redis_url", "log_url", "bot_secret", "openai_api_key")
 """Never shown: an address of a database may hold a password."""
 
 
@@ -48,6 +48,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _about(
             "Where messages are kept for ever: `cassandra://user:password@host1,host2:9042/keyspace`, with any of "
             "`?consistency=LOCAL_QUORUM&replication=3&dc=…&tls=off&ca=…&cert=…&key=…&timeout=5`; none: in the database"
+        ),
+    ] = ""
+    redis_url: Annotated[
+        str,
+        _about(
+            "Wake-ups between machines: `redis://…`, `rediss://…`, `valkey://…`, `redis+sentinel://h1,h2/service/0`"
+            " or `redis+cluster://h1,h2`; none: machines poll"
         ),
     ] = ""
     secret_key: Annotated[str, _about("Seals tokens and app secrets at rest; required in production")] = ""

@@ -74,6 +74,9 @@ class Telemetry:
     fetches: Counter
     files: Gauge
     oldest_file: Gauge
+    redis_up: Gauge
+    redis_lost: Counter
+    redis_back: Counter
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
@@ -143,6 +146,15 @@ class Telemetry:
 
     def sent_away(self, code: int) -> None:
         self.sent.labels(str(code)).inc()
+
+    def redis_is(self, kind: str, *, up: bool) -> None:
+        self.redis_up.labels(kind).set(up)
+
+    def redis_dropped(self, count: int) -> None:
+        self.redis_lost.inc(count)
+
+    def redis_came_back(self) -> None:
+        self.redis_back.inc()
 
     def surveyed(self, survey: Survey, now: Instant) -> None:
         self.board.show(survey, now)

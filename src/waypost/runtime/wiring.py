@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
 import waypost
 from waypost.adapters.local.clock import SystemClock, SystemDice, SystemIds
-from waypost.adapters.local.hints import NeighbourPost, ProcessHints
 from waypost.adapters.local.shelf import FolderShelf, MemoryShelf
 from waypost.adapters.local.vault import AesVault
 from waypost.adapters.local.whereabouts import LocalWhereabouts
@@ -46,14 +46,20 @@ from waypost.ports.mailer import Mailer
 from waypost.ports.media import Shelf
 from waypost.ports.push import Pusher
 from waypost.ports.vault import Vault
+from waypost.ports.whereabouts import Whereabouts
 from waypost.ports.wire import Wire
 from waypost.rules.catalogue import Catalogue, parse
 from waypost.runtime.bots import make_bot
 from waypost.runtime.log_store import migrate_log
 from waypost.runtime.metered_files import MeteredFiles
 from waypost.runtime.metered_lanes import MeteredLanes
+from waypost.runtime.reaching import open_hints, redis_address
 from waypost.runtime.settings import Settings, SettingsError
+from waypost.runtime.shown_counters import ShownCounters
 from waypost.runtime.telemetry import MeteredJournal, MeteredOutbox, Telemetry
+
+if TYPE_CHECKING:
+    from waypost.adapters.redis.line import Line  # its library is there only where there is a Redis
 
 _SQLITE = "sqlite:///"
 SHORTEST_KEY = 32
@@ -78,6 +84,8 @@ class Ports:
     bot: Bot | None = None
     pusher: Pusher | None = None
     shelf: Shelf = field(default_factory=MemoryShelf)
+    redis: Line | None = None
+    """What reaches other machines; None: there is no other, or they poll."""
 
 
 CATALOGUES = ("meta", "seed", "smtp")
@@ -100,7 +108,9 @@ def build_world(
     worker: str = "",
     predecessors: Sequence[str] = (),
 ) -> World:
-    ledger = _Metered(ports.ledger, telemetry)
+    worker = worker or ports.ids.token(9)
+    whereabouts, shown = _shared(ports, telemetry, worker)
+    ledger = _Metered(ports.ledger, telemetry, shown)
     return World(
         clock=ports.clock,
         dice=ports.dice,
@@ -108,7 +118,7 @@ def build_world(
         ledger=ledger,
         hints=ports.hints,
         log=ports.ledger.log,
-        whereabouts=LocalWhereabouts(ports.hints, ports.clock),
+        whereabouts=whereabouts,
         provider=CloudApi(ports.wire, graph_timeout),
         numbers=NumberBook(ports.ledger.accounts, ports.vault, ports.clock, graph_url),
         policies=PolicyBook(ports.ledger.policies, ports.clock, tuning.defaults),
@@ -122,18 +132,33 @@ def build_world(
         catalogues=catalogues(),
         meters=telemetry,
         tuning=tuning,
-        worker=WorkerId(worker or ports.ids.token(9)),
+        worker=WorkerId(worker),
         predecessors=tuple(map(WorkerId, predecessors)),
         bot=ports.bot,
         pusher=ports.pusher,
+        works=() if shown is None else (shown.run,),
     )
+
+
+def _shared(ports: Ports, telemetry: Telemetry, worker: str) -> tuple[Whereabouts, ShownCounters | None]:
+    """With Redis, other machines and other systems see who is here and what was drawn of quotas."""
+    local = LocalWhereabouts(ports.hints, ports.clock)
+    if ports.redis is None:
+        return local, None
+    from waypost.adapters.redis.counters import RedisCounters  # noqa: PLC0415  # only where there is one
+    from waypost.adapters.redis.whereabouts import RedisWhereabouts  # noqa: PLC0415
+
+    ports.redis.watch(telemetry)
+    shown = ShownCounters(ports.ledger, RedisCounters(ports.redis), ports.clock)
+    return RedisWhereabouts(local, ports.redis, worker), shown
 
 
 class _Metered:
     """A Ledger whose outbox, journal, lanes and files are counted."""
 
-    def __init__(self, ledger: Ledger, telemetry: Telemetry) -> None:
-        self.outbox = MeteredOutbox(ledger.outbox, telemetry)
+    def __init__(self, ledger: Ledger, telemetry: Telemetry, shown: ShownCounters | None = None) -> None:
+        drawn = shown or ledger
+        self.outbox = MeteredOutbox(drawn.outbox, telemetry)
         self.journal = MeteredJournal(ledger.journal, telemetry)
         self.messages = ledger.messages
         self.accounts = ledger.accounts
@@ -143,8 +168,8 @@ class _Metered:
         self.door = ledger.door
         self.lookup = ledger.lookup
         self.detector = ledger.detector
-        self.gates = ledger.gates
-        self.quotas = ledger.quotas
+        self.gates = drawn.gates
+        self.quotas = drawn.quotas
         self.windows = ledger.windows
         self.dossiers = ledger.dossiers
         self.consents = ledger.consents
@@ -315,22 +340,25 @@ class LateVault:
 async def system_ports(settings: Settings, vault: Vault | None = None, *, answering: bool = False) -> Ports:
     """The real ones. Call inside the loop that will use them."""
     clock = SystemClock()
+    redis_address(settings)  # before anything is opened
     if vault is None and not settings.local:
         vault = open_vault(settings)
     ledger = await open_ledger(settings, clock)  # before a key is made beside it
     wire, shelf = ReqwestWire(f"waypost/{waypost.__version__}"), FolderShelf(media_folder(settings))
     seen = pictures(ledger.files, shelf, clock)
+    hints, line = open_hints(settings)
     return Ports(
         clock=clock,
         dice=SystemDice(),
         ids=SystemIds(),
         ledger=ledger,
-        hints=_hints(settings),
+        hints=hints,
         wire=wire,
         vault=vault or open_vault(settings),
         bot=await asyncio.to_thread(make_bot, settings, wire, seen) if answering else None,
         pusher=make_pusher(settings, wire, clock),
         shelf=shelf,
+        redis=line,
     )
 
 
@@ -340,15 +368,3 @@ def media_folder(settings: Settings) -> Path:
         return Path(settings.media_dir)
     path = sqlite_path(settings.database_url)
     return (path.parent if path else Path("data")) / "media"
-
-
-def _hints(settings: Settings) -> ProcessHints:
-    if not settings.hints_dir:
-        return ProcessHints()
-    neighbours = NeighbourPost(Path(settings.hints_dir), secrets.token_hex(8))
-    hints = ProcessHints(neighbours.post, neighbours.close)
-    try:
-        neighbours.open(hints.hear)
-    except OSError as error:
-        raise SettingsError(f"WAYPOST_HINTS_DIR cannot be used: {error}") from error
-    return hints

@@ -38,7 +38,7 @@ class LocalWhereabouts:
         self._news = 0
 
     def say(self, org: OrgId, user: UserId, device: DeviceId, presence: Presence) -> None:
-        self._learn(user, device, presence)
+        self.learn(user, device, presence)
         self._hints.give([f"{PRESENCE}:{presence.value} {org} {user} {device}"])
 
     def listen(self) -> AbstractContextManager[_Watch]:
@@ -53,11 +53,11 @@ class LocalWhereabouts:
         about: dict[tuple[OrgId, UserId], None] = {}
         for name in names:
             presence, org, user, device = name.split(" ", 3)
-            self._learn(UserId(user), DeviceId(device), Presence(presence))
+            self.learn(UserId(user), DeviceId(device), Presence(presence))
             about[OrgId(org), UserId(user)] = None
         return list(about)
 
-    def _learn(self, user: UserId, device: DeviceId, presence: Presence) -> None:
+    def learn(self, user: UserId, device: DeviceId, presence: Presence) -> None:
         devices = self._known.setdefault(user, {})
         if presence is Presence.OFFLINE:
             devices.pop(device, None)
@@ -79,9 +79,9 @@ class LocalWhereabouts:
                 del self._known[user]
 
     async def of(self, users: Sequence[UserId]) -> Mapping[UserId, Presence]:
-        return {user: self._best(user) for user in users}
+        return {user: self.best(user) for user in users}
 
-    def _best(self, user: UserId) -> Presence:
+    def best(self, user: UserId) -> Presence:
         now = self._clock.now()
         current = {presence for presence, until in self._known.get(user, {}).values() if until > now}
         return next((presence for presence in _BEST if presence in current), Presence.OFFLINE)

@@ -18,7 +18,7 @@ from waypost.adapters.sql import gate_rows, rows
 from waypost.adapters.sql.plan import Once, Plan, Row, each
 from waypost.adapters.sql.rows import FACTS
 from waypost.model.gate import GateId, Outlet
-from waypost.model.ids import NumberId
+from waypost.model.ids import NumberId, OrgId
 from waypost.model.message import Channel, Claimed, Delivery
 from waypost.model.pair import NEVER, Pair
 from waypost.model.time import Instant
@@ -53,6 +53,7 @@ def claim_due(demand: Demand, now: Instant) -> Plan[Batch]:
         after=shares.reached or (outlets[-1].id if len(outlets) == OUTLETS_AT_ONCE else 0),
         more=shares.slots <= 0 or not at_the_end,
         opens_at=pacing.opens_at(stopped, hand.permits, now),
+        quotas=hand.quotas,
     )
 
 
@@ -152,6 +153,11 @@ class _Hand:
     put_off: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How many of this claim wait for each pair."""
     probes: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def quotas(self) -> dict[OrgId, Permit]:
+        orgs = {claimed.org_id for claimed in self.claimed}
+        return {org: self.permits[name] for org in orgs if (name := pacing.quota_of(org)) in self.permits}
 
     def take(self, picked: Sequence[Row]) -> list[Row]:
         """The deliveries to write; what was settled by evidence on its way into ready only leaves it."""
