@@ -23,6 +23,7 @@ class Service(NamedTuple):
 SERVICES = (
     Service("PostgreSQL", "postgres", "postgresql"),
     Service("Redis", "redis-server", "redis-server"),
+    Service("PgBouncer", "pgbouncer", "pgbouncer"),
 )
 
 # For the time of an install: the programs are wanted, not daemons that run beside the tests.
