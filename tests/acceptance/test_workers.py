@@ -285,7 +285,8 @@ async def test_doors_of_two_processes_each_refuse_what_the_other_takes(place: Pl
     here = place("sqlite")
     here.settings["WAYPOST_HINTS_DIR"] = "hints"
     here.connect()
-    token = here.run("admin", "create-user", "acme", "Ada", "--json").fields["token"]
+    ada = here.run("admin", "create-user", "acme", "Ada", "--json").fields
+    token = ada["token"]
     here.serve("--roles", "api")
     port = free_port()
     here.start("serve", "--port", str(port), "--roles", "gateway")
@@ -308,11 +309,8 @@ async def test_doors_of_two_processes_each_refuse_what_the_other_takes(place: Pl
         async with api.session.ws_connect(f"{gateway.url}/api/v1/ws") as socket:
             await socket.send_json({"type": "hello", "device_id": "desk", "token": token})
             assert (await socket.receive_json())["type"] == "welcome"
-            async with asyncio.timeout(20):
-                while (await api.get(f"/api/v1/presence?user_id={await user_id(api)}"))["state"] == "offline":
-                    await asyncio.sleep(0.02)
 
+            async def is_here() -> bool:
+                return bool((await api.get(f"/api/v1/presence?user_id={ada['user_id']}"))["state"] != "offline")
 
-async def user_id(api: Api) -> str:
-    (user,) = (await api.get("/api/v1/users"))["users"]
-    return str(user["user_id"])
+            await until(is_here, "the process without a gateway knows who is connected to the other")
