@@ -86,7 +86,11 @@ def pass_time(connection: asyncpg.Connection[asyncpg.Record]) -> PassTime:
     return put_back
 
 
-class TestPooledOutbox(OutboxContract): ...
+class TestPooledOutbox(OutboxContract):
+    # Hundreds of rounds each, which every statement's planning anew makes long: they run on PostgreSQL itself.
+    test_a_submit_that_races_the_settle_of_the_head_is_never_forgotten = None  # type: ignore[assignment]
+    test_a_submit_that_races_the_cancel_of_the_head_is_never_forgotten = None  # type: ignore[assignment]
+    test_a_cancel_that_races_the_settle_of_the_head_is_never_in_the_way = None  # type: ignore[assignment]
 
 
 class TestPooledLanes(LanesContract): ...
