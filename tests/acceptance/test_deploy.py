@@ -32,6 +32,14 @@ def copied(target: Path) -> None:
                 shutil.copy(ROOT / name, place)
 
 
+def build(source: Path, target: Path) -> None:
+    copied(source)
+    command = ["sh", "deploy/build.sh", str(target)]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("waypost ")
+
+
 def told(pattern: str) -> list[str]:
     """One of the Dockerfile's commands, in its JSON form."""
     (found,) = re.findall(pattern, DOCKERFILE, re.MULTILINE)
@@ -43,13 +51,8 @@ def test_the_steps_of_the_image_give_a_server_that_is_healthy(place: Place, tmp_
     if shutil.which("uv") is None:
         pytest.skip("uv is not on PATH")
     here = place("sqlite")
-    source, target = tmp_path / "source", tmp_path / "opt"
-    copied(source)
-    build = subprocess.run(
-        ["sh", "deploy/build.sh", str(target)], cwd=source, env=os.environ, capture_output=True, text=True, check=False
-    )
-    assert build.returncode == 0, build.stderr
-    assert build.stdout.startswith("waypost ")
+    target = tmp_path / "opt"
+    build(tmp_path / "source", target)
     installed = {**environment({}), "PATH": f"{target / 'bin'}:{os.environ['PATH']}"}
     settings = {"WAYPOST_DATABASE_URL": here.database_url, "WAYPOST_SECRET_KEY": "k" * 40}
 
