@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import aiohttp
+import asyncpg
 import pytest
 
 from tests.acceptance.clients import Api, Sandbox, clients
@@ -21,6 +22,8 @@ from tests.acceptance.harness import Program, Site, until
 RENEWALS = int(os.environ.get("WAYPOST_TEST_RENEWALS", "2"))
 CALLERS = 8
 GOING_AWAY = 4001
+MOST_CONNECTIONS = 11
+"""Of one process, as docs/how-to/run-on-postgresql.md says."""
 
 
 def events(running: Program, name: str) -> list[dict[str, Any]]:
@@ -81,6 +84,14 @@ class Hammer:
         await asyncio.sleep(0.005)
 
 
+async def connections(url: str) -> int:
+    own = await asyncpg.connect(url)
+    sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    held: int = await own.fetchval(sql)
+    await own.close()
+    return held
+
+
 async def sent_once(api: Api, sandbox: Sandbox, ids: list[int]) -> None:
     assert len(set(ids)) == len(ids)
     for message in ids:
@@ -115,6 +126,10 @@ async def test_two_renewals_under_load_fail_no_request_and_lose_and_double_nothi
         assert len(running.children()) == 2
         await sent_once(api, sandbox, hammer.ids)
         assert not events(running, "child_died")
+        if here.database_url.startswith("postgresql"):
+            held = await connections(here.database_url)
+            report(f"2 processes hold {held} connections to PostgreSQL")
+            assert held <= 2 * MOST_CONNECTIONS
 
 
 async def test_a_websocket_is_told_to_come_back_when_its_process_is_renewed(place: Place) -> None:
