@@ -26,6 +26,7 @@ SERVICES = (
     Service("Redis", "redis-server", "redis-server"),
     Service("Java for Cassandra", "java", "openjdk-17-jdk-headless"),
     Service("Maven for Cassandra", "mvn", "maven"),
+    Service("PgBouncer", "pgbouncer", "pgbouncer"),
 )
 
 # For the time of an install: the programs are wanted, not daemons that run beside the tests.

@@ -275,5 +275,42 @@ async def test_a_process_with_only_the_role_worker_can_be_looked_at_and_takes_no
         assert await api.answers("/healthz")
         assert await api.answers("/metrics")
         refused = await api.post(HELLO)
-        assert (refused.status, refused.body["code"]) == (404, "not_found")
-        assert await api.answers("/api/v1/webhooks/whatsapp/inbound", 404)
+        assert (refused.status, refused.body["code"]) == (503, "role_missing")
+        assert "the role api" in refused.body["detail"]
+        assert await api.answers("/api/v1/webhooks/whatsapp/inbound", 503)
+        assert (await api.get("/readyz"))["roles"] == {"worker": []}
+
+
+async def test_doors_of_two_processes_each_refuse_what_the_other_takes(place: Place) -> None:
+    here = place("sqlite")
+    here.settings["WAYPOST_HINTS_DIR"] = "hints"
+    here.connect()
+    ada = here.run("admin", "create-user", "acme", "Ada", "--json").fields
+    token = ada["token"]
+    here.serve("--roles", "api")
+    port = free_port()
+    here.start("serve", "--port", str(port), "--roles", "gateway")
+    async with clients(here) as (api, _):
+        gateway = Api(api.session, f"http://127.0.0.1:{port}", {"authorization": f"Bearer {token}"})
+        await api.ready()
+        await gateway.ready()
+        assert (await api.get("/readyz"))["roles"] == {"api": []}
+        assert (await gateway.get("/readyz"))["roles"] == {"gateway": []}
+        upgrade = {"connection": "upgrade", "upgrade": "websocket", "sec-websocket-version": "13"}
+        for refused in (
+            await api.ask("GET", "/api/v1/sync?device_id=desk"),
+            await api.ask("GET", "/api/v1/ws"),
+            await api.ask("GET", "/api/v1/ws", **upgrade),
+        ):
+            assert (refused.status, refused.body["code"]) == (503, "role_missing")
+            assert "the role gateway" in refused.body["detail"]
+        assert (await gateway.ask("GET", "/api/v1/conversations")).body["code"] == "role_missing"
+        assert (await gateway.ask("GET", "/api/v1/sync?device_id=phone&wait=0")).status == 200
+        async with api.session.ws_connect(f"{gateway.url}/api/v1/ws") as socket:
+            await socket.send_json({"type": "hello", "device_id": "desk", "token": token})
+            assert (await socket.receive_json())["type"] == "welcome"
+
+            async def is_here() -> bool:
+                return bool((await api.get(f"/api/v1/presence?user_id={ada['user_id']}"))["state"] != "offline")
+
+            await until(is_here, "the process without a gateway knows who is connected to the other")

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from waypost.testing.services import Redis, ServiceFailed, ServiceMissing, _Child, _free_port, find_program
+from waypost.testing.services import Child, Redis, ServiceFailed, ServiceMissing, find_program, free_port
 
 
 class Sentinel(Redis):
@@ -28,7 +28,7 @@ class Sentinel(Redis):
     def url(self) -> str:
         return f"redis+sentinel://127.0.0.1:{self.port}/main/0"
 
-    def _spawn(self) -> _Child:
+    def _spawn(self) -> Child:
         rules = self.folder / "sentinel.conf"
         if not rules.exists():
             rules.write_text(
@@ -37,7 +37,7 @@ class Sentinel(Redis):
                 "sentinel down-after-milliseconds main 500\n"
                 "sentinel failover-timeout main 2000\n"
             )
-        return _Child([str(self._program), str(rules), "--sentinel"], self.folder)
+        return Child([str(self._program), str(rules), "--sentinel"], self.folder)
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def cluster() -> Iterator[tuple[str, list[Redis]]]:
 
 
 def _node() -> Redis:
-    bus = str(_free_port())
+    bus = str(free_port())
     return Redis("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-port", bus)
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import asyncpg
 import pytest
 
-from waypost.adapters.postgres import engine as postgres_engine
+from waypost.adapters.postgres import access
 from waypost.adapters.postgres.engine import PostgresEngine
 from waypost.adapters.postgres.schema import migrate
 from waypost.adapters.sql.ledger import SqlLedger
@@ -132,7 +132,7 @@ async def test_a_claim_skips_what_somebody_has_in_hand(
 async def test_who_wants_what_stays_locked_is_told_busy_and_its_neighbours_are_served(
     url: str, connection: asyncpg.Connection[asyncpg.Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(postgres_engine.WRITER_SETTINGS, "lock_timeout", "50")
+    monkeypatch.setitem(access.WRITER_SETTINGS, "lock_timeout", "50")
     ledger = SqlLedger(await PostgresEngine.open(url))
     message = await submit(ledger)
     async with connection.transaction():

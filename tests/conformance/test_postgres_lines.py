@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
+from waypost.adapters.postgres.access import Access
 from waypost.adapters.postgres.columns import Batches
 from waypost.adapters.postgres.engine import Line, PostgresEngine
 from waypost.adapters.postgres.schema import PACKAGE, migrate
@@ -39,7 +40,7 @@ async def test_a_connection_that_opens_as_its_asker_goes_is_the_next_ones(
     postgres_url: str, beside: asyncpg.Connection[asyncpg.Record]
 ) -> None:
     statements = await asyncio.to_thread(dialect, PACKAGE)
-    line = Line(postgres_url, statements, Batches(statements))
+    line = Line(Access(postgres_url), statements, Batches(statements))
     asker = asyncio.ensure_future(line.transact(look()))
     await asyncio.sleep(0)  # it has asked
     assert line._opening is not None

@@ -24,7 +24,7 @@ from waypost.ports.whereabouts import Presence
 from waypost.rules.pacing import Permit
 from waypost.runtime.doctor_redis import findings
 from waypost.testing.contracts.hints import SOON
-from waypost.testing.services import Redis, ServiceMissing, _free_port
+from waypost.testing.services import Redis, ServiceMissing, free_port
 
 PEOPLE = [UserId(f"user-{n}") for n in range(20)]
 
@@ -135,7 +135,7 @@ def a_quota() -> Permit:
 def by_tls(tmp_path: Path) -> Iterator[str]:
     own, key = tmp_path / "own.pem", tmp_path / "key.pem"
     write_certificate(own, key)
-    port = str(_free_port())
+    port = str(free_port())
     files = ("--tls-cert-file", str(own), "--tls-key-file", str(key), "--tls-ca-cert-file", str(own))
     try:
         with Redis("--tls-port", port, *files, "--tls-auth-clients", "no"):

@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from waypost.adapters.postgres.engine import WRITER_SETTINGS
+from waypost.adapters.postgres.access import WRITER_SETTINGS
 from waypost.adapters.postgres.schema import migrate
 from waypost.adapters.sql.statements import dialect
 from waypost.ports.search import NEWEST

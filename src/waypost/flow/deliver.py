@@ -172,6 +172,8 @@ class Courier:
         self._broken_off: set[MessageId] = set()
         self._stopping = False
         self._lost_a_claim = False
+        self.trouble: str | None = "not looked at yet"
+        """Why nothing can be claimed just now."""
         self._after = 0
         self._opening: list[Instant | None] = []
         """When gates open that claims met since the last pause."""
@@ -190,7 +192,9 @@ class Courier:
             await self._turn(ear)
         except LedgerError as trouble:
             # A claim that was lost on the way back is ours without our knowing of it.
-            self._lost_a_claim = self._lost_a_claim or not isinstance(trouble, Busy)
+            if not isinstance(trouble, Busy):
+                self._lost_a_claim = True
+                self.trouble = str(trouble)
             await self._world.clock.sleep(PAUSE_AFTER_TROUBLE)
 
     async def _turn(self, ear: Ear) -> None:
@@ -209,6 +213,7 @@ class Courier:
         demand = Demand(owner=self._world.worker, slots=wanted, after=self._after, pair_burst=burst)
         batch = await self._world.ledger.outbox.claim(demand, self._world.clock.now())
         self._after = batch.after
+        self.trouble = None
         if batch.claimed and self._stopping:
             await self._hand_back()
             return

@@ -47,6 +47,8 @@ class Tails(Generic[T]):
         self._render = render
         self._tails: dict[FeedName, Tail[T]] = {}
         self._stirred: dict[FeedName, None] = {}
+        self.trouble: str | None = None
+        """Why nothing can be read just now."""
 
     def follow(self, feed: FeedName, head: int, follower: Follower[T]) -> int:
         """Hand over whatever comes after the number that this returns; `head` is where the feed was seen to stand."""
@@ -88,7 +90,9 @@ class Tails(Generic[T]):
                     self._stirred.update(dict.fromkeys(self._tails))
                 try:
                     await self.pump()
+                    self.trouble = None
                 except LedgerError as failure:
+                    self.trouble = str(failure)
                     log.warning("feeds_not_read", error=str(failure))
                     await self._world.clock.sleep(PAUSE_AFTER_TROUBLE)
 

@@ -40,8 +40,8 @@ class Host(Protocol):
     def metrics(self) -> bytes:
         """Everything that is counted, in Prometheus' text format."""
 
-    async def readiness(self) -> list[str]:
-        """What keeps this process from doing its work; empty when it is ready."""
+    async def readiness(self) -> dict[str, list[str]]:
+        """By the process's roles: what keeps each from doing its work; nothing when it is ready."""
 
 
 Hosting: TypeAlias = NamedDependency[SkipValidation[Host]]

@@ -16,7 +16,12 @@ class Health(msgspec.Struct):
     problems: list[str]
 
 
-_NOT_READY = ResponseSpec(data_container=Health, description="`problems` says why not", generate_examples=False)
+class Readiness(Health):
+    roles: dict[str, list[str]]
+    """What each role of this process waits for; nothing when it is ready."""
+
+
+_NOT_READY = ResponseSpec(data_container=Readiness, description="`problems` says why not", generate_examples=False)
 
 
 @get("/healthz", summary="Is the process alive?", security=[{}])
@@ -25,9 +30,12 @@ async def healthz() -> Health:
 
 
 @get("/readyz", summary="Can it do its work?", security=[{}], responses={503: _NOT_READY})
-async def readyz(host: Hosting) -> Response[Health]:
-    problems = await host.readiness()
-    return Response(Health("not ready" if problems else "ok", problems), status_code=503 if problems else 200)
+async def readyz(host: Hosting) -> Response[Readiness]:
+    """Of this process; one of its roles that cannot work makes it not ready."""
+    roles = await host.readiness()
+    problems = list(dict.fromkeys(problem for waits in roles.values() for problem in waits))
+    told = Readiness("not ready" if problems else "ok", problems, roles)
+    return Response(told, status_code=503 if problems else 200)
 
 
 @get("/metrics", media_type=MediaType.TEXT, summary="Figures for Prometheus", security=[{}], sync_to_thread=True)

@@ -69,6 +69,10 @@ class Door:
         self.inside: set[Socket] = set()
         self.doorstep = partial(Doorstep, patience=self.limits.handshake)
 
+    @property
+    def is_full(self) -> bool:
+        return len(self.inside) >= self.limits.connections
+
     def socket(self, config: Any, server_state: Any, app_state: Any) -> Socket:  # noqa: ARG002  # uvicorn's names
         return Socket(self, server_state.connections)
 
@@ -257,7 +261,7 @@ class Socket(asyncio.Protocol):
         if problem is None and answer.status_code != 101:
             problem = malformed(answer)
         problem = problem or foreign(request, self._door.origins)
-        if problem is None and len(self._door.inside) >= self._door.limits.connections:
+        if problem is None and self._door.is_full:
             problem = FULL
         if problem is None:
             del answer.headers["Date"]

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import sys
 
-from waypost.runtime.roles import Role
-from waypost.runtime.settings import load
+import structlog
+
+from waypost.ports.failure import LedgerError
+from waypost.runtime.roles import NO_SOCKET, Role
+from waypost.runtime.settings import Settings, SettingsError, load
 from waypost.runtime.telemetry import configure_logs
 
 
-def main() -> None:
+def main() -> int:
     from waypost.runtime.serve import serve_blocking  # noqa: PLC0415  # the metrics folder is set before this is imported
 
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a terminal tells everybody; what to do is the supervisor's to say
     descriptor, pulse, roles = sys.argv[1:4]
-    settings = load()
-    configure_logs(settings.log_level, settings.log_format)
-    sock = socket.socket(fileno=int(descriptor))
+    configure_logs(Settings().log_level, Settings().log_format)  # until we know better
+    try:
+        settings = load()
+        configure_logs(settings.log_level, settings.log_format)
+        sock = _socket(int(descriptor))
+        serve_blocking(settings, sock, frozenset(Role(role) for role in roles.split(",")), int(pulse))
+    except (SettingsError, LedgerError) as failure:
+        structlog.get_logger("server").error("cannot_start", error=str(failure))
+        return 1
+    return 0
+
+
+def _socket(descriptor: int) -> socket.socket | None:
+    if descriptor == NO_SOCKET:
+        return None
+    sock = socket.socket(fileno=descriptor)
     sock.setblocking(False)
-    serve_blocking(settings, sock, frozenset(Role(role) for role in roles.split(",")), int(pulse))
+    return sock
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

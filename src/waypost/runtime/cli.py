@@ -110,37 +110,50 @@ def demo(
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8080,
-    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes behind the port.")] = 1,
-    roles: Annotated[str, typer.Option(help="What they do: any of api, worker, gateway.")] = "api,worker,gateway",
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, max=64, help="Processes behind the port, under a supervisor; without it one, alone."),
+    ] = None,
+    roles: Annotated[
+        list[str],
+        typer.Option(
+            help="What they do: any of api, worker, gateway, with `=N` so many processes. Again for others beside "
+            "them: `--roles api,gateway=2 --roles worker=3`."
+        ),
+    ] = ["api,worker,gateway"],  # noqa: B006  # typer reads it, nobody writes
 ) -> None:
-    """The server. Brings a SQLite schema up to date by itself; for PostgreSQL run `waypost migrate` first."""
+    """The server. Brings a SQLite schema up to date by itself; for PostgreSQL run `waypost migrate` first.
+
+    SIGTERM stops it. With several processes SIGHUP renews them one by one, without a lost request.
+    """
     from waypost.runtime.serving import CannotListen, listen  # noqa: PLC0415
 
     settings = logged(load())
-    wanted = _roles(roles)
-    if workers > 1:
+    groups = _groups(roles, workers or 1)
+    alone = workers is None and len(groups) == 1 and "=" not in roles[0]
+    if not alone:
         _check_before_start(settings)
     try:
         sock = listen(host, port)
     except CannotListen as failure:
         raise Failed(str(failure)) from failure
-    if workers == 1:
+    if alone:
         from waypost.runtime.serve import serve_blocking  # noqa: PLC0415  # a supervisor needs none of it
 
-        serve_blocking(settings, sock, wanted)
+        serve_blocking(settings, sock, groups[0].roles)
         return
     from waypost.runtime.supervisor import Supervisor  # noqa: PLC0415
 
-    raise typer.Exit(asyncio.run(Supervisor(sock, workers, roles).run()))
+    raise typer.Exit(asyncio.run(Supervisor(sock, groups).run()))
 
 
-def _roles(text: str) -> Any:
-    from waypost.runtime.roles import Role  # noqa: PLC0415
+def _groups(texts: list[str], count: int) -> Any:
+    from waypost.runtime.roles import WrongRoles, parse  # noqa: PLC0415
 
     try:
-        return frozenset(Role(role.strip()) for role in text.split(","))
-    except ValueError:
-        raise Failed(f"--roles takes any of {', '.join(Role)}, not {text!r}") from None
+        return parse(texts, count)
+    except WrongRoles as wrong:
+        raise Failed(str(wrong)) from None
 
 
 def _check_before_start(settings: Settings) -> None:

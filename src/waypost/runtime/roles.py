@@ -1,7 +1,9 @@
-"""What a process does; known without importing what it takes to do it."""
+"""What a process does, and how many of each kind there are; known without importing what it takes to do it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -12,3 +14,52 @@ class Role(StrEnum):
 
 
 ALL_ROLES = frozenset(Role)
+DOORS = frozenset({Role.API, Role.GATEWAY})
+"""What clients come in by."""
+NO_SOCKET = -1
+"""In place of the socket of a process that nobody comes to."""
+MOST = 64
+"""Processes under one supervisor."""
+
+
+class WrongRoles(Exception):
+    """Such processes cannot stand behind one port; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """So many processes that all do the same."""
+
+    roles: frozenset[Role]
+    count: int
+    listens: bool
+    """Whether clients come to them: beside others that have a door, one without would only turn them away."""
+
+    @property
+    def written(self) -> str:
+        return ",".join(sorted(self.roles))
+
+
+def parse(texts: Sequence[str], count: int) -> list[Group]:
+    """`api,gateway=2` is two processes that do both; without a number there are `count`."""
+    wanted = [_one(text, count) for text in texts]
+    doors = {roles & DOORS for roles, _ in wanted} - {frozenset()}
+    if len(doors) > 1:
+        raise WrongRoles(
+            "--roles: all processes behind one port need the same doors, since a client may come to any of them: "
+            "write api,gateway together, or start a `waypost serve` with its own --port for each"
+        )
+    if sum(number for _, number in wanted) > MOST:
+        raise WrongRoles(f"--roles: at most {MOST} processes are started behind one port")
+    return [Group(roles, number, listens=not doors or bool(roles & DOORS)) for roles, number in wanted]
+
+
+def _one(text: str, count: int) -> tuple[frozenset[Role], int]:
+    names, equals, number = text.partition("=")
+    try:
+        roles = frozenset(Role(name.strip()) for name in names.split(","))
+    except ValueError:
+        raise WrongRoles(f"--roles takes any of {', '.join(Role)}, not {text!r}") from None
+    if equals and not (number.isdecimal() and 0 < int(number) <= MOST):
+        raise WrongRoles(f"--roles {text}: behind = stands how many, 1 to {MOST}")
+    return roles, int(number) if equals else count

@@ -11,10 +11,10 @@ import uvloop
 
 from waypost.runtime import memory
 from waypost.runtime.demo_account import connect_from_environment
-from waypost.runtime.heartbeat import beat_forever
+from waypost.runtime.heartbeat import Heartbeat
 from waypost.runtime.roles import Role
-from waypost.runtime.server import Server
-from waypost.runtime.serving import address, serve_until, show_bugs, stop_signal, web_server
+from waypost.runtime.server import GRACE, LEAVING_GRACE, Server
+from waypost.runtime.serving import address, leave_signal, serve_until, show_bugs, stop_signal, web_server
 from waypost.runtime.settings import Settings
 from waypost.runtime.telemetry import Telemetry
 from waypost.runtime.wiring import Ports, build_world, system_ports
@@ -34,33 +34,54 @@ def build_server(ports: Ports, settings: Settings, roles: frozenset[Role]) -> Se
         worker=settings.worker_id,
         predecessors=settings.predecessors.split(),
     )
-    wanted = roles if settings.outbound_worker_enabled else roles - {Role.WORKER}
     origins = [origin.strip() for origin in settings.allowed_origins.split(",") if origin.strip()]
-    return Server(world, telemetry, wanted, origins)
+    return Server(world, telemetry, in_force(settings, roles), origins)
 
 
-async def serve(settings: Settings, sock: socket.socket, roles: frozenset[Role], heartbeat: int | None = None) -> None:
+def in_force(settings: Settings, roles: frozenset[Role]) -> frozenset[Role]:
+    return roles if settings.outbound_worker_enabled else roles - {Role.WORKER}
+
+
+async def serve(
+    settings: Settings, sock: socket.socket | None, roles: frozenset[Role], heartbeat: int | None = None
+) -> None:
+    """Without a socket nobody comes to it: the supervisor hears how it is, and others show its figures."""
     told = stop_signal()
+    leave = leave_signal(told)
     show_bugs()
-    server = build_server(await system_ports(settings, answering=Role.WORKER in roles), settings, roles)
+    wanted = in_force(settings, roles)
+    server = build_server(await system_ports(settings, answering=Role.WORKER in wanted), settings, roles)
     await connect_from_environment(settings, os.environ, server.world)
     await server.start()
     memory.settle()
-    beating = beat_forever(heartbeat) if heartbeat is not None else None
-    log.info("listening", url=address(sock), pid=os.getpid(), roles=sorted(roles), database=settings.database_kind)
+    pulse = Heartbeat(heartbeat) if heartbeat is not None else None
+    webs = [(web_server(server.app, server.door), sock)] if sock is not None else []
+    where = {"url": address(sock)} if sock is not None else {}
+    event = "listening" if sock is not None else "working"
+    log.info(event, **where, pid=os.getpid(), roles=sorted(wanted), database=settings.database_kind)
+
+    async def ready() -> bool:
+        return all(web.started for web, _ in webs) and not any((await server.readiness()).values())
+
+    if pulse is not None:
+        pulse.say_when(ready)
+
+    async def wind_down() -> None:
+        await server.wind_down(LEAVING_GRACE if leave.is_set() else GRACE, followed=leave.is_set())
+
     try:
-        await serve_until(told, [(web_server(server.app, server.door), sock)], server.wind_down)
+        await serve_until(told, webs, wind_down, leave)
     finally:
         closed = await server.stop()
-        if beating is not None:
-            beating.cancel()
+        if pulse is not None:
+            pulse.stop()
     log.info("stopped")
     if not closed:
         os._exit(0)  # a thread that waits for the database would keep the process for as long as that takes
 
 
 def serve_blocking(
-    settings: Settings, sock: socket.socket, roles: frozenset[Role], heartbeat: int | None = None
+    settings: Settings, sock: socket.socket | None, roles: frozenset[Role], heartbeat: int | None = None
 ) -> None:
     uvloop.run(serve(settings, sock, roles, heartbeat))
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one more must not spoil the exit code of a stop that is done

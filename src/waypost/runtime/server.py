@@ -24,8 +24,8 @@ from waypost.model.time import Span, seconds
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import ACCOUNTS, FEED
 from waypost.ports.push import Pusher
-from waypost.runtime.operations_edge import OperationsEdge
-from waypost.runtime.roles import ALL_ROLES, Role
+from waypost.runtime.role_edge import RoleEdge
+from waypost.runtime.roles import ALL_ROLES, DOORS, Role
 from waypost.runtime.telemetry import Telemetry
 
 __all__ = ["ALL_ROLES", "Role", "Server"]
@@ -33,6 +33,8 @@ __all__ = ["ALL_ROLES", "Role", "Server"]
 log = structlog.get_logger("server")
 
 GRACE: Span = seconds(5)
+LEAVING_GRACE: Span = seconds(30)
+"""When a successor is at work: sends and turns under way are finished rather than left."""
 AFTER_A_BUG: Span = seconds(1)
 CLOSING = 2.0
 """Seconds that the Ledger has to close."""
@@ -49,16 +51,18 @@ class Server:
         origins: Sequence[str] = (),
     ) -> None:
         self.world = world
-        self.app = Edge(self) if Role.API in roles else OperationsEdge(Edge(self))
+        self.app = Edge(self) if roles >= DOORS else RoleEdge(Edge(self), roles)
         self.gateway = Gateway(world)
         self._telemetry = telemetry
         self._roles = roles
-        self._origins = origins
+        self.door = self._make_door(origins)
+        """Where WebSockets come in, if this process takes any."""
         self._courier = Courier(world)
         self._converser = Converser(world, world.bot) if world.bot is not None else None
         self._tasks: list[asyncio.Task[None]] = []
         self._seen = detect.Memory()
         self._stopping = False
+        self._followed = False
 
     async def start(self) -> None:
         world = self.world
@@ -68,9 +72,11 @@ class Server:
         world.ledger.feeds.on_moved(lambda heads: world.hints.give([f"{FEED}:{feed}" for feed in heads]))
         if Role.API in self._roles:
             self._keep(lambda: tend.hold_door(world))
-        if self._roles & {Role.API, Role.GATEWAY}:
+        if Role.GATEWAY in self._roles:
             for work in self.gateway.works:
                 self._keep(work)
+        else:
+            self._keep(lambda: notify.hear_who_is_here(world))
         if Role.WORKER in self._roles:
             self._start_worker(world)
 
@@ -105,8 +111,6 @@ class Server:
         step = notify.of(world, pusher)
         self._keep(notify.Notifier(step).run)
         self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_notices, world))
-        if not self._roles & {Role.API, Role.GATEWAY}:
-            self._keep(lambda: notify.hear_who_is_here(world))
 
     def _answer(self, converser: Converser) -> None:
         async def from_the_start() -> None:
@@ -143,17 +147,16 @@ class Server:
                     self.world.mailboxes.forget()
                     self.world.policies.forget()
 
-    @property
-    def door(self) -> Door | None:
-        """Where WebSockets come in, if this process takes any."""
-        return Door(self.gateway.welcome, same_host(self._origins)) if Role.GATEWAY in self._roles else None
+    def _make_door(self, origins: Sequence[str]) -> Door | None:
+        return Door(self.gateway.welcome, same_host(origins)) if Role.GATEWAY in self._roles else None
 
-    async def wind_down(self, grace: Span = GRACE) -> None:
+    async def wind_down(self, grace: Span = GRACE, *, followed: bool = False) -> None:
         """Take nothing new and finish what is under way, while statuses can still come in.
 
-        What the grace is too short for stays unsure, and is settled by its status.
+        What the grace is too short for stays unsure, and is settled by its status. One that is followed by another
+        stays ready: whoever asks over a connection that it still has is answered for the port, which is served.
         """
-        self._stopping = True
+        self._stopping, self._followed = True, followed
         self.world.closing.set()
         self.gateway.say_goodbye()
         began = self.world.clock.monotonic()
@@ -186,10 +189,21 @@ class Server:
     def metrics(self) -> bytes:
         return self._telemetry.text()
 
-    async def readiness(self) -> list[str]:
-        problems = ["stopping"] if self._stopping else []
+    async def readiness(self) -> dict[str, list[str]]:
+        """All roles need the Ledger; each needs something more."""
+        problems = ["stopping"] if self._stopping and not self._followed else []
         try:
             await self.world.ledger.ping()
         except LedgerError as failure:
             problems.append(f"ledger: {failure}")
-        return problems
+        return {role: [*problems, *self._waits_for(role)] for role in sorted(self._roles)}
+
+    def _waits_for(self, role: Role) -> list[str]:
+        match role:
+            case Role.API:
+                return []
+            case Role.WORKER:
+                return [f"outbox: {trouble}"] if (trouble := self._courier.trouble) else []
+            case Role.GATEWAY:
+                full = ["as many are connected as may be"] if self.door is not None and self.door.is_full else []
+                return [f"feeds: {trouble}", *full] if (trouble := self.gateway.tails.trouble) else full

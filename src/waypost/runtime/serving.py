@@ -21,6 +21,14 @@ log = structlog.get_logger("server")
 
 GRACE = 3
 """Seconds that requests under way have to finish."""
+LEAVE = signal.SIGUSR1
+"""A successor is ready: take nothing new, there is time to finish everything."""
+UNHURRIED = 30
+"""Seconds that requests under way have then."""
+LEAVE_PATIENCE = 75.0
+"""Seconds after which a process that was told to leave is killed: sends, then requests, have their time to finish."""
+LINGER, LINGER_AT_A_STOP = 1.0, 0.3
+"""Seconds for what was on its way over a connection that seemed idle."""
 BACKLOG = 4096
 """Connections that may wait to be accepted: after a restart all clients come at once."""
 
@@ -104,20 +112,65 @@ def stop_signal() -> asyncio.Event:
     return told
 
 
+def leave_signal(told: asyncio.Event) -> asyncio.Event:
+    """Set by the supervisor's sign that a successor is ready, and `told` with it."""
+    leave = asyncio.Event()
+
+    def hear() -> None:
+        leave.set()
+        told.set()
+
+    asyncio.get_running_loop().add_signal_handler(LEAVE, hear)
+    return leave
+
+
 async def serve_until(
     told: asyncio.Event,
     servers: Sequence[tuple[uvicorn.Server, socket.socket]],
     wind_down: Callable[[], Awaitable[None]],
+    leave: asyncio.Event | None = None,
 ) -> None:
-    """Serve until told to stop; wind down with the doors still open, then finish the requests under way."""
+    """Serve until told to stop; wind down with the doors still open, then finish the requests under way.
+
+    When it is to leave, others take what comes from now on: the doors are closed first.
+    """
     serving = [asyncio.ensure_future(server.serve(sockets=[sock])) for server, sock in servers]
     waiting = asyncio.ensure_future(told.wait())
     await asyncio.wait([waiting, *serving], return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
+    leaving = leave is not None and leave.is_set()
+    for server, _ in servers:
+        _let_connections_go(server)
+        if leaving:
+            _close_door(server)
+            server.config.timeout_graceful_shutdown = UNHURRIED
     await wind_down()
+    for server, _ in servers:
+        _close_door(server)
+    await _linger([server for server, _ in servers], LINGER if leaving else LINGER_AT_A_STOP)
     for server, _ in servers:
         server.should_exit = True
     await asyncio.gather(*serving)
+
+
+def _let_connections_go(server: uvicorn.Server) -> None:
+    """Every answer from now on is the last one on its connection, so that nobody asks again over one that ends."""
+    last = (b"connection", b"close")
+    server.config.encoded_headers.append(last)
+    server.server_state.default_headers.append(last)
+
+
+def _close_door(server: uvicorn.Server) -> None:
+    for listening in getattr(server, "servers", []):  # none while it is still starting
+        listening.close()
+
+
+async def _linger(servers: Sequence[uvicorn.Server], patience: float) -> None:
+    """A request may be on its way over a connection that looks idle: whoever closes it loses the request."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + patience
+    while any(server.server_state.connections for server in servers) and loop.time() < deadline:  # noqa: ASYNC110  # uvicorn has no event
+        await asyncio.sleep(0.02)
 
 
 def show_bugs() -> None:

@@ -57,6 +57,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             " or `redis+cluster://h1,h2`; none: machines poll"
         ),
     ] = ""
+    database_readers: Annotated[
+        int, _about("Connections to PostgreSQL that read, per process; seven more at most write", ge=1, le=100)
+    ] = 4
     secret_key: Annotated[str, _about("Seals tokens and app secrets at rest; required in production")] = ""
     secret_key_old: Annotated[
         str, _about("The key before it, while `waypost admin rotate-secret-key` is not done: opens, never seals")

@@ -1,4 +1,4 @@
-"""Several processes behind one socket: restarts one that dies, kills one that hangs, stops them all together."""
+"""Several processes behind one socket: restarts who dies, kills who hangs, renews all one by one on SIGHUP."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import structlog
 
 from waypost.adapters.local.hints import NeighbourPost
 from waypost.ports.hints import worker_gone
-from waypost.runtime.heartbeat import MISSED_AFTER
-from waypost.runtime.serving import stop_signal
+from waypost.runtime.heartbeat import MISSED_AFTER, READY
+from waypost.runtime.roles import NO_SOCKET, Group
+from waypost.runtime.serving import LEAVE, LEAVE_PATIENCE, stop_signal
 from waypost.runtime.shared_folder import SharedFolder
 
 log = structlog.get_logger("supervisor")
@@ -39,38 +41,57 @@ class Child:
     pulse: int
     heard: float
     beating: bool = False
+    ready: bool = False
+    leaving: bool = False
 
     def listen(self, now: float) -> None:
         with contextlib.suppress(BlockingIOError):
-            if os.read(self.pulse, 4096):
+            if signs := os.read(self.pulse, 4096):
                 self.heard = now
                 self.beating = True
+                self.ready = self.ready or READY in signs
 
     def hangs(self, now: float) -> bool:
         return now - self.heard > (MISSED_AFTER if self.beating else START_PATIENCE)
 
+    @property
+    def runs(self) -> bool:
+        return self.process.poll() is None
+
+    def leave(self) -> None:
+        self.leaving = True
+        self.process.send_signal(LEAVE)
+
 
 @dataclass(slots=True)
 class Place:
-    """One of the processes there should be, with the one there is."""
+    """One of the processes there should be, with the one there is, and the one that is to follow it."""
 
+    group: Group
     child: Child | None = None
+    successor: Child | None = None
     not_before: float = 0.0
     gone: list[str] = field(default_factory=list)
     """The workers that were here, latest last."""
 
+    @property
+    def everybody(self) -> list[Child]:
+        return [child for child in (self.child, self.successor) if child is not None]
+
 
 class Supervisor:
-    def __init__(self, sock: socket.socket, count: int, roles: str) -> None:
+    def __init__(self, sock: socket.socket, groups: Sequence[Group]) -> None:
         self._sock = sock
-        self._roles = roles
-        self._places = [Place() for _ in range(count)]
+        self._places = [Place(group) for group in groups for _ in range(group.count)]
         self._shared = SharedFolder()
         self._post = NeighbourPost(self._shared.hints, "supervisor")
+        self._asked_to_renew = False
+        self._renewing: asyncio.Task[None] | None = None
 
     async def run(self) -> int:
         """Until told to stop; the exit code is 0 when every child ended by itself."""
         told = stop_signal()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._hear_hangup, told, sys.stdin.isatty())
         try:
             while not told.is_set():
                 self._look_after(time.monotonic())
@@ -82,28 +103,52 @@ class Supervisor:
             self._post.close()
             self._shared.remove()
 
+    def _hear_hangup(self, told: asyncio.Event, had_terminal: bool) -> None:
+        """Sent by an operator it means: renew. Sent by a terminal that is closed it means what it always did."""
+        try:
+            if had_terminal:
+                os.tcgetpgrp(sys.stdin.fileno())
+        except (OSError, ValueError):
+            told.set()
+            return
+        self._asked_to_renew = True
+
     def _look_after(self, now: float) -> None:
         for place in self._places:
-            if place.child is not None:
-                self._check(place, place.child, now)
-            if place.child is None and now >= place.not_before:
-                place.child = self._spawn(place.gone, now)
+            self._look_at(place, now)
+        if self._asked_to_renew and (self._renewing is None or self._renewing.done()):
+            self._asked_to_renew = False
+            self._renewing = asyncio.ensure_future(self._renew_all())
 
-    def _check(self, place: Place, child: Child, now: float) -> None:
+    def _look_at(self, place: Place, now: float) -> None:
+        if place.successor is not None and self._has_ended(place.successor, now):
+            place.successor = None
+        child = place.child
+        if child is not None and self._has_ended(child, now):
+            place.gone = [*place.gone, child.worker][-NAMED:]
+            place.not_before = now if child.beating else now + PAUSE
+            place.child, place.successor = place.successor, None
+        if place.child is None and now >= place.not_before:
+            place.child = self._spawn(place, now)
+
+    def _has_ended(self, child: Child, now: float) -> bool:
         child.listen(now)
-        if child.process.poll() is None and child.hangs(now):
+        if child.runs and child.hangs(now):
             log.error("child_hangs", pid=child.process.pid)
             child.process.kill()
             child.process.wait()
-        if child.process.poll() is not None:
-            os.close(child.pulse)
-            self._shared.forget_process(child.process.pid)
+        if child.runs:
+            return False
+        os.close(child.pulse)
+        self._shared.forget_process(child.process.pid)
+        self._post.post([worker_gone(child.worker)])
+        if child.leaving and child.process.returncode == 0:
+            log.info("child_left", pid=child.process.pid)
+        else:
             log.error("child_died", pid=child.process.pid, code=child.process.returncode)
-            place.child, place.not_before = None, now if child.beating else now + PAUSE
-            place.gone = [*place.gone, child.worker][-NAMED:]
-            self._post.post([worker_gone(child.worker)])
+        return True
 
-    def _spawn(self, gone: list[str], now: float) -> Child:
+    def _spawn(self, place: Place, now: float) -> Child:
         worker = secrets.token_hex(9)
         pulse, theirs = os.pipe()
         os.set_blocking(pulse, False)
@@ -111,22 +156,55 @@ class Supervisor:
             "WAYPOST_HINTS_DIR": str(self._shared.hints),
             "PROMETHEUS_MULTIPROC_DIR": str(self._shared.metrics),
             "WAYPOST_WORKER_ID": worker,
-            "WAYPOST_PREDECESSORS": " ".join(gone),
+            "WAYPOST_PREDECESSORS": " ".join(place.gone),
         }
-        command = [sys.executable, "-m", "waypost.runtime.child", str(self._sock.fileno()), str(theirs), self._roles]
+        listening = self._sock.fileno() if place.group.listens else NO_SOCKET
+        command = [sys.executable, "-m", "waypost.runtime.child", str(listening), str(theirs), place.group.written]
         process = subprocess.Popen(  # our own interpreter and module
-            command, pass_fds=(self._sock.fileno(), theirs), env=environment, stdin=subprocess.DEVNULL
+            command,
+            pass_fds=[number for number in (listening, theirs) if number != NO_SOCKET],
+            env=environment,
+            stdin=subprocess.DEVNULL,
         )
         os.close(theirs)
         return Child(process, worker, pulse, heard=now)
 
+    async def _renew_all(self) -> None:
+        """One by one. The first that does not come up ends it: what is wrong with it is wrong with the next."""
+        log.info("renewal_began", processes=len(self._places))
+        for place in self._places:
+            if not await self._renew(place):
+                log.error("renewal_stopped", reason="the new process did not become ready: the old ones stay")
+                return
+        log.info("renewal_done")
+
+    async def _renew(self, place: Place) -> bool:
+        """The new one is ready before the old one is told to leave, and takes its place when it has left."""
+        old = place.child
+        if old is None:
+            return True  # whoever is started there next is a new one
+        new = place.successor = self._spawn(place, time.monotonic())
+        await _until(lambda: new.ready or not new.runs, START_PATIENCE)
+        if not new.ready:
+            if new.runs:
+                new.process.kill()
+            return False
+        if place.child is old:
+            old.leave()
+            await _until(lambda: not old.runs, LEAVE_PATIENCE)
+            if old.runs:
+                log.error("child_did_not_leave", pid=old.process.pid)
+                old.process.kill()
+        await _until(lambda: place.child is new or not new.runs, START_PATIENCE)
+        return True
+
     async def _stop_children(self) -> int:
-        running = [place.child.process for place in self._places if place.child is not None]
+        if self._renewing is not None:
+            self._renewing.cancel()
+        running = [child.process for place in self._places for child in place.everybody]
         for process in running:
             process.send_signal(signal.SIGTERM)
-        deadline = time.monotonic() + STOP_PATIENCE
-        while time.monotonic() < deadline and any(process.poll() is None for process in running):  # noqa: ASYNC110  # a process has no event
-            await asyncio.sleep(LOOK_EVERY)
+        await _until(lambda: all(process.poll() is not None for process in running), STOP_PATIENCE)
         for process in running:
             if process.poll() is None:
                 log.error("child_did_not_stop", pid=process.pid)
@@ -134,3 +212,9 @@ class Supervisor:
                 process.wait()
         ended_well = (0, -signal.SIGTERM)  # the latter when it was told before it could listen
         return 0 if all(process.returncode in ended_well for process in running) else 1
+
+
+async def _until(done: Callable[[], bool], patience: float) -> None:
+    deadline = time.monotonic() + patience
+    while not done() and time.monotonic() < deadline:  # noqa: ASYNC110  # a process has no event
+        await asyncio.sleep(LOOK_EVERY / 2)

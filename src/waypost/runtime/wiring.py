@@ -222,7 +222,7 @@ async def open_ledger(settings: Settings, clock: Clock) -> Ledger:
         return SqlLedger(ThreadedEngine(path, clock.now))
     from waypost.adapters.postgres.engine import PostgresEngine  # noqa: PLC0415  # only where there is one
 
-    return SqlLedger(await PostgresEngine.open(settings.database_url))
+    return SqlLedger(await PostgresEngine.open(settings.database_url, readers=settings.database_readers))
 
 
 def migrate_sqlite(path: Path) -> list[str]:

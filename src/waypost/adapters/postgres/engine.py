@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
-from contextlib import suppress
-from typing import TypeVar, get_args
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar, get_args
 
 import asyncpg
 
+from waypost.adapters.postgres.access import CONNECT_TIMEOUT, LOST, Access, Connection, Pool, find_access, unreachable
 from waypost.adapters.postgres.columns import Batches
 from waypost.adapters.postgres.schema import PACKAGE, check_version
 from waypost.adapters.postgres.short_ways import SHORT_WAYS
@@ -23,31 +24,6 @@ from waypost.ports.failure import Unavailable
 
 T = TypeVar("T")
 
-CONNECT_TIMEOUT = 5.0
-ANSWER_TIMEOUT = 10.0
-STATEMENTS_KEPT = 500
-"""Prepared on each line: writes that go together make more of them than there are names."""
-
-WRITER_SETTINGS = {
-    "application_name": "waypost",
-    # What a paused process holds is let go by the server.
-    "lock_timeout": "2000",
-    "idle_in_transaction_session_timeout": "2000",
-    # Every statement goes by key. A plan made while a table was still empty must not become a scan of a full one.
-    "enable_seqscan": "off",
-    "enable_hashjoin": "off",
-    "enable_mergejoin": "off",
-    "plan_cache_mode": "force_generic_plan",
-    "jit": "off",
-}
-
-_LOST = (
-    OSError,
-    asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # how asyncpg meets a farewell that the server sent while nobody asked it anything
-    asyncpg.PostgresConnectionError,
-    asyncio.TimeoutError,
-)
 _MET_ANOTHER = (
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
@@ -72,12 +48,12 @@ _OF_THE_DATABASE = (asyncpg.PostgresError, asyncpg.InterfaceError)
 class Line:
     """One connection, opened when needed and again after it was lost; one transaction at a time."""
 
-    def __init__(self, url: str, statements: Mapping[str, Statement], batches: Batches) -> None:
-        self._url = url
+    def __init__(self, access: Access, statements: Mapping[str, Statement], batches: Batches) -> None:
+        self._access = access
         self._statements = statements
         self._batches = batches
-        self._connection: asyncpg.Connection[asyncpg.Record] | None = None
-        self._opening: asyncio.Future[asyncpg.Connection[asyncpg.Record]] | None = None
+        self._connection: Connection | None = None
+        self._opening: asyncio.Future[Connection] | None = None
         self._turn = asyncio.Lock()
         self._closed = False
 
@@ -86,7 +62,7 @@ class Line:
             connection = await self._connected()
             committing = False
             try:
-                await connection.execute("BEGIN")
+                await connection.execute(self._access.begin)
                 answer = await self._drive(connection, plan)
                 committing = True
                 await connection.execute("COMMIT")
@@ -103,7 +79,7 @@ class Line:
         async with self._turn:
             connection = await self._connected()
             try:
-                return await self._drive(connection, plan)
+                return await self._drive(connection, plan, alone=self._access.pooled)
             except Exception as error:
                 await self._clean_up(connection, error)
                 raise translated(error, unknown_outcome=True) from error
@@ -111,29 +87,22 @@ class Line:
                 await self._clean_up(connection, error)
                 raise
 
-    async def _connected(self) -> asyncpg.Connection[asyncpg.Record]:
+    async def _connected(self) -> Connection:
         if self._closed:
             raise Unavailable("the ledger is closed")
         if self._connection is None or self._connection.is_closed():
             try:
                 return await asyncio.shield(self._opening or self._open())
-            except (*_LOST, asyncpg.PostgresError) as error:
-                raise Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}") from error
+            except (*LOST, asyncpg.PostgresError) as error:
+                raise unreachable(error) from error
         return self._connection
 
-    def _open(self) -> asyncio.Future[asyncpg.Connection[asyncpg.Record]]:
-        opening = asyncpg.connect(
-            self._url,
-            timeout=CONNECT_TIMEOUT,
-            command_timeout=ANSWER_TIMEOUT,
-            server_settings=WRITER_SETTINGS,
-            statement_cache_size=STATEMENTS_KEPT,
-        )
-        self._opening = asyncio.ensure_future(opening)
+    def _open(self) -> asyncio.Future[Connection]:
+        self._opening = asyncio.ensure_future(self._access.line())
         self._opening.add_done_callback(self._opened)
         return self._opening
 
-    def _opened(self, opening: asyncio.Future[asyncpg.Connection[asyncpg.Record]]) -> None:
+    def _opened(self, opening: asyncio.Future[Connection]) -> None:
         """Kept by the line itself: whoever asked may have been cancelled, also when it was open and not yet theirs.
 
         The next one uses it, or closes it.
@@ -142,29 +111,37 @@ class Line:
         if not opening.cancelled() and opening.exception() is None:
             self._connection = opening.result()
 
-    async def _clean_up(self, connection: asyncpg.Connection[asyncpg.Record], error: BaseException) -> None:
+    async def _clean_up(self, connection: Connection, error: BaseException) -> None:
         """Leave no transaction behind: roll back, or let the connection go, which does the same."""
         if _is_lost(error) or connection.is_closed():
             connection.terminate()
             return
         try:
             await connection.execute("ROLLBACK")
-        except (*_LOST, asyncpg.PostgresError):
+        except (*LOST, asyncpg.PostgresError):
             connection.terminate()
         except BaseException:
             connection.terminate()
             raise
 
-    async def _drive(self, connection: asyncpg.Connection[asyncpg.Record], plan: Plan[T]) -> T:
+    async def _drive(self, connection: Connection, plan: Plan[T], *, alone: bool = False) -> T:
+        run = self._run_alone if alone else self._run
         try:
             step = next(plan)
             while True:
-                step = plan.send(await self._run(connection, step))
+                step = plan.send(await run(connection, step))
         except StopIteration as stop:
             answer: T = stop.value
             return answer
 
-    async def _run(self, connection: asyncpg.Connection[asyncpg.Record], step: Step) -> list[Row]:
+    async def _run_alone(self, connection: Connection, step: Step) -> list[Row]:
+        """In a transaction of its own; one that was overtaken is undone by the same COMMIT."""
+        await connection.execute(self._access.begin)
+        found = await self._run(connection, step)
+        await connection.execute("COMMIT")
+        return found
+
+    async def _run(self, connection: Connection, step: Step) -> list[Row]:
         found: list[Row]
         if isinstance(step, Together):
             whole = self._batches.together(step)
@@ -182,14 +159,14 @@ class Line:
             found = await connection.fetchmany(self._statements[step.statement].text, step.rows)
         return found
 
-    async def _all_of(self, connection: asyncpg.Connection[asyncpg.Record], step: AllOf) -> list[Row]:
+    async def _all_of(self, connection: Connection, step: AllOf) -> list[Row]:
         whole, arguments = self._batches.all_of(step)
         found: list[list[Row]] = [[] for _ in step.reads]
         for n, row in await connection.fetch(whole.text, *arguments):
             found[n].append(row)
         return list(found)
 
-    async def _at_once(self, connection: asyncpg.Connection[asyncpg.Record], step: AtOnce) -> list[Row]:
+    async def _at_once(self, connection: Connection, step: AtOnce) -> list[Row]:
         whole = self._batches.at_once(step)
         arguments = whole.arguments((*step.certain, *step.writes))
         try:
@@ -204,7 +181,7 @@ class Line:
         async with self._turn:
             self._closed = True
             if self._opening is not None:
-                with suppress(*_LOST, asyncpg.PostgresError):
+                with suppress(*LOST, asyncpg.PostgresError):
                     self._connection = await self._opening
             if self._connection is not None and not self._connection.is_closed():
                 await self._connection.close(timeout=CONNECT_TIMEOUT)
@@ -232,7 +209,7 @@ def translated(error: Exception, *, unknown_outcome: bool) -> Exception:
 
 
 def _is_lost(error: BaseException) -> bool:
-    return isinstance(error, (*_LOST, *_CLOSING))
+    return isinstance(error, (*LOST, *_CLOSING))
 
 
 def _is_down(error: Exception) -> bool:
@@ -240,16 +217,13 @@ def _is_down(error: Exception) -> bool:
     return not isinstance(error, asyncpg.IdleInTransactionSessionTimeoutError | asyncio.TimeoutError)
 
 
-async def _leave(_: object) -> None:
-    """Readers change nothing of their session: putting it back in order would be a second round trip for each read."""
-
-
 class PostgresEngine:
-    def __init__(self, url: str, readers: asyncpg.Pool[asyncpg.Record], statements: Mapping[str, Statement]) -> None:
+    def __init__(self, access: Access, readers: Pool, statements: Mapping[str, Statement]) -> None:
         self._statements = statements
+        self._access = access
         batches = Batches(statements)
-        self._lines = {lane: Line(url, statements, batches) for lane in Lane}
-        self._apart: dict[LineName, Line] = {name: Line(url, statements, batches) for name in get_args(LineName)}
+        self._lines = {lane: Line(access, statements, batches) for lane in Lane}
+        self._apart: dict[LineName, Line] = {name: Line(access, statements, batches) for name in get_args(LineName)}
         self._readers = readers
         self.writer = Writer(self._carry_out, SHORT_WAYS)
 
@@ -260,25 +234,24 @@ class PostgresEngine:
     @classmethod
     async def open(cls, url: str, *, readers: int = 4) -> PostgresEngine:
         """Connect and make sure that the schema is the one this code was made for."""
+        access = await find_access(url)
         try:
-            pool = await asyncpg.create_pool(
-                url,
-                min_size=1,
-                max_size=readers,
-                timeout=CONNECT_TIMEOUT,
-                command_timeout=ANSWER_TIMEOUT,
-                server_settings={"application_name": "waypost-read", "jit": "off"},
-                reset=_leave,
-            )
-        except (*_LOST, asyncpg.PostgresError) as error:
-            raise Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}") from error
-        engine = cls(url, pool, await asyncio.to_thread(dialect, PACKAGE))
+            pool = await access.readers(readers)
+        except (*LOST, asyncpg.PostgresError) as error:
+            raise unreachable(error) from error
+        engine = cls(access, pool, await asyncio.to_thread(dialect, PACKAGE))
         try:
             await engine.ping()
         except BaseException:
             pool.terminate()
             raise
         return engine
+
+    @property
+    def most_connections(self) -> int:
+        """What this process holds of PostgreSQL, however much it has to do."""
+        readers: int = self._readers.get_max_size()
+        return len(self._lines) + len(self._apart) + readers
 
     def now(self) -> Instant:
         """Only a fall-back for statements that take a clock; PostgreSQL's own decides (`door_tick`)."""
@@ -292,17 +265,28 @@ class PostgresEngine:
 
     async def read(self, statement: str, *arguments: object) -> list[Row]:
         try:
-            found: list[Row] = await self._readers.fetch(self._statements[statement].text, *arguments)
-        except (*_LOST, *_OF_THE_DATABASE) as error:
+            async with self._reading() as connection:
+                found: list[Row] = await connection.fetch(self._statements[statement].text, *arguments)
+        except (*LOST, *_OF_THE_DATABASE) as error:
             raise alone(translated(error, unknown_outcome=False)) from error
         return found
 
     async def ping(self) -> None:
         try:
-            async with self._readers.acquire() as connection:
+            async with self._reading() as connection:
                 await check_version(connection)
-        except (*_LOST, *_CLOSING) as error:
-            raise Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}") from error
+        except (*LOST, *_CLOSING) as error:
+            raise unreachable(error) from error
+
+    @asynccontextmanager
+    async def _reading(self) -> AsyncIterator[Any]:
+        """Through a pooler, what is prepared and what is asked must come to the same connection: one transaction."""
+        async with self._readers.acquire() as connection:
+            if not self._access.pooled:
+                yield connection
+                return
+            async with connection.transaction():
+                yield connection
 
     async def close(self) -> None:
         """In order; or, for who has no patience left, at once."""

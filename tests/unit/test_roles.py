@@ -1,0 +1,68 @@
+"""Which processes stand behind one port, and which role takes what."""
+
+from __future__ import annotations
+
+import pytest
+
+from waypost.runtime.role_edge import role_for
+from waypost.runtime.roles import Group, Role, WrongRoles, parse
+
+API, WORKER, GATEWAY = Role.API, Role.WORKER, Role.GATEWAY
+
+
+@pytest.mark.parametrize(
+    ("texts", "count", "groups"),
+    [
+        (["api,worker,gateway"], 3, [Group(frozenset(Role), 3, listens=True)]),
+        (["worker"], 2, [Group(frozenset({WORKER}), 2, listens=True)]),
+        (
+            ["api,gateway=2", "worker=3"],
+            1,
+            [Group(frozenset({API, GATEWAY}), 2, listens=True), Group(frozenset({WORKER}), 3, listens=False)],
+        ),
+        (
+            ["api, gateway,worker", "worker=1"],
+            4,
+            [Group(frozenset(Role), 4, listens=True), Group(frozenset({WORKER}), 1, listens=False)],
+        ),
+    ],
+)
+def test_processes_are_counted_by_what_they_do(texts: list[str], count: int, groups: list[Group]) -> None:
+    assert parse(texts, count) == groups
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["boss"], "--roles takes any of api, worker, gateway"),
+        ([""], "--roles takes any of"),
+        (["api=0"], "1 to 64"),
+        (["api=many"], "1 to 64"),
+        (["api="], "1 to 64"),
+        (["api=60", "api,worker=5"], "at most 64"),
+        (["api=2", "gateway=2"], "the same doors"),
+        (["api,gateway=2", "api"], "the same doors"),
+    ],
+)
+def test_what_cannot_stand_behind_one_port_is_refused(texts: list[str], said: str) -> None:
+    with pytest.raises(WrongRoles, match=said):
+        parse(texts, 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "role"),
+    [
+        ("/healthz", None),
+        ("/readyz", None),
+        ("/metrics", None),
+        ("/api/v1/ws", GATEWAY),
+        ("/api/v1/sync", GATEWAY),
+        ("/api/v1/sync/", GATEWAY),
+        ("/api/v1/synchrony", API),
+        ("/api/v1/outbound/messages", API),
+        ("/api/v1/webhooks/whatsapp/inbound", API),
+        ("/", API),
+    ],
+)
+def test_each_path_belongs_to_one_role(path: str, role: Role | None) -> None:
+    assert role_for(path) is role
