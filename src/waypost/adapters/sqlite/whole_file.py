@@ -116,8 +116,7 @@ class FileSource:
     async def numbering(self, table: str) -> int:
         """The highest id that was ever given away in a table that gives them away itself."""
         known = "SELECT seq FROM sqlite_sequence WHERE name = ?"
-        found: list[Any] = self._connection.execute(known, (table,)).fetchall()
-        if not found:
-            found = self._connection.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchall()  # noqa: S608  # our own table
-        highest: int = found[0][0]
-        return highest
+        found: Any = self._connection.execute(known, (table,)).get
+        if found is None:
+            found = self._connection.execute(f"SELECT coalesce(max(id), 0) FROM {table}").get  # noqa: S608  # our own table
+        return int(found)
