@@ -114,9 +114,9 @@ def copy(
 
     done = asyncio.run(copying.copy(settings, to, batch=batch, anew=anew))
     whole = sum(each.rows for each in done.sums.values())
-    how = "the rest of an earlier run, then " if done.resumed else ""
+    how = "the rest of an earlier run " if done.resumed else ""
     sys.stdout.write(
-        f"copied {how}compared: {len(done.sums)} tables, {whole} rows, counts and hashes are the same\n"
+        f"copied {how}and compared: {len(done.sums)} tables, {whole} rows, counts and hashes are the same\n"
         "next: name the target in WAYPOST_DATABASE_URL and start the server; start none on the old database again\n"
         f"{_also(settings)}"
     )

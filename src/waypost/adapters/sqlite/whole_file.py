@@ -50,7 +50,10 @@ def _on_disk(copy: Path) -> None:
 
 def integrity(connection: apsw.Connection) -> str | None:
     """What SQLite finds wrong with the file; None: nothing."""
-    found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)")]
+    try:
+        found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)")]
+    except apsw.CorruptError as error:  # too much for the check itself
+        return str(error)
     return None if found == ["ok"] else found[0]
 
 
