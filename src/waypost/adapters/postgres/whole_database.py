@@ -153,13 +153,12 @@ class DatabaseTarget:
     async def begin(self, source: str, known: Sequence[Table], *, anew: bool) -> dict[str, Progress]:
         """How far an earlier run came; refuses what is neither empty nor an unfinished copy of the same `source`."""
         begun = await self._connection.fetchval("SELECT to_regclass($1) IS NOT NULL", COPYING)
-        if begun and anew:
-            await self._empty(known)
-            begun = False
-        if begun:
-            return await self._continued(source)
-        if anew:
+        if anew and not begun:
             raise CopyRefused("--anew empties only a database into which a copy was begun, and this is none")
+        if anew:
+            await self._empty(known)
+        elif begun:
+            return await self._continued(source)
         for table in known:
             if table.name != _SEEDED and await self._connection.fetchval(f"SELECT EXISTS (TABLE {table.name})"):
                 raise CopyRefused(f"the target is not empty: there are rows in {table.name}. Name an empty database")
