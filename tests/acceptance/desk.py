@@ -56,6 +56,9 @@ class Desk:
         page = await self.screen.http.get(f"/api/v1/conversations/{self.chat}/messages")
         return texts(page["messages"])[::-1]
 
+    async def finds(self, word: str) -> bool:
+        return bool((await self.screen.http.get(f"/api/v1/search?q={word}"))["results"])
+
 
 async def desk(here: Site, api: Api) -> Desk:
     ann, ben = (here.run("admin", "create-user", ORG, name, "--json").fields for name in ("Ann", "Ben"))

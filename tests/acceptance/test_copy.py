@@ -31,15 +31,10 @@ async def lived(here: Site, api: Api, sandbox: Sandbox) -> tuple[Desk, int]:
     await at.write("six")
     await say(sandbox, CUSTOMER, text="Größe 42, 'please'; \\ ok? 👍")
     waits = await api.post({"to": f"+{OTHER}", "payloadJson": {"text": "Hello"}, "scheduledAt": "2099-01-01T00:00:00Z"})
-    await until(lambda: finds(at), "the words are in the index")
+    await until(lambda: at.finds("six"), "the words are in the index")
     refused(here.run("admin", "copy", "--to", "postgresql://127.0.0.1:1/x"), "another program has .* open")
     await end(running)
     return at, waits.body["id"]
-
-
-async def finds(at: Desk) -> bool:
-    """By the last word that was written."""
-    return bool((await at.screen.http.get("/api/v1/search?q=six"))["results"])
 
 
 async def cut_in_the_middle(here: Site, target: str) -> None:
@@ -108,4 +103,4 @@ async def everything_is_there(at: Desk, api: Api, sandbox: Sandbox, waits: int) 
     assert await at.screen.catch_up() == ["seven"]
     (talk,) = (await api.get(f"/api/v1/conversations?phone={CUSTOMER}"))["conversations"]
     assert talk["last_message"]["content"]["text"] == "Größe 42, 'please'; \\ ok? 👍"
-    assert await finds(at)
+    assert await at.finds("six")

@@ -133,6 +133,7 @@ async def devices_read_anew(at: Desk) -> None:
     at.screen.epoch, at.screen.cursors = None, (await at.screen.ask())["heads"]
     await at.write("ten")
     assert await at.screen.catch_up() == ["ten"], "and goes on from there"
+    await until(lambda: at.finds("ten"), "what is said is found")
 
 
 async def nothing_is_sent_twice(api: Api, sandbox: Sandbox, waits: int, lost: int) -> None:

@@ -110,6 +110,7 @@ async def _check_invariants(settings: Settings, ports: Ports, findings: Findings
     talks = await ports.ledger.detector.newest_conversation()
     latest = detect.wanted_talks(ports.clock.now(), talks - detect.TALKS, talks)
     found += await ports.ledger.detector.talks(latest)
+    found += (await ports.ledger.detector.feeds("", detect.FEEDS, detect.LATEST))[0]
     for finding in found:
         remedy = "see docs/explanation/proof.md, and report it with `waypost why` of the message"
         findings.add(wrong(f"invariant {finding.invariant.value}: {finding.subject}", remedy))

@@ -73,13 +73,14 @@ async def restored(url: str, restoring: Restoring) -> Restored:
     async with connected(url) as connection:
         await require_schema(connection)
         await require_alone(connection)
-        todo = await asyncio.to_thread(statements, restoring)
+        known = await tables(connection)
+        todo = await asyncio.to_thread(statements, restoring, {table.name for table in known})
         async with connection.transaction():
             counts = {}
             for each in todo:
                 done = await connection.execute(each.text)
                 counts[each.name] = int(done.rpartition(" ")[2])
-            for table in await tables(connection):
+            for table in known:
                 if table.numbered:
                     last = await numbering(connection, table.name)
                     await _number_from(connection, table.name, last + restoring.ids)

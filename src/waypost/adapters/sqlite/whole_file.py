@@ -92,7 +92,8 @@ def restored(path: Path, restoring: Restoring) -> Restored:
     """As waypost.adapters.sql.upkeep has it; all of it or nothing."""
     counts = {}
     with alone(path) as connection, connection:
-        for each in statements(restoring):
+        there = {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        for each in statements(restoring, there):
             connection.execute(each.text).fetchall()
             counts[each.name] = connection.changes()
         for (table,) in connection.execute(_NUMBERED).fetchall():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from importlib.resources import files
 
 import msgspec
@@ -14,6 +15,7 @@ from waypost.rules.delivery import UNSURE
 
 SKIPPED = 1_000_000_000
 """Numbers of a feed that are left out: more than were ever given away between a backup and its return."""
+_CHANGES = re.compile(r"^(?:UPDATE|INSERT INTO|DELETE FROM) (\w+)", re.MULTILINE)
 RESTORED = "RESTORED"
 """The error code of what is held: `waypost admin replay ORG --error-code RESTORED` lets it go."""
 
@@ -53,10 +55,15 @@ class Restored(msgspec.Struct, frozen=True, kw_only=True):
         return self.counts.get("turns_handed_over", 0)
 
 
-def statements(restoring: Restoring) -> Sequence[Statement]:
-    """In the order in which they are run, all in one transaction."""
+def statements(restoring: Restoring, tables: Collection[str]) -> Sequence[Statement]:
+    """In the order in which they are run, all in one transaction; without those about a table that is not there."""
     named = [*_file("restored.sql"), *(_file("hold.sql") if restoring.hold else ())]
-    return [each._replace(text=_filled(each.text, restoring)) for each in named]
+    return [each._replace(text=_filled(each.text, restoring)) for each in named if _changed(each) in tables]
+
+
+def _changed(statement: Statement) -> str:
+    found = _CHANGES.search(statement.text)
+    return found[1] if found else ""
 
 
 def _file(name: str) -> list[Statement]:

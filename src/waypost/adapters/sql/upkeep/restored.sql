@@ -1,5 +1,6 @@
 -- After a backup was restored: numbers that were given away since it was taken must not be given away again.
--- :skip and :token are filled in; every statement is run once, on the whole table, while no server runs.
+-- :skip and :token are filled in; every statement is run once, on the whole table, while no server runs; where its table
+-- is not in the schema, it is left out.
 
 -- name: feeds_indexed
 -- A feed that was never looked through begins before its first item, wherever that is.
@@ -7,6 +8,17 @@ INSERT INTO search_cursor (feed, seq) SELECT name, 0 FROM feed WHERE TRUE ON CON
 
 -- name: indexed_moved
 UPDATE search_cursor SET seq = seq + :skip
+
+-- name: feeds_read
+-- Also for who has not begun to read behind the feeds: there is nothing before the first item.
+INSERT INTO feed_reader (reader, feed, seq) SELECT 'search', name, 0 FROM feed WHERE TRUE
+UNION ALL SELECT 'log', name, 0 FROM feed WHERE TRUE ON CONFLICT (reader, feed) DO NOTHING
+
+-- name: readers_moved
+UPDATE feed_reader SET seq = seq + :skip
+
+-- name: handed_over_moved
+UPDATE handed_over SET since = since + :skip, upto = upto + :skip
 
 -- name: noticed_moved
 UPDATE notice_feed SET seq = seq + :skip
