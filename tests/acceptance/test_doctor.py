@@ -9,6 +9,7 @@ import apsw
 from tests.acceptance.clients import clients
 from tests.acceptance.conftest import Place
 from tests.acceptance.harness import Ran, Site
+from waypost.adapters.sql.migrations import migrations
 
 
 def troubles(ran: Ran) -> dict[str, str]:
@@ -44,12 +45,11 @@ def test_an_old_file_that_everybody_can_read_is_named_and_not_touched(place: Pla
     assert here.run("migrate").code == 0
     path = Path(here.database_url.removeprefix("sqlite:///"))
     path.chmod(0o644)
-    file = apsw.Connection(str(path))
-    file.execute("PRAGMA user_version = 12").fetchall()
-    told = here.run("doctor", "--json")
-    found = troubles(told)
-    assert "schema 12: the next start applies log" in found
-    assert file.execute("PRAGMA user_version").get == 12
-    file.execute("PRAGMA user_version = 13").fetchall()
+    file, newest = apsw.Connection(str(path)), migrations("waypost.adapters.sqlite")[-1]
+    file.execute(f"PRAGMA user_version = {newest.version - 1}").fetchall()
+    found = troubles(here.run("doctor", "--json"))
+    assert f"schema {newest.version - 1}: the next start applies {newest.name}" in found
+    assert file.execute("PRAGMA user_version").get == newest.version - 1
+    file.execute(f"PRAGMA user_version = {newest.version}").fetchall()
     file.close()
     assert f"{path} can be read by everybody on this machine" in troubles(here.run("doctor", "--json"))

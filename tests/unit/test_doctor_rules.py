@@ -72,6 +72,7 @@ def test_a_server_that_is_well_has_no_finding_but_good_ones() -> None:
         (replace(WELL, standbys=[]), "warning", "no standby"),
         (replace(WELL, standbys=[Standby("far", "streaming", "async", 60.0)]), "warning", "60.0 s behind"),
         (replace(WELL, standbys=[Standby("new", "catchup", "async", 0.0)]), "warning", "catchup"),
+        (replace(WELL, standbys=[Standby("shy", "unknown", "unknown", 0.0)]), "warning", "is not shown to us"),
         (replace(WELL, ahead=2.5), "warning", "2.5 s ahead of ours"),
         (replace(WELL, ahead=-3600.0), "wrong", "3600.0 s behind ours"),
     ],

@@ -118,6 +118,9 @@ def _replication(facts: PostgresFacts) -> Iterator[Finding]:
 
 def _standby(each: Standby) -> Finding:
     how = "a failover loses nothing" if each.sync in {"sync", "quorum"} else "a failover may lose the last moments"
+    if each.state == "unknown":
+        remedy = "GRANT pg_monitor TO the role that Waypost connects with"
+        return warning(f"standby {each.name}: how far it is, is not shown to us", remedy)
     told = f"standby {each.name}: {each.state}, {each.sync}, {each.behind:.1f} s behind; {how}"
     if each.state != "streaming" or each.behind > BEHIND:
         return warning(told, "see its log: is its disk or the network too slow?")

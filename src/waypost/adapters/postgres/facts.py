@@ -74,7 +74,7 @@ async def facts(url: str) -> PostgresFacts:
         schema = await version(connection)
         missing = await asyncio.to_thread(pending, PACKAGE, schema)
         named = await connection.fetch("SELECT name, setting FROM pg_settings WHERE name = ANY ($1::text[])", _SETTINGS)
-        used = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
+        used = "SELECT count(*) FROM pg_stat_activity WHERE datname IS NOT NULL"  # what every role may see of others
         return PostgresFacts(
             version=int(await connection.fetchval("SELECT current_setting('server_version_num')")),
             settings={row[0]: row[1] for row in named},
