@@ -159,9 +159,10 @@ def test_a_reader_who_types_this_page_sees_what_it_says(page: str, reader: Reade
     reader.follow(ROOT / page)
 
 
-def test_a_reader_can_run_it_on_postgresql(reader: Reader, postgres_url: str) -> None:
+@pytest.mark.parametrize("page", ["run-on-postgresql", "back-up-and-restore", "move-to-postgresql"])
+def test_a_reader_can_run_it_on_postgresql(page: str, reader: Reader, postgres_url: str) -> None:
     reader.places["postgresql://USER:PASSWORD@HOST:5432/DATABASE"] = postgres_url
-    reader.follow(ROOT / "docs/how-to/run-on-postgresql.md")
+    reader.follow(ROOT / f"docs/how-to/{page}.md")
 
 
 def test_every_shell_block_is_at_least_shell() -> None:

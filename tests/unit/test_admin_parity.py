@@ -67,6 +67,9 @@ SAME: dict[str, set[str]] = {
 ONLY_COMMANDS = {
     "create-org": "a key belongs to one org, so nobody can be authorised to make another",
     "orgs": "no key may see other orgs than its own",
+    "backup": "writes a file on the operator's machine",
+    "restored": "only while no server runs",
+    "copy": "only while no server runs",
     "rotate-secret-key": "the key is in the environment of every server, which no request can change",
 }
 OTHER_COMMANDS = {

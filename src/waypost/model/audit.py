@@ -56,6 +56,8 @@ class Action(StrEnum):
     USER_CREATED = "USER_CREATED"
     USER_TOKEN_RENEWED = "USER_TOKEN_RENEWED"  # noqa: S105  # the name of a deed, no secret
     USER_REMOVED = "USER_REMOVED"
+    RESTORED = "RESTORED"
+    """The database came back from a backup."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):

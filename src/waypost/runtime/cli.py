@@ -253,11 +253,11 @@ def send(
 
 
 @app.command()
-def doctor() -> None:
-    """Check the configuration and every connected service, and say what to fix."""
+def doctor(json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+    """Check the configuration and every connected service, and say what to fix; 1 when something is wrong."""
     from waypost.runtime.doctor import examine  # noqa: PLC0415
 
-    raise typer.Exit(asyncio.run(examine()))
+    raise typer.Exit(asyncio.run(examine(as_json=json)))
 
 
 @app.command()

@@ -2,55 +2,79 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Awaitable, Callable
-
-from rich.console import Console
+import asyncio
+import importlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from waypost.adapters.smtp.mailer import SmtpMailer
+from waypost.adapters.sqlite import facts as sqlite
 from waypost.flow import detect
 from waypost.flow.mail_book import MailBook
 from waypost.flow.numbers import NumberBook
 from waypost.ports.failure import LedgerError
 from waypost.ports.ledger import Ledger
 from waypost.ports.wire import WireError
-from waypost.runtime.settings import Settings, SettingsError, load
-from waypost.runtime.wiring import Ports, as_the_demo, catalogues, open_vault, sqlite_path, system_ports
+from waypost.runtime import doctor_database as judge
+from waypost.runtime.doctor_findings import Findings, good, wrong
+from waypost.runtime.doctor_webhook import check_webhook
+from waypost.runtime.settings import FILE, Settings, SettingsError, load
+from waypost.runtime.wiring import (
+    LOCAL_KEY,
+    Ports,
+    as_the_demo,
+    catalogues,
+    media_folder,
+    open_vault,
+    sqlite_path,
+    system_ports,
+)
+
+Inspect: TypeAlias = Callable[[str], Awaitable[Sequence[tuple[bool, str, str]]]]
+"""Of the service at an address: whether it is well, what was found, and what to do."""
 
 
-class _Findings:
-    def __init__(self) -> None:
-        self._console = Console(highlight=False)
-        self.wrong = 0
-
-    def good(self, text: str) -> None:
-        self._console.print(f"[green]ok[/green]    {text}")
-
-    def bad(self, text: str, remedy: str) -> None:
-        self.wrong += 1
-        self._console.print(f"[red]wrong[/red] {text}\n      → {remedy}")
-
-
-async def examine() -> int:
-    """0 when nothing is wrong."""
-    findings = _Findings()
+async def examine(*, as_json: bool = False, services: Mapping[str, Inspect] | None = None) -> int:
+    """0 when nothing is wrong; `services` stand in for those that look at Redis and at the Log."""
+    findings = Findings(as_json=as_json)
     try:
         settings = as_the_demo(load())
-        path = sqlite_path(settings.database_url)
-        findings.good(f"settings: {settings.env} mode, database {settings.database_kind}")
-        if not settings.local:
-            open_vault(settings)
-        if path is not None and not path.exists():
-            findings.bad(f"there is no database at {path}", "name another in WAYPOST_DATABASE_URL, or start the server")
-            return 1
-        ports = await system_ports(settings, answering=True)
-        findings.good(f"bot: {settings.bot or 'none'}")
+        findings.add(good(f"settings: {settings.env} mode, database {settings.database_kind}"))
+        if await _check_database(settings, findings):
+            await _check_the_rest(settings, findings)
+        await _check_services(settings, services or {}, findings)
     except SettingsError as error:
-        findings.bad(str(error), "mend it in the environment or in waypost.toml")
-        return 1
+        findings.add(wrong(str(error), "mend it in the environment or in waypost.toml"))
     except LedgerError as error:
-        findings.bad(f"database: {error}", "check WAYPOST_DATABASE_URL, and run `waypost migrate`")
-        return 1
+        findings.add(wrong(f"database: {error}", "check WAYPOST_DATABASE_URL, and run `waypost migrate`"))
+    return findings.end()
+
+
+async def _check_database(settings: Settings, findings: Findings) -> bool:
+    """Whether the Ledger can be opened without changing it."""
+    path = sqlite_path(settings.database_url)
+    if not settings.local:
+        open_vault(settings)
+    if path is None:
+        from waypost.adapters.postgres.facts import facts  # noqa: PLC0415  # only where there is one
+
+        found = await facts(settings.database_url)
+        findings.extend(judge.of_postgres(found))
+        return not found.missing and not found.copying
+    if not path.exists():
+        remedy = "name another in WAYPOST_DATABASE_URL, or start the server"
+        findings.add(wrong(f"there is no database at {path}", remedy))
+        return False
+    seen = await asyncio.to_thread(sqlite.facts, path)
+    findings.extend(judge.of_sqlite(seen))
+    findings.add(judge.of_disk(await asyncio.to_thread(sqlite.place, path)))
+    return not seen.missing and not seen.is_a_copy and not seen.damage
+
+
+async def _check_the_rest(settings: Settings, findings: Findings) -> None:
+    await asyncio.to_thread(_check_files, settings, findings)
+    ports = await system_ports(settings, answering=True)
+    findings.add(good(f"bot: {settings.bot or 'none'}"))
     try:
         await _check_ledger(ports.ledger, findings)
         await _check_invariants(settings, ports, findings)
@@ -58,20 +82,27 @@ async def examine() -> int:
         await _check_mailboxes(ports, findings)
     finally:
         await ports.ledger.close()
-    return 1 if findings.wrong else 0
 
 
-async def _check_ledger(ledger: Ledger, findings: _Findings) -> None:
-    took = await _timed(ledger.ping)
-    findings.good(f"database: answers in {took * 1000:.1f} ms with the right schema")
+def _check_files(settings: Settings, findings: Findings) -> None:
+    path, media = sqlite_path(settings.database_url), media_folder(settings)
+    private = [file for file in (path, path.with_name(LOCAL_KEY) if path else None, FILE) if file and file.exists()]
+    for file in private:
+        findings.extend(list(judge.of_file(sqlite.place(file))))
+    if media.is_dir():
+        findings.extend(list(judge.of_folder(sqlite.place(media))))
+        findings.add(judge.room(sqlite.place(media)))
+
+
+async def _check_ledger(ledger: Ledger, findings: Findings) -> None:
     orgs = await ledger.accounts.orgs()
     if orgs:
-        findings.good(f"orgs: {len(orgs)}")
+        findings.add(good(f"orgs: {len(orgs)}"))
     else:
-        findings.bad("there is no org yet", "waypost admin create-org NAME")
+        findings.add(wrong("there is no org yet", "waypost admin create-org NAME"))
 
 
-async def _check_invariants(settings: Settings, ports: Ports, findings: _Findings) -> None:
+async def _check_invariants(settings: Settings, ports: Ports, findings: Findings) -> None:
     """What the loss detector of the servers looks for every minute, looked for now among the newest messages."""
     newest = await ports.ledger.detector.newest()
     wanted = detect.wanted(settings.tuning(), ports.clock.now(), newest - detect.PAGE, newest)
@@ -79,44 +110,40 @@ async def _check_invariants(settings: Settings, ports: Ports, findings: _Finding
     talks = await ports.ledger.detector.newest_conversation()
     latest = detect.wanted_talks(ports.clock.now(), talks - detect.TALKS, talks)
     found += await ports.ledger.detector.talks(latest)
+    found += (await ports.ledger.detector.feeds("", detect.FEEDS, detect.LATEST))[0]
     for finding in found:
-        findings.bad(
-            f"invariant {finding.invariant.value}: {finding.subject}",
-            "see docs/explanation/proof.md, and report it with `waypost why` of the message",
-        )
+        remedy = "see docs/explanation/proof.md, and report it with `waypost why` of the message"
+        findings.add(wrong(f"invariant {finding.invariant.value}: {finding.subject}", remedy))
     if not found:
-        findings.good(f"invariants: none is violated among the newest {min(newest, detect.PAGE)} messages")
+        count = min(newest, detect.PAGE)
+        findings.add(good(f"invariants: none is violated among the newest {count} messages"))
 
 
-async def _check_numbers(settings: Settings, ports: Ports, findings: _Findings) -> None:
+async def _check_numbers(settings: Settings, ports: Ports, findings: Findings) -> None:
     book = NumberBook(ports.ledger.accounts, ports.vault, ports.clock, settings.graph_url)
     opened = list(await book.all())
     for number in await ports.ledger.accounts.numbers():
         if book.is_sealed(number.id):
-            findings.bad(
-                f"number {number.id}: its secrets cannot be opened", "set the WAYPOST_SECRET_KEY it was sealed with"
-            )
+            remedy = "set the WAYPOST_SECRET_KEY it was sealed with"
+            findings.add(wrong(f"number {number.id}: its secrets cannot be opened", remedy))
     for connected in opened:
         headers = {"authorization": f"Bearer {connected.token}"}
-        url = f"{connected.graph_url}/{connected.number.id}"
+        url, name = f"{connected.graph_url}/{connected.number.id}", f"number {connected.number.id}"
         try:
             reply = await ports.wire.request("GET", url, headers=headers, timeout=5)
         except WireError as error:
-            findings.bad(
-                f"number {connected.number.id}: the provider does not answer ({error})",
-                f"is {connected.graph_url} reachable?",
-            )
+            told = f"{name}: the provider does not answer ({error})"
+            findings.add(wrong(told, f"is {connected.graph_url} reachable?"))
             continue
         if reply.status == 200:
-            findings.good(f"number {connected.number.id}: the provider knows it")
+            findings.add(good(f"{name}: the provider knows it"))
         else:
-            findings.bad(
-                f"number {connected.number.id}: the provider answers {reply.status}",
-                "check its token and phone_number_id",
-            )
+            told = f"{name}: the provider answers {reply.status}"
+            findings.add(wrong(told, "check its token and phone_number_id"))
+    findings.extend(await check_webhook(settings, opened, ports))
 
 
-async def _check_mailboxes(ports: Ports, findings: _Findings) -> None:
+async def _check_mailboxes(ports: Ports, findings: Findings) -> None:
     """Each is greeted and logged into; nothing is sent."""
     mailer = ports.mailer or SmtpMailer(catalogues()["smtp"], timeout=10)
     book = MailBook(ports.ledger.mailboxes, ports.vault, ports.clock)
@@ -125,17 +152,27 @@ async def _check_mailboxes(ports: Ports, findings: _Findings) -> None:
             name = f"mailbox {account.address} ({account.id})"
             connected = await book.find(account.id)
             if connected is None or connected.mailbox is None:
-                findings.bad(f"{name}: its password cannot be opened", "set the WAYPOST_SECRET_KEY it was sealed with")
-            elif wrong := await mailer.greet(connected.mailbox):
+                remedy = "set the WAYPOST_SECRET_KEY it was sealed with"
+                findings.add(wrong(f"{name}: its password cannot be opened", remedy))
+            elif trouble := await mailer.greet(connected.mailbox):
                 remedy = f"check its server, user name and password: `waypost admin change-mailbox {account.org_id} …`"
-                findings.bad(f"{name}: {wrong}", remedy)
+                findings.add(wrong(f"{name}: {trouble}", remedy))
             else:
-                findings.good(f"{name}: {account.host} lets us in")
+                findings.add(good(f"{name}: {account.host} lets us in"))
     finally:
         await mailer.close()
 
 
-async def _timed(action: Callable[[], Awaitable[None]]) -> float:
-    started = time.perf_counter()
-    await action()
-    return time.perf_counter() - started
+_SERVICES = {"redis_url": "waypost.runtime.doctor_redis", "log_url": "waypost.runtime.doctor_log"}
+"""By the setting that names the service: where its `findings` are."""
+
+
+async def _check_services(settings: Settings, given: Mapping[str, Inspect], findings: Findings) -> None:
+    """Each by whoever knows it; what it needs is only loaded where a service is named."""
+    for setting, module in _SERVICES.items():
+        url: str = getattr(settings, setting, "")
+        if not url:
+            continue
+        inspect: Inspect = given.get(setting) or importlib.import_module(module).findings
+        for is_well, text, remedy in await inspect(url):
+            findings.add(good(text) if is_well else wrong(text, remedy))

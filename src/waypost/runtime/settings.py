@@ -64,6 +64,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     secret_key_old: Annotated[
         str, _about("The key before it, while `waypost admin rotate-secret-key` is not done: opens, never seals")
     ] = ""
+    public_url: Annotated[
+        str,
+        _about("Where Meta reaches this server, e.g. `https://chat.example.com`: `waypost doctor` tries its webhook"),
+    ] = ""
     graph_url: Annotated[str, _about("Where the Cloud API is")] = "https://graph.facebook.com/v25.0"
     smtp_timeout_sec: Annotated[float, _about("How long handing a letter to a mail server may take", gt=0, le=3600)] = (
         30.0

@@ -7,10 +7,12 @@ from typing import Any, TypeAlias
 
 import asyncpg
 
-from waypost.adapters.sql.migrations import pending, require_current
+from waypost.adapters.sql.migrations import WrongSchema, pending, require_current
 from waypost.ports.failure import Unavailable
 
 PACKAGE = "waypost.adapters.postgres"
+COPYING = "waypost_copy"
+"""A table that is there while `waypost admin copy` is not done: until then this is not the whole database."""
 _ONE_AT_A_TIME = 0x57415950  # an advisory lock: "WAYP"
 
 Connection: TypeAlias = Any  # asyncpg's pool hands out proxies of its own
@@ -23,6 +25,8 @@ async def version(connection: Connection) -> int:
 
 
 async def check_version(connection: Connection) -> None:
+    if await connection.fetchval("SELECT to_regclass($1) IS NOT NULL", COPYING):
+        raise WrongSchema("a copy into this database is not finished: run the same `waypost admin copy` again")
     await asyncio.to_thread(require_current, PACKAGE, await version(connection))  # it reads files
 
 

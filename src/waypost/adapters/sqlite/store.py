@@ -12,7 +12,7 @@ import apsw
 import msgspec
 
 from waypost.adapters.sql.group_commit import Conflict
-from waypost.adapters.sql.migrations import pending, require_current
+from waypost.adapters.sql.migrations import WrongSchema, pending, require_current
 from waypost.adapters.sql.plan import AllOf, AtOnce, Each, Plan, Row, Step, Together
 from waypost.adapters.sql.statements import Statement, dialect
 from waypost.adapters.sqlite.turn import FileTurn
@@ -20,6 +20,8 @@ from waypost.ports.failure import Unavailable
 
 PACKAGE = "waypost.adapters.sqlite"
 BUSY_MS = 5_000
+IS_A_COPY = 0x57504243
+"""The application id of a file that `waypost admin backup` made, until somebody says that it is in use again."""
 
 FAILURES = (Conflict, apsw.Error, OverflowError, UnicodeEncodeError)
 """What a statement may fail with; the last two are arguments that SQLite cannot hold."""
@@ -127,6 +129,9 @@ class Store:
 
     def check(self) -> None:
         require_current(PACKAGE, self.version())
+        ((mark,),) = self._connection.execute("PRAGMA application_id")
+        if mark == IS_A_COPY:
+            raise WrongSchema("this file is a backup: say that it is in use again with `waypost admin restored --hold`")
 
     def close(self) -> None:
         self._connection.close()

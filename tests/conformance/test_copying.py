@@ -1,0 +1,161 @@
+"""A copy from one database to another: all tables, all kinds of values, compared; what must not go on is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import apsw
+import asyncpg
+import pytest
+
+from waypost.adapters.postgres import schema, whole_database
+from waypost.adapters.postgres.whole_database import connected
+from waypost.adapters.sql.copying import Column, CopyRefused, Table
+from waypost.adapters.sql.upkeep import InUse
+from waypost.adapters.sqlite.store import Store
+from waypost.adapters.sqlite.whole_file import alone
+from waypost.runtime.copying import Copied, copy
+from waypost.runtime.settings import Settings
+from waypost.testing.services import Postgres
+
+pytestmark = pytest.mark.may_block("the command that copies has nothing else to do")
+ROWS = 7
+
+
+def value(column: Column, n: int) -> Any:
+    """Another one in each row, with what is hard to carry among them."""
+    if column.name in {"id", "org_id"} and column.type == "text":
+        return f"org {n}"
+    if column.type in {"bigint", "integer", "smallint"}:
+        return n * 1000 if column.type == "smallint" else n * 1_000_000
+    if column.type == "bytea":
+        return bytes([n, 0, 255])
+    if column.type == "boolean":
+        return n % 2
+    if column.type == "tsvector":
+        return f"|o{n} zeta alpha größe"
+    return f"t{n} 'quoted' \"{{,}}\" \\ größe\n👍"
+
+
+async def filled(path: Path, url: str) -> Path:
+    """Rows in every table that there is."""
+    store = Store(path)
+    store.migrate()
+    store.close()
+    async with connected(url) as connection:
+        known = await whole_database.tables(connection)
+    file = apsw.Connection(str(path))
+    for table in known:
+        if table.name != "door":
+            _fill(file, table)
+    file.close()
+    return path
+
+
+def _fill(file: apsw.Connection, table: Table) -> None:
+    names = [column.name for column in table.columns]
+    marks = ", ".join("?" * len(names))
+    rows = [tuple(value(column, n) for column in table.columns) for n in range(1, ROWS + 1)]
+    file.executemany(f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({marks})", rows)
+
+
+@pytest.fixture
+async def source(tmp_path: Path, postgres_url: str) -> Settings:
+    await schema.migrate(postgres_url)
+    return Settings(database_url=f"sqlite:///{await filled(tmp_path / 'waypost.db', postgres_url)}")
+
+
+async def copied(source: Settings, url: str, *, batch: int = 3, anew: bool = False) -> Copied:
+    return await copy(source, url, batch=batch, anew=anew)
+
+
+async def asked(url: str, text: str) -> Any:
+    connection = await asyncpg.connect(url)
+    try:
+        return await connection.fetchval(text)
+    finally:
+        await connection.close()
+
+
+def touched(source: Settings, text: str) -> None:
+    file = apsw.Connection(source.database_url.removeprefix("sqlite:///"))
+    file.execute(text)
+    file.close()
+
+
+async def test_every_table_comes_over_and_the_next_ids_are_free(source: Settings, postgres_url: str) -> None:
+    done = await copied(source, postgres_url)
+    assert {name: each.rows for name, each in done.sums.items()} == dict.fromkeys(done.sums, ROWS) | {"door": 1}
+    assert len(done.sums) > 40
+    assert await asked(postgres_url, "SELECT count(*) FROM search_entry WHERE words @@ '''größe'''::tsquery") == ROWS
+    highest = ROWS * 1_000_000
+    assert await asked(postgres_url, "SELECT nextval(pg_get_serial_sequence('message', 'id'))") == highest + 1
+    assert await asked(postgres_url, "SELECT nextval(pg_get_serial_sequence('dossier', 'id'))") == highest + 1
+    assert await asked(postgres_url, "SELECT to_regclass('waypost_copy') IS NULL")
+
+
+async def test_from_one_postgresql_to_another(source: Settings, postgres_url: str, postgres: Postgres) -> None:
+    first = await copied(source, postgres_url)
+    other = postgres.create_database()
+    try:
+        await schema.migrate(other)
+        second = await copied(Settings(database_url=postgres_url), other)
+        assert second.sums == first.sums
+    finally:
+        postgres.drop_database(other)
+
+
+async def test_a_row_that_comes_over_otherwise_is_found(source: Settings, postgres_url: str) -> None:
+    await asked(
+        postgres_url,
+        "CREATE FUNCTION worse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.label := 'worse'; RETURN NEW; END $$",
+    )
+    await asked(postgres_url, "CREATE TRIGGER worse BEFORE INSERT ON api_key FOR EACH ROW EXECUTE FUNCTION worse()")
+    with pytest.raises(CopyRefused, match=r"the copy of api_key is not the same \(7 rows, "):
+        await copied(source, postgres_url)
+
+
+async def test_a_copy_of_what_has_changed_since_begins_anew(source: Settings, postgres_url: str) -> None:
+    await asked(postgres_url, "ALTER TABLE turn ADD CONSTRAINT cut CHECK (hi < 5000000)")
+    with pytest.raises(Exception, match="violates check constraint"):
+        await copied(source, postgres_url)
+    await asked(postgres_url, "ALTER TABLE turn DROP CONSTRAINT cut")
+    touched(source, "UPDATE door SET ticked_at = ticked_at + 1")
+    with pytest.raises(CopyRefused, match="begin again with --anew"):
+        await copied(source, postgres_url)
+    assert not (await copied(source, postgres_url, anew=True)).resumed
+
+
+async def test_it_goes_on_with_what_is_missing(source: Settings, postgres_url: str) -> None:
+    await asked(postgres_url, "ALTER TABLE turn ADD CONSTRAINT cut CHECK (hi < 5000000)")
+    with pytest.raises(Exception, match="violates check constraint"):
+        await copied(source, postgres_url)
+    assert await asked(postgres_url, "SELECT count(*) FROM turn") == 3, "one batch of the table"
+    await asked(postgres_url, "ALTER TABLE turn DROP CONSTRAINT cut")
+    await asked(postgres_url, "ALTER TABLE api_key ADD CONSTRAINT done CHECK (id IS NULL) NOT VALID")
+    assert (await copied(source, postgres_url)).resumed, "and touches no table that was done"
+
+
+async def test_a_target_that_is_in_use_or_not_empty_is_left_alone(source: Settings, postgres_url: str) -> None:
+    await asked(postgres_url, "INSERT INTO org VALUES ('there', 1)")
+    with pytest.raises(CopyRefused, match="the target is not empty: there are rows in org"):
+        await copied(source, postgres_url)
+    with pytest.raises(CopyRefused, match="--anew empties only"):
+        await copied(source, postgres_url, anew=True)
+    assert await asked(postgres_url, "SELECT count(*) FROM org") == 1
+    async with connected(postgres_url):
+        with pytest.raises(InUse, match=r"1 other connections named waypost \(pg_stat_activity\)"):
+            await copied(source, postgres_url)
+
+
+async def test_a_file_that_somebody_has_open_is_not_copied(source: Settings, postgres_url: str) -> None:
+    path = Path(source.database_url.removeprefix("sqlite:///"))
+    reader = await asyncio.to_thread(Store, path)
+    reader.version()
+    with pytest.raises(InUse, match=r"another program has .* open"), alone(path):
+        pass
+    reader.close()
+    with alone(path):
+        pass
