@@ -189,6 +189,7 @@ class Courier:
         try:
             await self._turn(ear)
         except LedgerError as trouble:
+            self._world.meters.ledger_failed(trouble)
             # A claim that was lost on the way back is ours without our knowing of it.
             self._lost_a_claim = self._lost_a_claim or not isinstance(trouble, Busy)
             await self._world.clock.sleep(PAUSE_AFTER_TROUBLE)
