@@ -174,13 +174,19 @@ class Postgres(Service):
     def create_database(self, template: str = "template1") -> str:
         """The address of a fresh copy of a template (a database without connections)."""
         name = f"test_{next(self._numbers)}"
-        self._run(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        self.command(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
         return self._url(name)
 
     def drop_database(self, url: str) -> None:
         """Remove a database, and cut the connections to it."""
         name = url.rpartition("/")[2]
-        self._run(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        self.command(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+    def command(self, sql: str, database: str = "postgres") -> str:
+        """Run it, and return what it prints."""
+        where = (f"--host={self.folder}", f"--port={self.port}", "--username=postgres", f"--dbname={database}")
+        asked = ("--no-psqlrc", "--quiet", "--tuples-only", "--no-align", *where, f"--command={sql}")
+        return self._call("psql", *asked).strip()
 
     def _url(self, database: str) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
@@ -224,15 +230,12 @@ class Postgres(Service):
                 time.sleep(_PAUSE)
         return super()._started()
 
-    def _run(self, sql: str) -> None:
-        where = (f"--host={self.folder}", f"--port={self.port}", "--username=postgres", "--dbname=postgres")
-        self._call("psql", "--no-psqlrc", "--quiet", *where, f"--command={sql}")
-
-    def _call(self, program: str, *arguments: str) -> None:
+    def _call(self, program: str, *arguments: str) -> str:
         argv = [str(self._programs / program), *arguments]
         done = subprocess.run(argv, cwd=self.folder, capture_output=True, text=True, check=False, **self._owner)
         if done.returncode:
             raise ServiceFailed(f"{program} failed:\n{done.stdout}{done.stderr}")
+        return done.stdout
 
 
 class Redis(Service):
