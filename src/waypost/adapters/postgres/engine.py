@@ -11,7 +11,7 @@ from typing import TypeVar, get_args
 import asyncpg
 
 from waypost.adapters.postgres.columns import Batches
-from waypost.adapters.postgres.schema import PACKAGE, check_version
+from waypost.adapters.postgres.schema import PACKAGE, TAKES_WRITES, check_version
 from waypost.adapters.postgres.short_ways import SHORT_WAYS
 from waypost.adapters.sql.engine import LineName
 from waypost.adapters.sql.group_commit import Conflict, alone
@@ -129,6 +129,7 @@ class Line:
                 self._url,
                 timeout=CONNECT_TIMEOUT,
                 command_timeout=ANSWER_TIMEOUT,
+                target_session_attrs=TAKES_WRITES,
                 server_settings=WRITER_SETTINGS,
                 statement_cache_size=STATEMENTS_KEPT,
             )
@@ -214,6 +215,8 @@ def translated(error: Exception, *, unknown_outcome: bool) -> Exception:
         return Conflict(str(error))
     if isinstance(error, asyncpg.DiskFullError):
         return Full(f"PostgreSQL has no room left: {error}")
+    if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+        return Unavailable(f"PostgreSQL takes no writes: {error}")
     if _is_lost(error):
         if unknown_outcome:
             return Unavailable(f"PostgreSQL was lost during a commit: {error}")
@@ -259,6 +262,7 @@ class PostgresEngine:
                 max_size=readers,
                 timeout=CONNECT_TIMEOUT,
                 command_timeout=ANSWER_TIMEOUT,
+                target_session_attrs=TAKES_WRITES,
                 server_settings={"application_name": "waypost-read", "jit": "off"},
                 reset=_leave,
             )

@@ -6,12 +6,16 @@ import asyncio
 from typing import Any, TypeAlias
 
 import asyncpg
+from asyncpg.connect_utils import SessionAttribute
 
 from waypost.adapters.sql.migrations import pending, require_current
 from waypost.ports.failure import Unavailable
 
 PACKAGE = "waypost.adapters.postgres"
+TAKES_WRITES = SessionAttribute.primary
+"""Of several hosts, or behind an address that moves: a standby would refuse writes, and show what was a while ago."""
 _ONE_AT_A_TIME = 0x57415950  # an advisory lock: "WAYP"
+_UNREACHED = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 Connection: TypeAlias = Any  # asyncpg's pool hands out proxies of its own
 
@@ -29,8 +33,8 @@ async def check_version(connection: Connection) -> None:
 async def migrate(url: str) -> list[str]:
     """Bring the schema up to date, one process at a time; returns what was applied."""
     try:
-        connection = await asyncpg.connect(url, timeout=10)
-    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        connection = await asyncpg.connect(url, timeout=10, target_session_attrs=TAKES_WRITES)
+    except _UNREACHED as error:
         raise Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}") from error
     try:
         async with connection.transaction():
