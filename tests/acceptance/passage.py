@@ -194,8 +194,13 @@ async def passage(here: Site, seed: int, **more: Any) -> AsyncIterator[Passage]:
         yield Passage(here, Witness(api.session, api.url, api.headers), sandbox, seed, **more)
 
 
+def _ids(wishes: Sequence[Wish]) -> set[int | None]:
+    return {wish.id for wish in wishes}
+
+
 async def check(told: Told, here: Site) -> None:
     """Nothing lost, doubled or reordered; the loss detector finds nothing; no bug in the logs, and no secret."""
+    assert not told.verdict.lost, [each for each in told.verdict.views if each["id"] in _ids(told.verdict.lost)]
     told.verdict.check()
     assert not await violations(here)
     logs = here.logs()

@@ -187,7 +187,9 @@ class Storm:
                     if message["id"] not in parked and "parked" not in await self.api.timeline(message["id"]):
                         return False
                     parked.add(message["id"])
-            return True
+            # One that is tried again may have gone from a list that was still to be read to one that had been.
+            moving = [m for m in await self.api.everything() if m["status"] in ("QUEUED", "SENT", "SENDING")]
+            return all(message["id"] in parked for message in moving)
 
         await until(at_rest, "every message has come to its end", within=120)
 

@@ -62,14 +62,16 @@ class Service(ABC):
 
     _signals: ClassVar[Mapping[Ending, signal.Signals]]
 
-    def __init__(self) -> None:
+    def __init__(self, place: Path | None = None) -> None:
+        """`place`: where its folder is made, if not among the system's temporary ones."""
         self.port = 0
+        self._place = place
         self._child: _Child | None = None
         self._folder: Path | None = None
 
     def __enter__(self) -> Self:
         self._require()
-        self._folder = Path(tempfile.mkdtemp(prefix=f"waypost-{type(self).__name__.lower()}-"))
+        self._folder = Path(tempfile.mkdtemp(prefix=f"waypost-{type(self).__name__.lower()}-", dir=self._place))
         try:
             self._prepare()
             self.port = _free_port()
@@ -100,6 +102,11 @@ class Service(ABC):
         if self._child is None:
             raise ServiceFailed(f"{type(self).__name__} is not running")
         return self._child.pid
+
+    @property
+    def log(self) -> str:
+        """What it wrote since it was started."""
+        return self._child.log if self._child is not None else ""
 
     def start(self) -> None:
         """Start it again, on the same port and data; returns when it takes connections."""
@@ -160,8 +167,8 @@ class Postgres(Service):
 
     _signals: ClassVar[Mapping[Ending, signal.Signals]] = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 
-    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
-        super().__init__()
+    def __init__(self, settings: Mapping[str, str] | None = None, place: Path | None = None) -> None:
+        super().__init__(place)
         self._settings = {"max_connections": "200", **(settings or {})}
         self._numbers = itertools.count(1)
         self._owner = _Owner()
