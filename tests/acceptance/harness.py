@@ -30,7 +30,7 @@ GRAPH_VERSION = "v25.0"
 UNSET = "unset"
 """A setting that is not in the environment."""
 
-_WATCHDOG = 'cat; kill -KILL -- "-$1"'  # `cat` returns when the test process is gone, however it went
+_WATCHDOG = 'cat; kill -s KILL -- "-$1"'  # `cat` returns when the test process is gone, however it went
 
 
 def free_port() -> int:
