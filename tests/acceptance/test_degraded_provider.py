@@ -67,12 +67,20 @@ class Scene:
         return Counter(view.status for view in await self.client.all(self.org))
 
     async def at_rest(self) -> float:
-        """Simulated seconds until nothing waits any more."""
+        """Simulated seconds until nothing waits any more, but for a person."""
         since = self.sim.loop.micros
-        while (await self.stand()).keys() & {"QUEUED", "SENDING", "SENT"}:
+        while (await self.stand()).keys() & {"QUEUED", "SENT"} or set(await self.sending()) - set(await self.parked()):
             assert self.sim.loop.micros - since < hours(8), await self.stand()
             await asyncio.sleep(20)
         return as_seconds(self.sim.loop.micros - since)
+
+    async def sending(self) -> list[int]:
+        return [view.id for view in await self.client.all(self.org, "SENDING")]
+
+    async def parked(self) -> list[int]:
+        """Their last try got no answer, and there is no further one."""
+        replies = {n: await self.client.insist(self.org, "GET", f"{MESSAGES}/{n}/timeline") for n in await self.sending()}
+        return [n for n, reply in replies.items() if b'"parked"' in reply.body]
 
     async def delivered(self, message: int) -> float:
         since = self.sim.loop.micros
@@ -105,12 +113,12 @@ async def the_provider_is_away(sim: Simulation) -> str:
     fresh = await scene.delivered(await scene.post(len(before) + posted))
     took = await scene.at_rest()
     after = await scene.stand()
-    replayed = await replay(scene)
+    replayed, retried = await a_person_looks(scene)
     await judge(scene, len(before) + posted + 1)
     return (
         f"{HOURS:.0f} h: {dict(during)}, gates closed {gates}, outbound_provider_unreachable_total {unreachable:.0f}; "
         f"back: a new message delivered after {fresh:.0f} simulated s, {dict(after)} after {took / 60:.0f} min; "
-        f"replayed {replayed}, then {dict(await scene.stand())}"
+        f"dead letters replayed {replayed}, parked ones retried {retried}, then {dict(await scene.stand())}"
     )
 
 
@@ -126,11 +134,14 @@ async def write_on(scene: Scene, first: int) -> int:
     return bursts * BURST
 
 
-async def replay(scene: Scene) -> int:
-    """What was tried as often as it may be is a dead letter, and goes when somebody says so."""
+async def a_person_looks(scene: Scene) -> tuple[int, int]:
+    """What was tried as often as it may be is a dead letter, or parked, and goes when somebody says so."""
     reply = await scene.client.insist(scene.org, "POST", "/api/v1/outbound/dead-letters/replay", {})
+    parked = await scene.parked()
+    for message in parked:
+        await scene.client.insist(scene.org, "POST", f"{MESSAGES}/{message}/retry")
     await scene.at_rest()
-    return int(msgspec.json.decode(reply.body)["replayed"])
+    return int(msgspec.json.decode(reply.body)["replayed"]), len(parked)
 
 
 async def judge(scene: Scene, count: int) -> None:
