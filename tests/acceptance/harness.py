@@ -30,7 +30,7 @@ GRAPH_VERSION = "v25.0"
 UNSET = "unset"
 """A setting that is not in the environment."""
 
-_WATCHDOG = 'cat; kill -KILL -- "-$1"'  # `cat` returns when the test process is gone, however it went
+_WATCHDOG = 'cat; kill -s KILL -- "-$1"'  # `cat` returns when the test process is gone, however it went
 
 
 def free_port() -> int:
@@ -155,6 +155,10 @@ class Site:
     def sandbox_url(self) -> str:
         return f"http://127.0.0.1:{self.sandbox_port}"
 
+    @property
+    def environment(self) -> dict[str, str]:
+        return self._environment({})
+
     def _environment(self, extra: Mapping[str, str]) -> dict[str, str]:
         base = {"WAYPOST_DATABASE_URL": self.database_url, "WAYPOST_SECRET_KEY": SECRET_KEY}
         return {name: value for name, value in {**base, **self.settings, **extra}.items() if value != UNSET}
@@ -185,12 +189,18 @@ class Site:
         """A schema, an org, and a number at a sandbox of its own."""
         _succeeded(self.run("migrate"))
         self.api_key = _succeeded(self.run("admin", "create-org", ORG, "--json")).fields["api_key"]
-        number = ["--phone-number-id", NUMBER, "--waba-id", WABA, "--token", self.token]
-        number += ["--app-secret", self.app_secret, "--verify-token", self.verify_token]
+        number = self._number()
         graph = ["--graph-url", f"{self.sandbox_url}/{GRAPH_VERSION}"]
         _succeeded(self.run("admin", "connect-whatsapp", ORG, *number, *graph))
+        self.start_sandbox(webhook_url)
+
+    def start_sandbox(self, webhook_url: str | None = None) -> Program:
         door = webhook_url or f"{self.url}/api/v1/webhooks/whatsapp/inbound"
-        self.start("sandbox", "--port", str(self.sandbox_port), *number, "--webhook-url", door)
+        return self.start("sandbox", "--port", str(self.sandbox_port), *self._number(), "--webhook-url", door)
+
+    def _number(self) -> list[str]:
+        number = ["--phone-number-id", NUMBER, "--waba-id", WABA, "--token", self.token]
+        return [*number, "--app-secret", self.app_secret, "--verify-token", self.verify_token]
 
     def logs(self) -> str:
         return "".join(log.read_text() for log in sorted(self.folder.glob("*.log")))

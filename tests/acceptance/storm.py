@@ -165,8 +165,8 @@ class Storm:
                 await self._calm()
                 calm_at = time.monotonic() + CALM_AFTER
         await callers.finish()
-        await self._settled()
-        return await self._verdict(callers)
+        await self.come_to_rest()
+        return await self.judged(callers)
 
     async def _calm(self) -> None:
         """Until we know of everything that the provider has accepted: no outage of ours is longer than its patience."""
@@ -178,7 +178,7 @@ class Storm:
 
         await until(heard_of_all, "every status has arrived")
 
-    async def _settled(self) -> None:
+    async def come_to_rest(self) -> None:
         parked: set[int] = set()
 
         async def at_rest() -> bool:
@@ -191,7 +191,7 @@ class Storm:
 
         await until(at_rest, "every message has come to its end", within=120)
 
-    async def _verdict(self, callers: Callers) -> Verdict:
+    async def judged(self, callers: Callers) -> Verdict:
         accepted: dict[str, list[str]] = defaultdict(list)
         for call in await self.sandbox.calls():
             accepted[mark_of(call["body"])] += [call["wamid"]] if call["wamid"] else []

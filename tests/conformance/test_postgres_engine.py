@@ -238,11 +238,14 @@ async def test_what_was_acknowledged_outlives_a_crash_of_the_server(own_postgres
 async def test_a_database_that_takes_no_writes_is_away_and_no_intent_is_blamed(
     url: str, connection: asyncpg.Connection[asyncpg.Record]
 ) -> None:
-    """As after a failover to a standby: callers are to come back, and nothing is thrown away."""
-    await connection.execute(f'ALTER DATABASE "{url.rpartition("/")[2]}" SET default_transaction_read_only = on')
+    """As a primary that became a standby: callers are to come back, and we look for who takes writes now."""
+    database = f'ALTER DATABASE "{url.rpartition("/")[2]}"'
+    await connection.execute(f"{database} SET default_transaction_read_only = on")
     ledger = SqlLedger(await PostgresEngine.open(url))
     try:
         with pytest.raises(Unavailable, match="takes no writes"):
             await ledger.outbox.submit(a_draft(), T0)
+        await connection.execute(f"{database} RESET default_transaction_read_only")  # for connections made from now on
+        assert await submit(ledger)
     finally:
         await ledger.close()

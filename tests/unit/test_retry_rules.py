@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from waypost.model.gate import GateKind
+from waypost.model.gate import GateId, GateKind
 from waypost.model.ids import Wamid
 from waypost.model.message import Claimed
 from waypost.model.outcome import Accepted, Outcome, Rejected, Unreached, Unsure
@@ -168,3 +168,18 @@ def test_a_provider_may_ask_for_more_time_but_not_for_ever(asked: float | None, 
     verdict = judged(rejected("131000", retry_after=asked))
     assert isinstance(verdict, TryAgain)
     assert verdict.at == T0 + wait
+
+
+@pytest.mark.parametrize("outcome", [REFUSED, rejected("131000")])
+@pytest.mark.parametrize("tries", [1, 6])
+def test_a_probe_that_finds_the_provider_still_away_costs_its_message_nothing(outcome: Outcome, tries: int) -> None:
+    probe = replace(a_claim(), tries=tries, max_attempts=5, probe=GateId(1))
+    verdict = judge(outcome, probe, WABA, CATALOGUE, STEADY, T0, 0)
+    assert isinstance(verdict, TryAgain)
+    assert (verdict.at, verdict.counts) == (T0 + minutes(1), False)
+
+
+def test_a_probe_that_is_refused_for_its_own_sake_is_judged_as_any_other() -> None:
+    probe = replace(a_claim(), tries=6, max_attempts=5, probe=GateId(1))
+    assert isinstance(judge(rejected("131026"), probe, WABA, CATALOGUE, STEADY, T0, 0), GiveUp)
+    assert isinstance(judge(Unsure("no answer", None), probe, WABA, CATALOGUE, STEADY, T0, 0), StayUnsure)

@@ -191,6 +191,7 @@ class Courier:
         try:
             await self._turn(ear)
         except LedgerError as trouble:
+            self._world.meters.ledger_failed(trouble)
             # A claim that was lost on the way back is ours without our knowing of it.
             if not isinstance(trouble, Busy):
                 self._lost_a_claim = True

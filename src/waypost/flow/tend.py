@@ -153,6 +153,7 @@ async def every(span: Span, chore: Callable[[World], Awaitable[object]], world: 
     while True:
         try:
             await chore(world)
-        except LedgerError:
+        except LedgerError as failure:
+            world.meters.ledger_failed(failure)
             await world.clock.sleep(PAUSE_AFTER_TROUBLE)
         await world.clock.sleep(span)

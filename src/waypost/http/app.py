@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
-from litestar import Litestar, Router
+from litestar import Litestar, Request, Response, Router
 from litestar.di import Provide
 from litestar.exceptions import HTTPException, ValidationException
 from litestar.openapi import OpenAPIConfig
@@ -66,6 +67,12 @@ ROUTES = [
 ]
 
 
+def _on_ledger_error(request: Request[Any, Any, Any], failure: LedgerError) -> Response[bytes]:
+    host: Host = request.scope[SCOPE_KEY]  # type: ignore[literal-required]  # our own key in the ASGI scope
+    host.world.meters.ledger_failed(failure)
+    return problems.on_ledger_error(request, failure)
+
+
 @cache
 def api() -> ASGIApp:
     """The routes, built once: they find their server in the request."""
@@ -74,7 +81,7 @@ def api() -> ASGIApp:
         dependencies={"host": Provide(host_of), "world": Provide(world_of)},
         exception_handlers={
             problems.Problem: problems.on_problem,
-            LedgerError: problems.on_ledger_error,
+            LedgerError: _on_ledger_error,
             ValidationException: problems.on_validation,
             HTTPException: problems.on_http,
             Exception: problems.on_bug,

@@ -11,7 +11,7 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 
 from waypost.model.message import Status
-from waypost.ports.failure import Busy, LedgerError, Rejected
+from waypost.ports.failure import Busy, Full, LedgerError, Rejected
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -97,6 +97,9 @@ def on_problem(_: Request[Any, Any, Any], problem: Problem) -> Response[bytes]:
 def ledger_problem(failure: LedgerError) -> Problem:
     if isinstance(failure, Rejected):
         return Problem(422, "cannot_be_stored", "the database cannot store this")
+    if isinstance(failure, Full):
+        detail = "the database has no room left, and nothing was stored: send it again when there is"
+        return Problem(503, "storage_full", detail, headers={"retry-after": "10"})
     code, detail = (
         ("busy", "too much is waiting to be written")
         if isinstance(failure, Busy)

@@ -32,6 +32,7 @@ async def webhook_door(scope: Scope, receive: Receive, send: Send, world: World)
     try:
         problem = await _answer(scope, receive, send, world)
     except LedgerError as failure:
+        world.meters.ledger_failed(failure)
         problem = ledger_problem(failure)
     if problem is not None:
         await _refuse(send, problem)

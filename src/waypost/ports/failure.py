@@ -1,4 +1,4 @@
-"""What a Ledger may fail with; every caller up to the edge knows these three and no others."""
+"""What a Ledger may fail with; every caller up to the edge knows these and no others."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ class Busy(LedgerError):
 
 class Unavailable(LedgerError):
     """The Ledger cannot be reached. What was under way may or may not have been committed."""
+
+
+class Full(Unavailable):
+    """There is no room left to write. Nothing was done; reading may well go on."""
 
 
 class Rejected(LedgerError):

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from waypost.model.figures import Survey
 from waypost.model.time import Instant
+from waypost.ports.failure import LedgerError
 
 
 class Meters(Protocol):
@@ -35,6 +36,9 @@ class Meters(Protocol):
 
     def stale_at_start(self, turns: int) -> None:
         """A worker that starts found so many turns whose workers had fallen silent."""
+
+    def ledger_failed(self, failure: LedgerError) -> None:
+        """The Ledger did not do what a caller or a chore asked of it."""
 
     def connected(self, devices: int) -> None:
         """So many devices are connected to this process now."""

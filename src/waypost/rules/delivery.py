@@ -70,7 +70,7 @@ class TryAgain(msgspec.Struct, frozen=True, gc=False):
     message: str
     response: str | None
     counts: bool = True
-    """False when no request was made, so that the try is given back."""
+    """False when it says nothing about the message: the try is given back."""
 
 
 class GiveUp(msgspec.Struct, frozen=True, gc=False):

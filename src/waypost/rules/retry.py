@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from waypost.model.message import Claimed
 from waypost.model.outcome import Accepted, Outcome, Rejected, Unreached, Unsure
 from waypost.model.time import Instant, Span, minutes, seconds
+from waypost.rules import breaker
 from waypost.rules.catalogue import LONGEST_WISH, Action, Catalogue, ErrorCode
 from waypost.rules.delivery import Accept, GiveUp, StandBack, StayUnsure, TryAgain, Verdict
 from waypost.rules.gates import Place, closing
@@ -42,7 +43,27 @@ def judge(
     now: Instant,
     dice: float,
 ) -> Verdict:
-    """What becomes of a message whose try ended like this."""
+    """What becomes of a message whose try ended like this.
+
+    What waits behind an open breaker waits at no cost, also the one that was sent ahead and found nobody there: else
+    a long outage would use up the tries of those that came first, one probe after the other.
+    """
+    if message.probe is None or not breaker.is_failure(outcome):
+        return _judged(outcome, message, waba_id, catalogue, backoff, now, dice)
+    untried = replace(message, tries=1, max_attempts=1)
+    verdict = _judged(outcome, untried, waba_id, catalogue, backoff, now, dice)
+    return replace(verdict, counts=False) if isinstance(verdict, TryAgain) else verdict
+
+
+def _judged(
+    outcome: Outcome,
+    message: Claimed,
+    waba_id: str,
+    catalogue: Catalogue,
+    backoff: Backoff,
+    now: Instant,
+    dice: float,
+) -> Verdict:
     match outcome:
         case Accepted():
             return Accept(outcome.wamid, outcome.response)

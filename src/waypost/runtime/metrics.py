@@ -79,6 +79,7 @@ METRICS: dict[str, Count | Times | Level | Share | Worst] = {
     ),
     "orphaned": Count("status_orphaned", "Statuses whose message never appeared"),
     "violations": Count("invariant_violation", "What must never be, and was found all the same", ("invariant",)),
+    "ledger_failures": Count("ledger_failure", "What was asked of the Ledger and not done, by why", ("reason",)),
     "alerts": Count("webhook_alert", "What the provider told of an account that a person should know", ("field",)),
     "queued": Level("outbound_queue_messages", "Due messages, by org and what they wait for", ("org", "reason")),
     "age": Level("outbound_queue_age_seconds", "How long the next of them has been due", ("org", "reason")),

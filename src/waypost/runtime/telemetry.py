@@ -17,6 +17,7 @@ from waypost.model.figures import Survey
 from waypost.model.message import Channel, Delivery, Status
 from waypost.model.report import Post
 from waypost.model.time import Instant, Span, as_seconds, seconds
+from waypost.ports.failure import LedgerError
 from waypost.ports.journal import Journal, Orphans, Taken
 from waypost.ports.outbox import Outbox, Patience, Settled, Settlement, Swept
 from waypost.rules.delivery import GiveUp, TryAgain
@@ -49,6 +50,7 @@ class Telemetry:
     without_message: Gauge
     orphaned: Counter
     violations: Counter
+    ledger_failures: Counter
     alerts: Counter
     queued: Gauge
     age: Gauge
@@ -140,6 +142,9 @@ class Telemetry:
         self.stale.inc(turns)
         if turns:
             log.warning("stale_turns_at_start", turns=turns, what="their workers fell silent; they are taken over now")
+
+    def ledger_failed(self, failure: LedgerError) -> None:
+        self.ledger_failures.labels(type(failure).__name__.lower()).inc()
 
     def connected(self, devices: int) -> None:
         self.devices.set(devices)

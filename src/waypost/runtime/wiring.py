@@ -208,8 +208,10 @@ def sqlite_path(url: str) -> Path | None:
 
 
 def _check_port(url: str) -> None:
+    """Of every host that is named: there may be several, of which one takes writes."""
     try:
-        _ = urlsplit(url).port
+        for host in urlsplit(url).netloc.rpartition("@")[2].split(","):
+            _ = urlsplit(f"//{host}").port
     except ValueError as error:
         raise SettingsError(f"WAYPOST_DATABASE_URL cannot be read: {error}") from None
 

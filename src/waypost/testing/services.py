@@ -64,14 +64,16 @@ class Service(ABC):
     _patience: ClassVar[float] = _PATIENCE
     """How long a start may take, in seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: Path | None = None) -> None:
+        """`place`: where its folder is made, if not among the system's temporary ones."""
         self.port = 0
+        self._place = place
         self._child: Child | None = None
         self._folder: Path | None = None
 
     def __enter__(self) -> Self:
         self._require()
-        self._folder = Path(tempfile.mkdtemp(prefix=f"waypost-{type(self).__name__.lower()}-"))
+        self._folder = Path(tempfile.mkdtemp(prefix=f"waypost-{type(self).__name__.lower()}-", dir=self._place))
         try:
             self._prepare()
             self.port = free_port()
@@ -102,6 +104,11 @@ class Service(ABC):
         if self._child is None:
             raise ServiceFailed(f"{type(self).__name__} is not running")
         return self._child.pid
+
+    @property
+    def log(self) -> str:
+        """What it wrote since it was started."""
+        return self._child.log if self._child is not None else ""
 
     def start(self) -> None:
         """Start it again, on the same port and data; returns when it takes connections."""
@@ -164,8 +171,8 @@ class Postgres(Service):
 
     _signals: ClassVar[Mapping[Ending, signal.Signals]] = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 
-    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
-        super().__init__()
+    def __init__(self, settings: Mapping[str, str] | None = None, place: Path | None = None) -> None:
+        super().__init__(place)
         self._settings = {"max_connections": "200", **(settings or {})}
         self._numbers = itertools.count(1)
         self._owner = _Owner()
@@ -178,13 +185,19 @@ class Postgres(Service):
     def create_database(self, template: str = "template1") -> str:
         """The address of a fresh copy of a template (a database without connections)."""
         name = f"test_{next(self._numbers)}"
-        self._run(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        self.command(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
         return self._url(name)
 
     def drop_database(self, url: str) -> None:
         """Remove a database, and cut the connections to it."""
         name = url.rpartition("/")[2]
-        self._run(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        self.command(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+    def command(self, sql: str, database: str = "postgres") -> str:
+        """Run it, and return what it prints."""
+        where = (f"--host={self.folder}", f"--port={self.port}", "--username=postgres", f"--dbname={database}")
+        asked = ("--no-psqlrc", "--quiet", "--tuples-only", "--no-align", *where, f"--command={sql}")
+        return self._call("psql", *asked).strip()
 
     def _url(self, database: str) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
@@ -228,15 +241,12 @@ class Postgres(Service):
                 time.sleep(_PAUSE)
         return super()._started()
 
-    def _run(self, sql: str) -> None:
-        where = (f"--host={self.folder}", f"--port={self.port}", "--username=postgres", "--dbname=postgres")
-        self._call("psql", "--no-psqlrc", "--quiet", *where, f"--command={sql}")
-
-    def _call(self, program: str, *arguments: str) -> None:
+    def _call(self, program: str, *arguments: str) -> str:
         argv = [str(self._programs / program), *arguments]
         done = subprocess.run(argv, cwd=self.folder, capture_output=True, text=True, check=False, **self._owner)
         if done.returncode:
             raise ServiceFailed(f"{program} failed:\n{done.stdout}{done.stderr}")
+        return done.stdout
 
 
 class PgBouncer(Service):

@@ -6,12 +6,15 @@ import asyncio
 from typing import NamedTuple, TypeAlias
 
 import asyncpg
+from asyncpg.connect_utils import SessionAttribute
 
 from waypost.ports.failure import Unavailable
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 
+TAKES_WRITES = SessionAttribute.primary
+"""Of several hosts, or behind an address that moves: a standby would refuse writes, and show what was a while ago."""
 CONNECT_TIMEOUT = 5.0
 ANSWER_TIMEOUT = 10.0
 STATEMENTS_KEPT = 500
@@ -57,6 +60,7 @@ class Access(NamedTuple):
             self.url,
             timeout=CONNECT_TIMEOUT,
             command_timeout=ANSWER_TIMEOUT,
+            target_session_attrs=TAKES_WRITES,
             server_settings=_WRITER if self.pooled else {**_WRITER, **WRITER_SETTINGS},
             statement_cache_size=0 if self.pooled else kept,
         )
@@ -69,6 +73,7 @@ class Access(NamedTuple):
             max_size=most,
             timeout=CONNECT_TIMEOUT,
             command_timeout=ANSWER_TIMEOUT,
+            target_session_attrs=TAKES_WRITES,
             server_settings=_READER if self.pooled else {**_READER, "jit": "off"},
             statement_cache_size=0 if self.pooled else 100,
             reset=_leave,

@@ -20,7 +20,7 @@ from waypost.adapters.sql.plan import AllOf, AtOnce, Each, Plan, Row, Step, Toge
 from waypost.adapters.sql.statements import Statement, dialect
 from waypost.adapters.sql.writer import Lane, Writer
 from waypost.model.time import Instant
-from waypost.ports.failure import Unavailable
+from waypost.ports.failure import Full, Unavailable
 
 T = TypeVar("T")
 
@@ -35,6 +35,7 @@ _CLOSING = (
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.ReadOnlySQLTransactionError,  # a standby: whoever writes now is found by connecting again
 )
 _POISON = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError, asyncpg.ProgramLimitExceededError)
 """What is wrong with one intent, whoever asks; every other refusal is the database's own trouble."""
@@ -199,6 +200,8 @@ def translated(error: Exception, *, unknown_outcome: bool) -> Exception:
     """Foreign errors in our words; an error that is not about the database itself stays what it is."""
     if isinstance(error, _MET_ANOTHER):
         return Conflict(str(error))
+    if isinstance(error, asyncpg.DiskFullError):
+        return Full(f"PostgreSQL has no room left: {error}")
     if _is_lost(error):
         if unknown_outcome:
             return Unavailable(f"PostgreSQL was lost during a commit: {error}")
@@ -209,7 +212,7 @@ def translated(error: Exception, *, unknown_outcome: bool) -> Exception:
 
 
 def _is_lost(error: BaseException) -> bool:
-    return isinstance(error, (*LOST, *_CLOSING))
+    return isinstance(error, (*LOST, *_CLOSING)) and not isinstance(error, asyncpg.DiskFullError)
 
 
 def _is_down(error: Exception) -> bool:

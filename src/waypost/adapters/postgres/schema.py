@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import asyncpg
 
+from waypost.adapters.postgres.access import TAKES_WRITES
 from waypost.adapters.sql.migrations import WrongSchema, pending, require_current
 from waypost.ports.failure import Unavailable
 
@@ -14,6 +15,7 @@ PACKAGE = "waypost.adapters.postgres"
 COPYING = "waypost_copy"
 """A table that is there while `waypost admin copy` is not done: until then this is not the whole database."""
 _ONE_AT_A_TIME = 0x57415950  # an advisory lock: "WAYP"
+_UNREACHED = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 Connection: TypeAlias = Any  # asyncpg's pool hands out proxies of its own
 
@@ -33,8 +35,8 @@ async def check_version(connection: Connection) -> None:
 async def migrate(url: str) -> list[str]:
     """Bring the schema up to date, one process at a time; returns what was applied."""
     try:
-        connection = await asyncpg.connect(url, timeout=10)
-    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        connection = await asyncpg.connect(url, timeout=10, target_session_attrs=TAKES_WRITES)
+    except _UNREACHED as error:
         raise Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}") from error
     try:
         async with connection.transaction():

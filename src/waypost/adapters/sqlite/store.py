@@ -16,7 +16,7 @@ from waypost.adapters.sql.migrations import WrongSchema, pending, require_curren
 from waypost.adapters.sql.plan import AllOf, AtOnce, Each, Plan, Row, Step, Together
 from waypost.adapters.sql.statements import Statement, dialect
 from waypost.adapters.sqlite.turn import FileTurn
-from waypost.ports.failure import Unavailable
+from waypost.ports.failure import Full, Unavailable
 
 PACKAGE = "waypost.adapters.sqlite"
 BUSY_MS = 5_000
@@ -106,7 +106,9 @@ class Store:
             return action()
         except (apsw.BusyError, apsw.LockedError) as error:
             raise Conflict(str(error)) from error
-        except (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.NotADBError) as error:
+        except apsw.FullError as error:
+            raise Full(f"SQLite has no room left: {error}") from error
+        except (apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.NotADBError) as error:
             raise Unavailable(f"SQLite cannot use its file: {error}") from error
 
     def version(self) -> int:
