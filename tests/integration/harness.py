@@ -24,6 +24,7 @@ from waypost.model.time import Instant, Span, seconds, to_datetime
 from waypost.ports.bot import Bot
 from waypost.ports.clock import Clock
 from waypost.ports.hints import OUTBOX, about_message
+from waypost.ports.log import Log
 from waypost.ports.mailer import Mailer
 from waypost.ports.wire import Reply, Wire
 from waypost.runtime.serve import build_server
@@ -79,6 +80,7 @@ class Stage:
     provider_wire: Wire
     mailer: Mailer | None = None
     bot: Bot | None = None
+    log: Log | None = None
     servers: list[Server] = field(default_factory=list)
     bugs: list[dict[str, Any]] = field(default_factory=list)
     """What only the log would tell. A test that expects some takes them out."""
@@ -110,6 +112,7 @@ class Stage:
             vault=AesVault(self.settings.secret_key),
             mailer=self.mailer,
             bot=self.bot,
+            log=self.log,
         )
         server = build_server(ports, replace(self.settings, **changed), roles)
         self.servers.append(server)

@@ -48,6 +48,8 @@ class InForce:
     budget: Budget | None = None
     turns: Times = field(default_factory=Times)
     consent_words: ConsentWords | None = None
+    log_kept: Span | None = None
+    """How long messages stay in the Log; None is for ever."""
 
 
 def in_force(policy: Policy, defaults: InForce) -> InForce:

@@ -11,7 +11,7 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 
 from waypost.model.message import Status
-from waypost.ports.failure import Busy, LedgerError, Rejected
+from waypost.ports.failure import Busy, LedgerError, LogAway, Rejected
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -97,6 +97,9 @@ def on_problem(_: Request[Any, Any, Any], problem: Problem) -> Response[bytes]:
 def ledger_problem(failure: LedgerError) -> Problem:
     if isinstance(failure, Rejected):
         return Problem(422, "cannot_be_stored", "the database cannot store this")
+    if isinstance(failure, LogAway):
+        detail = "what was said earlier cannot be read just now: ask again in a moment"
+        return Problem(503, "history_unavailable", detail, headers={"retry-after": "5"})
     code, detail = (
         ("busy", "too much is waiting to be written")
         if isinstance(failure, Busy)

@@ -92,6 +92,11 @@ METRICS: dict[str, Count | Times | Level | Share] = {
     "fetches": Count("media_fetch", "Fetches of customers' files: stored, failed, or to be tried again", ("outcome",)),
     "files": Level("media_waiting", "Customers' files that are still to be fetched"),
     "oldest_file": Level("media_oldest_due_seconds", "How long the first of them has been due"),
+    "log_waiting": Level("log_waiting_items", "Items of feeds that are still to be handed over to the Log"),
+    "log_oldest": Level("log_oldest_seconds", "How long the first of them has waited"),
+    "log_handed": Count("log_handed_over", "Messages that the Log took"),
+    "log_failures": Count("log_failure", "Times that the Log did not take what it was handed"),
+    "log_emptied": Count("log_bodies_emptied", "Bodies that are no longer in the database, only in the Log"),
     "gates": Level("outbound_gates_closed", "Closed gates: throttle, hold or breaker", ("kind", "code")),
 }
 """By the attribute of Telemetry that holds it."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -42,6 +43,7 @@ from waypost.ports.clock import Clock, Dice, Ids
 from waypost.ports.failure import Unavailable
 from waypost.ports.hints import Hints
 from waypost.ports.ledger import Ledger
+from waypost.ports.log import Log
 from waypost.ports.mailer import Mailer
 from waypost.ports.media import Shelf
 from waypost.ports.push import Pusher
@@ -72,6 +74,8 @@ class Ports:
     hints: Hints
     wire: Wire
     vault: Vault
+    log: Log | None = None
+    """None: the Ledger's own."""
     mailer: Mailer | None = None
     """None: by SMTP, trusting whom the system trusts."""
     bot: Bot | None = None
@@ -106,7 +110,8 @@ def build_world(
         ids=ports.ids,
         ledger=ledger,
         hints=ports.hints,
-        log=ports.ledger.log,
+        log=ports.log or ports.ledger.log,
+        log_apart=ports.log is not None,
         whereabouts=LocalWhereabouts(ports.hints, ports.clock),
         provider=CloudApi(ports.wire, graph_timeout),
         numbers=NumberBook(ports.ledger.accounts, ports.vault, ports.clock, graph_url),
@@ -164,6 +169,8 @@ class _Metered:
         self.chats = ledger.chats
         self.log = ledger.log
         self.follows = ledger.follows
+        self.behind = ledger.behind
+        self.hand_over = ledger.hand_over
         self.search = ledger.search
         self.notices = ledger.notices
 
@@ -197,6 +204,17 @@ async def open_ledger(settings: Settings, clock: Clock) -> Ledger:
     from waypost.adapters.postgres.engine import PostgresEngine  # noqa: PLC0415  # only where there is one
 
     return SqlLedger(await PostgresEngine.open(settings.database_url))
+
+
+async def open_log(settings: Settings) -> Log | None:
+    """The Log that the settings name; None: the Ledger keeps it."""
+    if not settings.log_url:
+        return None
+    try:
+        opened: Log = await import_module("waypost.adapters.cassandra").open_log(settings.log_url)
+    except ImportError as missing:  # its driver is an extra
+        raise SettingsError(f"WAYPOST_LOG_URL needs the extra `cassandra`: {missing}") from missing
+    return opened
 
 
 def migrate_sqlite(path: Path) -> list[str]:
@@ -322,6 +340,7 @@ async def system_ports(settings: Settings, vault: Vault | None = None, *, answer
         hints=_hints(settings),
         wire=wire,
         vault=vault or open_vault(settings),
+        log=await open_log(settings),
         bot=await asyncio.to_thread(make_bot, settings, wire, seen) if answering else None,
         pusher=make_pusher(settings, wire, clock),
         shelf=shelf,

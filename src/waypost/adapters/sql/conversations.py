@@ -9,6 +9,7 @@ from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan
 from waypost.model.conversation import Contact, ContactId, Conversation, ConversationId, Entry, FeedItem, Lane, Position
 from waypost.model.ids import OrgId
+from waypost.model.reading import Reader
 from waypost.model.time import Instant
 
 
@@ -47,8 +48,8 @@ class SqlConversations:
         return await self._engine.transact(forgotten("arrivals_forget", before, limit))
 
 
-def forgotten(statement: str, before: Instant, limit: int) -> Plan[int]:
-    return len((yield Once(statement, (before, limit))))
+def forgotten(statement: str, before: Instant, limit: int, *more: object) -> Plan[int]:
+    return len((yield Once(statement, (before, limit, *more))))
 
 
 class SqlFeeds:
@@ -65,5 +66,6 @@ class SqlFeeds:
     async def after(self, feed: str, seq: int, limit: int) -> Sequence[FeedItem]:
         return [talk_rows.feed_item(row) for row in await self._engine.read("feed_after", feed, seq, limit)]
 
-    async def forget(self, before: Instant, limit: int) -> int:
-        return await self._engine.transact(forgotten("feed_items_forget", before, limit))
+    async def forget(self, before: Instant, limit: int, unless_behind: Reader | None = None) -> int:
+        reader = unless_behind.value if unless_behind else ""
+        return await self._engine.transact(forgotten("feed_items_forget", before, limit, reader))

@@ -231,6 +231,8 @@ DELETE FROM turn WHERE ctid = ANY(ARRAY(
 -- name: feed_items_forget
 DELETE FROM feed_item WHERE ctid = ANY(ARRAY(
     SELECT i.ctid FROM feed_item i
-    WHERE i.at < $1 AND i.seq < (SELECT f.head FROM feed f WHERE f.name = i.feed) ORDER BY i.at LIMIT $2
+    WHERE i.at < $1 AND i.seq < (SELECT f.head FROM feed f WHERE f.name = i.feed)
+        AND ($3::text = '' OR i.seq <= (SELECT r.seq FROM feed_reader r WHERE r.reader = $3::text AND r.feed = i.feed))
+    ORDER BY i.at LIMIT $2
     FOR UPDATE OF i SKIP LOCKED
 )) RETURNING seq

@@ -156,10 +156,12 @@ DELETE FROM turn WHERE (conversation_id, hi) IN (
 ) RETURNING hi
 
 -- name: feed_items_forget
--- The last item of a feed stays.
+-- The last item of a feed stays; so does what a reader who must not miss anything has not read.
 DELETE FROM feed_item WHERE (feed, seq) IN (
     SELECT i.feed, i.seq FROM feed_item i
-    WHERE i.at < $1 AND i.seq < (SELECT f.head FROM feed f WHERE f.name = i.feed) ORDER BY i.at LIMIT $2
+    WHERE i.at < $1 AND i.seq < (SELECT f.head FROM feed f WHERE f.name = i.feed)
+        AND ($3 = '' OR i.seq <= (SELECT r.seq FROM feed_reader r WHERE r.reader = $3 AND r.feed = i.feed))
+    ORDER BY i.at LIMIT $2
 ) RETURNING seq
 
 -- name: turn_forget
