@@ -51,7 +51,7 @@ class SqlHandOver:
         return Emptied(bodies, more=len(due) == limit)
 
     async def away(self, after: ConversationId, upto: ConversationId, share: float) -> Sequence[Waiting]:
-        return [_waiting(row) for row in await self._engine.read("entries_away", after, upto, share)]
+        return [_waiting(row) for row in await self._engine.read("entries_away", after, upto, int(share * 1_000_000))]
 
 
 def _told(row: Row) -> Told:

@@ -57,10 +57,10 @@ WHERE e.conversation_id = u.id AND e.position = u.position AND e.id_at = u.id_at
 RETURNING e.position
 
 -- name: entries_away
--- One of each conversation, at a share of its length: a probe by key, so that a look at many costs little.
+-- One of each conversation, at a share of its length, in millionths: a probe by key, so that a look at many costs little.
 SELECT c.org_id, NULL, NULL, NULL, {entry} FROM (SELECT x.id, x.org_id, x.position FROM conversation x WHERE x.id > $1 AND x.id <= $2) c
 CROSS JOIN LATERAL (
     SELECT * FROM entry x
-    WHERE x.conversation_id = c.id AND x.position = 1 + CAST(floor($3::float8 * c.position) AS bigint) LIMIT 1
+    WHERE x.conversation_id = c.id AND x.position = 1 + $3::bigint * c.position / 1000000 LIMIT 1
 ) e
 WHERE e.body = ''

@@ -10,9 +10,9 @@ INSERT INTO handed_over (feed, since, upto, at) VALUES ($1, $2, $3, $4) ON CONFL
 
 -- name: handed_over_due
 -- The oldest first, and up to where each feed is in the index of words.
-SELECT h.feed, h.since, h.upto, coalesce(r.seq, 0)
-FROM handed_over h LEFT JOIN feed_reader r ON r.reader = 'search' AND r.feed = h.feed
-WHERE h.at <= $1 ORDER BY h.at LIMIT $2
+SELECT h.feed, h.since, h.upto,
+    coalesce((SELECT r.seq FROM feed_reader r WHERE r.reader = 'search' AND r.feed = h.feed), 0)
+FROM handed_over h WHERE h.at <= $1 ORDER BY h.at LIMIT $2
 
 -- name: handed_over_again
 UPDATE handed_over SET at = $3 WHERE feed = $1 AND upto = $2
@@ -27,7 +27,7 @@ UPDATE entry SET body = '' WHERE conversation_id = $1 AND position = $2 AND id_a
 RETURNING position
 
 -- name: entries_away
--- One of each conversation, at a share of its length: a probe by key, so that a look at many costs little.
+-- One of each conversation, at a share of its length, in millionths: a probe by key, so that a look at many costs little.
 SELECT c.org_id, NULL, NULL, NULL, {entry} FROM conversation c
-JOIN entry e ON e.conversation_id = c.id AND e.position = 1 + CAST(floor($3 * c.position) AS bigint)
+JOIN entry e ON e.conversation_id = c.id AND e.position = 1 + $3 * c.position / 1000000
 WHERE c.id > $1 AND c.id <= $2 AND e.body = ''
