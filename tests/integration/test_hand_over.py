@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.integration.conftest import OpenStage
 from tests.integration.harness import ON_SQLITE, Stage
-from tests.integration.live_devices import chat, customer, history, people, said, sync
-from tests.integration.thinking import wrote
+from tests.integration.live_devices import Device, chat, customer, history, house, people, person, said, say, sync
+from tests.integration.thinking import PatientBot, wrote
+from tests.integration.webhooks import PHONE
 from waypost.adapters.local.log import MemoryLog
 from waypost.flow import detect, hand_over, tend
-from waypost.model.conversation import Entry, Spot
-from waypost.model.time import Instant, hours, minutes, seconds
+from waypost.model.conversation import ConversationId, Entry, Spot
+from waypost.model.ids import NumberId, OrgId
+from waypost.model.report import Post
+from waypost.model.time import Instant, days, hours, minutes, seconds
 from waypost.ports.detector import Invariant
 from waypost.ports.failure import Unavailable
 from waypost.ports.log import Line, Mark
+from waypost.testing.contracts.arrivals import USER, known_as
+from waypost.testing.contracts.examples import an_arrival
+from waypost.testing.contracts.talking import END
 
 
 class ShakyLog(MemoryLog):
@@ -249,3 +257,151 @@ async def test_what_the_log_has_lost_is_shown_as_that_and_found_out(apart: Stage
     assert shown["content"]["type"] == "unavailable"
     (found,) = await detect.detect(apart.world, detect.Memory())
     assert (found.invariant, found.subject) == (Invariant.BODY_LOST, f"conversation {where}")
+
+
+async def test_a_connected_device_stays_catching_up_while_the_log_is_away_and_goes_on(
+    apart: Stage, log: ShakyLog
+) -> None:
+    """What is new in other feeds comes all the same."""
+    ann, bob = await people(apart, 2)
+    where = await chat(apart, ann, [bob], "direct")
+    phone = Device(bob)
+    async with house(apart) as home:
+        await phone.live(home)
+        await phone.leave()
+        await said(apart, ann, where, "while you were away")
+        await only_in_the_log(apart)
+        log.away = True
+        await phone.hello(home)
+        await customer(apart, text="from outside")
+        running = asyncio.ensure_future(keep_time_going(apart))
+        await phone.hears("from outside")
+        assert phone.texts() == ["from outside"]
+        await phone.say("send", client_message_id="mine", conversation_id=where, content={"type": "text", "text": "hi"})
+        await phone.until("ack")
+        log.away = False
+        await phone.until("live")
+        running.cancel()
+        assert sorted(phone.texts()) == ["from outside", "hi", "while you were away"]
+        await phone.leave()
+
+
+async def keep_time_going(stage: Stage) -> None:
+    while True:
+        stage.manual.advance(seconds(0.5))
+        await asyncio.sleep(0.01)
+
+
+async def test_a_bot_is_told_what_only_the_log_has(set_up: OpenStage, log: ShakyLog) -> None:
+    bot = PatientBot()
+    bot.history = 5
+    stage = await set_up(bot=bot, log=log)
+    await wrote(stage, "first")
+    stage.manual.advance(seconds(4))
+    bot.says("an answer")
+    await stage.eventually(lambda: has_said(stage, 2))
+    await only_in_the_log(stage)
+    await wrote(stage, "second")
+    stage.manual.advance(seconds(4))
+    await stage.eventually(lambda: has_asked(bot, 2))
+    assert [line.text for line in bot.asked[1].history] == ["first", "an answer"]
+    bot.says("another")
+    log.away = True
+    await wrote(stage, "third")
+    stage.manual.advance(seconds(4))
+    await stage.eventually(lambda: has_asked(bot, 3))
+    assert [line.text for line in bot.asked[2].history][:1] != ["first"], "the customer waits for no history"
+    assert [line.text for line in bot.asked[2].messages] == ["third"]
+    bot.says(None)
+
+
+async def has_said(stage: Stage, count: int) -> bool:
+    return len(await bodies(stage)) >= count
+
+
+async def has_asked(bot: PatientBot, times: int) -> bool:
+    return len(bot.asked) >= times
+
+
+async def joined(stage: Stage) -> str:
+    """Somebody hides their number, and shows it one day: one conversation in the end."""
+    ledger, now = stage.world.ledger, stage.clock.now()
+    number = NumberId("1001")
+    for n, told in enumerate(
+        (an_arrival(USER, now, number), an_arrival(PHONE, now, number), known_as(PHONE, USER, text="as one"))
+    ):
+        await ledger.journal.take(Post([], [], [replace(told, org_id=OrgId("acme"), number=number)]), Instant(now + n))
+    (talk,) = await ledger.conversations.at(OrgId("acme"), f"user:{USER}")
+    return str(talk.id)
+
+
+@pytest.mark.parametrize("forgetful", [False, True])
+@ON_SQLITE
+async def test_what_was_moved_before_the_log_had_it_is_handed_over(
+    forgetful: bool, apart: Stage, log: ShakyLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without that rule the Log would never hear of it: the places that the feeds named are others' now."""
+    if forgetful:
+
+        async def nothing(*_: object) -> int:
+            return 0
+
+        monkeypatch.setattr(hand_over, "_deliver_moved", nothing)
+    log.away = True
+    where = await joined(apart)
+    log.away = False
+    await handed_over(apart)
+    spots = [entry.spot for entry in await apart.world.ledger.conversations.entries(ConversationId(int(where)), END, 9)]
+    kept = {(entry.conversation_id, entry.id_at) for entry in await log.some(spots)}
+    missing = [spot for spot in spots if (spot.conversation_id, spot.id_at) not in kept]
+    assert bool(missing) is forgetful
+
+
+async def test_what_was_moved_after_it_went_is_read_from_the_spot_that_it_had(apart: Stage, log: ShakyLog) -> None:
+    await wrote(apart, "by phone")
+    await only_in_the_log(apart)
+    where = await joined(apart)
+    await handed_over(apart)
+    shown = (await history(apart, apart.acme.key, where))["messages"]
+    assert "by phone" in texts({"messages": shown})
+    assert all(message["content"]["type"] != "unavailable" for message in shown)
+    assert (await apart.get("/api/v1/search?q=by+phone"))["results"][0]["conversation_id"] == where
+
+
+async def test_how_far_a_message_came_is_kept_with_it(apart: Stage, log: ShakyLog) -> None:
+    where = await customer(apart)
+    ann = await person(apart)
+    await say(apart, ann, where, "an answer")
+
+    async def delivered() -> bool:
+        apart.manual.advance(seconds(1.1))
+        return any(entry.status == "delivered" for entry in log.kept.values())
+
+    assert await apart.eventually(delivered)
+
+
+async def test_an_org_says_how_long_its_history_is_kept(set_up: OpenStage) -> None:
+    log = NotingLog()
+    stage = await set_up(log=log, log_days=30)
+    await customer(stage, account=stage.globex)
+    changed = await stage.call("PATCH", "/api/v1/policy", {"historyDays": 7})
+    assert (changed.status, changed.json["defaults"]["historyDays"]) == (200, 30)
+    stage.manual.advance(seconds(3))
+    await customer(stage)
+    await handed_over(stage)
+    assert log.lives == {"acme": days(7), "globex": days(30)}
+
+
+class NotingLog(MemoryLog):
+    """How long each org's messages are to live; a number has its org in its name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lives: dict[str, int] = {}
+
+    async def append(self, lines: Sequence[Line]) -> None:
+        for line in lines:
+            assert line.expires_at is not None
+            org = "acme" if line.entry.wamid == "wamid.in" and line.entry.conversation_id == 2 else "globex"
+            self.lives[org] = line.expires_at - line.entry.id_at
+        await super().append(lines)

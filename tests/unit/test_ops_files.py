@@ -13,7 +13,7 @@ import yaml  # type: ignore[import-untyped]  # comes along without types
 from waypost.runtime.metrics import METRICS, Count, Times
 
 OPS = Path(__file__).parents[2] / "ops"
-_NAME = re.compile(r"\b((?:outbound|inbound|status|turns?|invariant|webhook|media|live)_\w+)(?:\{([^}]*)\})?")
+_NAME = re.compile(r"\b((?:outbound|inbound|status|turns?|invariant|webhook|media|live|log)_\w+)(?:\{([^}]*)\})?")
 _BY = re.compile(r"\bby \(([^)]*)\)")
 
 
