@@ -1,4 +1,4 @@
-"""The contracts of hints, whereabouts, shelf and vault on what this machine gives."""
+"""The contracts of hints, whereabouts, the Log, shelf and vault on what this machine gives."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from waypost.adapters.local.hints import NeighbourPost, ProcessHints
+from waypost.adapters.local.log import MemoryLog
 from waypost.adapters.local.shelf import FolderShelf, MemoryShelf
 from waypost.adapters.local.vault import AesVault
 from waypost.adapters.local.whereabouts import SWEEP_EVERY, LocalWhereabouts
@@ -16,11 +17,13 @@ from waypost.model.chat import DeviceId
 from waypost.model.ids import OrgId, UserId
 from waypost.model.time import Span, minutes, seconds
 from waypost.ports.hints import OUTBOX
+from waypost.ports.log import Log
 from waypost.ports.media import ShelfError
 from waypost.ports.vault import CannotOpen
 from waypost.ports.whereabouts import Presence
 from waypost.testing.clock import ManualClock
 from waypost.testing.contracts.hints import HintsContract, NeighbourContract, TwoHints
+from waypost.testing.contracts.log import LogContract
 from waypost.testing.contracts.media import ShelfContract
 from waypost.testing.contracts.vault import VaultContract
 from waypost.testing.contracts.whereabouts import WhereaboutsContract
@@ -149,3 +152,9 @@ class TestLocalWhereabouts(WhereaboutsContract):
         for n in range(SWEEP_EVERY):
             whereabouts.say(OrgId("acme"), UserId("ann"), DeviceId(f"{n % 3}"), Presence.ONLINE)
         assert list(whereabouts._known) == ["ann"]
+
+
+class TestMemoryLog(LogContract):
+    @pytest.fixture
+    def log(self) -> Log:
+        return MemoryLog()

@@ -56,7 +56,8 @@ BIG = {
     "device",
     "device_cursor",
     "search_entry",
-    "search_cursor",
+    "feed_reader",
+    "handed_over",
     "notice",
     "notice_feed",
     "notice_told",
@@ -118,6 +119,7 @@ SORTED_IN_MEMORY = {
     "devices_of",
     "feeds_told",
     "search_items",
+    "hand_over_told",
     "talks_of_people",
 } | OF_A_FEW
 """Of one message, customer or person, or of the gates in front of one outlet: a handful of rows; of a spend: as many as
@@ -229,7 +231,9 @@ INSERT INTO turn (conversation_id, hi, lo, org_id, state, replies, tries, fence,
 SELECT n, 3, 0, 'org-' || n % 50, CASE WHEN n % 90 = 0 THEN 'failed' ELSE 'answered' END, 1, 1, 1, n, n
 FROM generate_series(1, 9000) n;
 INSERT INTO feed SELECT 'team:org-' || n, 9000 FROM generate_series(0, 2999) n;
-INSERT INTO search_cursor SELECT 'team:org-' || n, 9000 FROM generate_series(0, 2999) n;
+INSERT INTO feed_reader SELECT 'search', 'team:org-' || n, 9000 FROM generate_series(0, 2999) n;
+INSERT INTO feed_reader SELECT 'log', 'team:org-' || n, 9000 FROM generate_series(0, 2999) n;
+INSERT INTO handed_over SELECT 'team:org-' || n % 50, n - 1, n, n FROM generate_series(1, 9000) n;
 INSERT INTO search_entry
 SELECT n, n % 9000 + 1, n / 9000 + 1, array_to_tsvector(ARRAY['|oaa' || n % 50, 'w' || n % 700])
 FROM generate_series(0, 29999) n;

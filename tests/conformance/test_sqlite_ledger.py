@@ -30,6 +30,7 @@ from waypost.testing.contracts.failover import FailoverContract
 from waypost.testing.contracts.figures import FiguresContract
 from waypost.testing.contracts.follows import LiveContract
 from waypost.testing.contracts.gates import GatesContract
+from waypost.testing.contracts.hand_over import HandOverContract
 from waypost.testing.contracts.holds import HoldsContract
 from waypost.testing.contracts.journal import JournalContract
 from waypost.testing.contracts.lanes import LanesContract
@@ -222,6 +223,9 @@ class TestSqliteChats(ChatsContract): ...
 
 
 class TestSqliteSearch(SearchContract): ...
+
+
+class TestSqliteHandOver(HandOverContract): ...
 
 
 class TestSqliteLive(LiveContract): ...

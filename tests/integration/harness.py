@@ -25,6 +25,7 @@ from waypost.model.time import Instant, Span, seconds, to_datetime
 from waypost.ports.bot import Bot
 from waypost.ports.clock import Clock
 from waypost.ports.hints import OUTBOX, about_message
+from waypost.ports.log import Log
 from waypost.ports.mailer import Mailer
 from waypost.ports.wire import Reply, Wire
 from waypost.runtime.serve import build_server
@@ -80,6 +81,7 @@ class Stage:
     provider_wire: Wire
     mailer: Mailer | None = None
     bot: Bot | None = None
+    log: Log | None = None
     servers: list[Server] = field(default_factory=list)
     bugs: list[dict[str, Any]] = field(default_factory=list)
     """What only the log would tell. A test that expects some takes them out."""
@@ -116,6 +118,7 @@ class Stage:
             mailer=self.mailer,
             bot=self.bot,
             redis=redis,
+            log=self.log,
         )
         server = build_server(ports, replace(self.settings, **changed), roles)
         self.servers.append(server)

@@ -16,6 +16,7 @@ from waypost.flow import admit
 from waypost.model.ids import OrgId
 from waypost.ports.bot import Bot
 from waypost.ports.clock import Clock
+from waypost.ports.log import Log
 from waypost.ports.mailer import Mailer
 from waypost.ports.wire import Wire
 from waypost.runtime.server import ALL_ROLES, Role
@@ -33,6 +34,7 @@ async def build_stage(
     wire: Wire | None = None,
     mailer: Mailer | None = None,
     bot: Bot | None = None,
+    log: Log | None = None,
     roles: frozenset[Role] = ALL_ROLES,
     **settings: Any,
 ) -> Stage:
@@ -54,6 +56,7 @@ async def build_stage(
         provider_wire=wire or network,
         mailer=mailer,
         bot=bot,
+        log=log,
     )
     asyncio.get_running_loop().set_exception_handler(lambda _, context: stage.bugs.append(context))
     server = await stage.add_server(roles)

@@ -73,6 +73,7 @@ class Stage:
             whereabouts=LocalWhereabouts(ProcessHints(), clock),
             worker=WorkerId("w1"),
             closing=asyncio.Event(),
+            log=SqlLedger(engine).log,
         )
 
     async def meet(self, *people: UserId) -> None:

@@ -170,11 +170,16 @@ def test_a_status_per_recipient_loses_what_was_acknowledged(monkeypatch: pytest.
         (following_mutations.a_message_that_is_taken_back_without_a_word, SCREENS, "was taken back, and is shown"),
         (following_mutations.reading_that_no_other_device_hears_of, UNREAD, "is read up to"),
         (following_mutations.a_team_that_hears_of_another_orgs_customers, TENANCY, "not its person's"),
+        (following_mutations.a_log_that_is_confirmed_before_it_was_asked, NO_LOSS, "the Log has None"),
+        (following_mutations.bodies_that_go_before_the_log_has_confirmed_them, NO_LOSS, "the Log has None"),
+        (following_mutations.feeds_that_are_forgotten_before_the_log_has_heard_of_them, NO_LOSS, "the Log has None"),
+        (following_mutations.what_is_taken_back_and_stays_in_the_log, NO_LOSS, "said {}, and the Log has"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
 def test_a_bug_of_following_is_seen(
     mutation: mutations.Mutation, invariant: str, seen: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    violation = first_violation(mutation(monkeypatch), invariant, seen, FOLLOWING)
+    begin = SHOWN_FROM.get(mutation, 1)
+    violation = first_violation(mutation(monkeypatch), invariant, seen, FOLLOWING, begin)
     assert violation is not None, f"{mutation.__name__} went unseen for {WITHIN} seeds"

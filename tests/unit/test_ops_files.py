@@ -14,7 +14,7 @@ from waypost.runtime.metrics import METRICS, Count, Times
 
 OPS = Path(__file__).parents[2] / "ops"
 _NAME = re.compile(
-    r"\b((?:outbound|inbound|status|turns?|invariant|webhook|media|live|ledger|waypost)_\w+)(?:\{([^}]*)\})?"
+    r"\b((?:outbound|inbound|status|turns?|invariant|webhook|media|live|ledger|log|waypost)_\w+)(?:\{([^}]*)\})?"
 )
 _BY = re.compile(r"\bby \(([^)]*)\)")
 

@@ -26,6 +26,8 @@ CALLS = {
     "_moved",
     "forgotten",
     "_listed",
+    "_each",
+    "_between",
     "_once",
 }
 SQLITE, POSTGRES = dialect("waypost.adapters.sqlite"), dialect("waypost.adapters.postgres")
@@ -89,13 +91,13 @@ def test_every_statement_is_used(known: dict[str, Statement], used: set[str]) ->
 
 
 def test_what_is_run_for_many_rows_is_set_wise_on_postgres() -> None:
-    many = (named("each", "Each") | named("each", folder=OF_POSTGRES) | placed()) - ELSEWHERE
+    many = (named("each", "_each", "Each") | named("each", folder=OF_POSTGRES) | placed()) - ELSEWHERE
     assert [name for name in sorted(many) if not POSTGRES[name].set_wise] == []
 
 
 @both
 def test_what_is_run_once_takes_its_arguments_one_by_one(known: dict[str, Statement]) -> None:
-    once = named(*CALLS - {"each", "Each", "placed"}) & known.keys()
+    once = named(*CALLS - {"each", "_each", "Each", "placed"}) & known.keys()
     assert once
     assert [name for name in sorted(once) if known[name].set_wise] == []
 

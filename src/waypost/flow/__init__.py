@@ -33,11 +33,13 @@ What nobody asks for:
 
 - `tend`     unsure sends, statuses without a message, the count of how long the door was open
 - `search`   what was said is indexed a moment later, and found by its words
+- `hand_over`  what was said goes to a Log of its own, if there is one; later its body goes from the Ledger
 - `budgets`  whoever has spent enough waits until there is room again
 - `detect`   a look at live data for what must never be
 - `reseal`   a new key for the secrets at rest, while servers go on
 
-They stand on what is no step: `channels` says which way a message goes, `marketing` who wants none, `pictures` what a
+They stand on what is no step: `read_behind` follows the feeds for those who index and hand over, `bodies` brings back
+what only the Log has, `channels` says which way a message goes, `marketing` who wants none, `pictures` what a
 bot may look at, `time_zones` what night is where. `numbers` and `mail_book` keep who sends at hand, `template_book`
 and `templates` what their accounts may send at any time, `policies` and `policy_book` what an org has set for itself.
 For whoever asks, `read_back` tells why a message waits, `policy` what the rules are, `audit` who did what. `extras`

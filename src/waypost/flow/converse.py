@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from waypost.flow import extras
+from waypost.flow import bodies, extras
 from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
 from waypost.model.conversation import BOT, CONTACT, Claim, Conversation, ConversationId, Entry, Times
 from waypost.model.ids import OrgId
@@ -17,7 +17,7 @@ from waypost.model.message import Draft
 from waypost.model.time import Span, as_seconds, seconds
 from waypost.model.turn import Answer, Turn
 from waypost.ports.bot import Bot, BotFailed
-from waypost.ports.failure import LedgerError, Rejected
+from waypost.ports.failure import LedgerError, LogAway, Rejected
 from waypost.ports.hints import LANES, OUTBOX, Ear
 from waypost.ports.lanes import Answered, Committed, TurnDemand
 from waypost.rules import answers, consent_words, customers, replies, reply_keys, telling
@@ -76,11 +76,12 @@ async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
     lane, talk = claim.lane, claim.conversation
     words = world.policies.known(lane.org_id).consent_words
     earlier: Sequence[Entry] = []
-    written = [entry for entry in claim.burst if entry.sender == CONTACT and entry.type not in NOTICES]
+    burst = await bodies.whole(claim.burst, world.log)
+    written = [entry for entry in burst if entry.sender == CONTACT and entry.type not in NOTICES]
     if bot.history:
         first = written[0].position if written else lane.tail
-        earlier = await world.ledger.lanes.history(lane.conversation_id, first, bot.history)
-    files = await with_files([*earlier, *claim.burst], talk, world) if bot.thinks else {}
+        earlier = await _recent(await world.ledger.lanes.history(lane.conversation_id, first, bot.history), world)
+    files = await with_files([*earlier, *burst], talk, world) if bot.thinks else {}
     return Turn(
         id=claim.turn_id,
         org_id=lane.org_id,
@@ -95,6 +96,14 @@ async def the_turn(claim: Claim, bot: Bot, world: World) -> Turn:
         history=telling.history(earlier, written, files),
         attempt=lane.tries + 1,
     )
+
+
+async def _recent(earlier: Sequence[Entry], world: World) -> Sequence[Entry]:
+    """While the Log does not answer, the bot is told what is recent: the customer waits for no history."""
+    try:
+        return await bodies.whole(earlier, world.log)
+    except LogAway:
+        return bodies.until_away(earlier[::-1])[::-1]
 
 
 async def with_files(entries: Sequence[Entry], talk: Conversation, world: World) -> dict[int, str]:

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from waypost.flow.world import Tuning, World
+from waypost.model.conversation import ConversationId, Entry
 from waypost.model.time import Instant, Span, minutes
 from waypost.ports.detector import Finding, Invariant, Late, Look, TalkLook
+from waypost.ports.failure import LedgerError
+from waypost.rules.hand_over import expiry
 from waypost.rules.pacing import Permit
 
 LOOK_EVERY: Span = minutes(1)
@@ -40,6 +43,7 @@ class Memory:
     walked: int = 0
     talked: int = 0
     fed: str = ""
+    asked_for: int = 0
     late: frozenset[Late] = frozenset()
     told: dict[Finding, None] = field(default_factory=dict)
     quotas: dict[str, Permit] = field(default_factory=dict)
@@ -50,6 +54,7 @@ async def detect(world: World, memory: Memory) -> list[Finding]:
     found = await of_messages(world, memory)
     found += await of_conversations(world, memory)
     found += await of_feeds(world, memory)
+    found += await of_bodies(world, memory)
     found += await of_late_turns(world, memory)
     found += overdrawn(memory.quotas, await world.ledger.detector.quotas(QUOTAS))
     fresh = [finding for finding in dict.fromkeys(found) if finding not in memory.told]
@@ -91,6 +96,30 @@ async def of_feeds(world: World, memory: Memory) -> Sequence[Finding]:
     found, further = await world.ledger.detector.feeds(memory.fed, FEEDS, LATEST)
     memory.fed = further or ""
     return found
+
+
+async def of_bodies(world: World, memory: Memory) -> list[Finding]:
+    """One message of each of the next conversations, another each time, whose body is only in the Log: is it?"""
+    if not world.log_apart:
+        return []
+    newest = await world.ledger.detector.newest_conversation()
+    after = memory.asked_for if memory.asked_for < newest else 0
+    memory.asked_for = min(after + TALKS, newest)
+    away = await _away(ConversationId(after), ConversationId(memory.asked_for), world)
+    try:
+        kept = {(one.spot.conversation_id, one.spot.id_at) for one in await world.log.some([e.spot for e in away])}
+    except LedgerError:
+        return []  # it is away, which is nothing that must never be
+    missing = [one for one in away if (one.spot.conversation_id, one.spot.id_at) not in kept]
+    return [Finding(Invariant.BODY_LOST, f"conversation {one.conversation_id}") for one in missing]
+
+
+async def _away(after: ConversationId, upto: ConversationId, world: World) -> list[Entry]:
+    """But for what the Log keeps no longer."""
+    await world.policies.refresh()
+    now, found = world.clock.now(), await world.ledger.hand_over.away(after, upto, world.dice.unit())
+    expires = [expiry(one.entry.spot, world.policies.known(one.org_id).log_kept) for one in found]
+    return [one.entry for one, at in zip(found, expires, strict=True) if at is None or at > now]
 
 
 async def of_late_turns(world: World, memory: Memory) -> list[Finding]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from waypost.flow import bodies
 from waypost.flow.world import World
 from waypost.model.chat import Device, DeviceId, FeedName, Following, Told
 from waypost.model.ids import OrgId, UserId
@@ -93,5 +94,22 @@ async def subscribe(user: UserId, device: DeviceId, subscription: Subscription |
     return await world.ledger.follows.subscribe(user, device, push)
 
 
-async def page(cursors: Mapping[FeedName, int], limit: int, world: World) -> Sequence[Told]:
-    return await world.ledger.follows.told(cursors, limit)
+class Page(msgspec.Struct, frozen=True):
+    told: Sequence[Told]
+    full: bool
+    """There may be more, at once."""
+    stuck: frozenset[FeedName] = frozenset()
+    """Feeds that tell of something next which only the Log has, and it does not answer."""
+
+
+async def page(cursors: Mapping[FeedName, int], limit: int, world: World) -> Page:
+    """What these feeds tell after a number each; while the Log does not answer, as far as it is not needed."""
+    found = await world.ledger.follows.told(cursors, limit)
+    told, stuck = await bodies.told(found, world.log)
+    others = {feed: seq for feed, seq in cursors.items() if feed not in stuck}
+    if stuck and others and len(found) == limit:  # the others' turn would never come
+        found = await world.ledger.follows.told(others, limit)
+        more, also = await bodies.told(found, world.log)
+        told, stuck = [*(one for one in told if one.item.feed in stuck), *more], stuck | also
+    full = len(found) == limit and (not stuck or any(one.item.feed not in stuck for one in told))
+    return Page(told, full, stuck)

@@ -7,6 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 import structlog
 
+from waypost.flow import bodies
 from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
 from waypost.model.chat import FeedName, Told
 from waypost.model.time import Span, as_seconds, seconds
@@ -101,8 +102,11 @@ class Tails(Generic[T]):
         while wanted := {feed: self._tails[feed].last for feed in self._stirred if feed in self._tails}:
             asked = dict(self._stirred)
             found = await self._world.ledger.follows.told(wanted, PAGE)
-            for feed, items in _by_feed(found).items():
+            whole, stuck = await bodies.told(found, self._world.log)
+            for feed, items in _by_feed(whole).items():
                 self._hand_on(feed, items)
+            for feed in stuck:  # looked at again with all the others
+                self._stirred.pop(feed, None)
             if len(found) < PAGE:
                 for feed in asked:  # what stirred again meanwhile was read, or wakes us again
                     self._stirred.pop(feed, None)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from waypost.flow import bodies
 from waypost.flow.audit import actor_of
 from waypost.flow.world import World
 from waypost.model.account import Caller, Role
@@ -132,20 +133,23 @@ async def _chats(caller: Caller, wanted: Wanted, before: Before, limit: int, wor
 
 
 async def _shown(page: Sequence[Conversation | Chat], caller: Caller, world: World) -> list[Shown]:
-    """In the order of the page; three reads, however long it is."""
+    """In the order of the page; a few reads, however long it is."""
     ledger, user = world.ledger.chats, caller.user_id
     talks = [c for c in page if isinstance(c, Conversation)]
     chats = [c for c in page if isinstance(c, Chat)]
     shown_talks = await ledger.shown_talks(caller.org_id, user, [t.id for t in talks], MOST_UNREAD)
     shown_chats = await ledger.shown_chats(user, [c.id for c in chats], MOST_UNREAD) if user else []
+    lasts = iter(await bodies.lasts([*(t.last for t in shown_talks), *(c.last for c in shown_chats)], world.log))
     contacts = await world.ledger.conversations.contacts(caller.org_id, [t.contact_id for t in talks])
     known = {contact.id: contact for contact in contacts}
     members = await _members([c.id for c in chats if not c.own_feed], world)
     found: dict[ConversationId, Shown] = {}
     for talk in shown_talks:
-        found[talk.conversation.id] = Shown(talk=talk, contact=known.get(talk.conversation.contact_id))
+        whole = msgspec.structs.replace(talk, last=next(lasts))
+        found[talk.conversation.id] = Shown(talk=whole, contact=known.get(talk.conversation.contact_id))
     for each in shown_chats:
-        found[each.chat.id] = Shown(talk=each, members=members.get(each.chat.id, ()))
+        shown = msgspec.structs.replace(each, last=next(lasts))
+        found[each.chat.id] = Shown(talk=shown, members=members.get(each.chat.id, ()))
     return [found[c.id] for c in page if c.id in found]
 
 
@@ -193,7 +197,7 @@ async def at(caller: Caller, address: str, world: World) -> list[Shown]:
 async def history(
     caller: Caller, where: ConversationId, before: Position | None, limit: int, world: World
 ) -> Page | NoChat:
-    """Newest first, as far as whoever asks may see it."""
+    """Newest first, as far as whoever asks may see it; while the Log does not answer, only what is recent."""
     talk = await world.ledger.conversations.get(caller.org_id, where)
     if talk is not None:
         return await _history_of_customer(talk, before, limit, world)
@@ -203,10 +207,11 @@ async def history(
         return NoChat()
     found = await world.ledger.conversations.entries(where, before or Position(chat.position + 1), limit + 1)
     seen = [entry for entry in found if entry.position > member.sees_after]
+    page = await bodies.first_part(seen[:limit], world.log)
     reads = await world.ledger.chats.reads(where)
     members = [m.user_id for m in await world.ledger.chats.members([where])] if not chat.own_feed else []
-    said = [Said(entry=e, contact_id=None, status=_read_by_all(e, members, reads)) for e in seen[:limit]]
-    return Page(said, more=len(seen) > limit)
+    said = [Said(entry=e, contact_id=None, status=_read_by_all(e, members, reads)) for e in page]
+    return Page(said, more=len(seen) > len(page))
 
 
 def _read_by_all(entry: Entry, members: Sequence[UserId], reads: Mapping[UserId, Position]) -> ChatStatus:
@@ -220,11 +225,12 @@ async def _history_of_customer(talk: Conversation, before: Position | None, limi
     ours = [MessageId(entry.message_id) for entry in found if entry.message_id is not None]
     sent = {message.id: message.delivery for message in await world.ledger.messages.some(talk.org_id, ours)}
     said = []
-    for entry in found[:limit]:
+    page = await bodies.first_part(found[:limit], world.log)
+    for entry in page:
         delivery = sent.get(entry.message_id or MessageId(0))
         status = shown_status(delivery.status, delivery.read_at is not None) if delivery else None
         said.append(Said(entry=entry, contact_id=talk.contact_id, status=status))
-    return Page(said, more=len(found) > limit)
+    return Page(said, more=len(found) > len(page))
 
 
 def shown_status(status: Status | None, was_read: bool) -> ChatStatus | None:

@@ -9,15 +9,18 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from waypost.flow import bodies
 from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
+from waypost.model.conversation import Entry
 from waypost.model.ids import UserId, WorkerId
 from waypost.model.push import Habits, Listener, Notice, Talk, Verdict
 from waypost.model.time import Span, seconds
 from waypost.ports.clock import Clock, Dice
 from waypost.ports.failure import LedgerError
+from waypost.ports.log import Log
 from waypost.ports.push import Notices, Pusher
 from waypost.ports.whereabouts import Presence, Whereabouts
-from waypost.rules import push
+from waypost.rules import chat_content, push
 from waypost.rules.push import Push, Skip, Wait
 
 TALKS_AT_ONCE = 8
@@ -41,6 +44,7 @@ class Notifying:
     whereabouts: Whereabouts
     worker: WorkerId
     closing: asyncio.Event
+    log: Log
     habits: Habits = field(default_factory=Habits)
     requests: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(REQUESTS_AT_ONCE))
 
@@ -54,8 +58,15 @@ def of(world: World, pusher: Pusher) -> Notifying:
         whereabouts=world.whereabouts,
         worker=world.worker,
         closing=world.closing,
+        log=world.log,
         habits=world.tuning.push,
     )
+
+
+async def _words(entry: Entry, log: Log) -> str:
+    """What a message says that only the Log has; nothing while it does not answer."""
+    (found,) = await bodies.lasts([entry], log)
+    return "" if found is None else chat_content.words(found)
 
 
 async def hear_who_is_here(world: World) -> None:
@@ -81,6 +92,8 @@ async def notify(step: Notifying) -> int:
 
 async def tell(talk: Talk, step: Notifying) -> bool:
     """One conversation from its claim to its settle; False when somebody else has it by now."""
+    if talk.away is not None:
+        talk = replace(talk, words=await _words(talk.away, step.log))
     waits, due = _decided(talk, await _connected(talk, step), step)
     verdicts = await _pushed(talk, due[:DEVICES_AT_ONCE], step)
     if len(due) > DEVICES_AT_ONCE:

@@ -14,7 +14,7 @@ from waypost.flow.time_zones import ready_for
 from waypost.model.conversation import Times
 from waypost.model.ids import OrgId
 from waypost.model.policy import Budget, ConsentWords, Policy, QuietHours, RequestRate, Turns
-from waypost.model.time import Instant, Span, as_seconds, minutes, seconds
+from waypost.model.time import Instant, Span, as_seconds, days, minutes, seconds
 from waypost.ports.clock import Clock
 from waypost.ports.policies import Policies
 from waypost.rules.delivery import Unsettled
@@ -48,6 +48,8 @@ class InForce:
     budget: Budget | None = None
     turns: Times = field(default_factory=Times)
     consent_words: ConsentWords | None = None
+    log_kept: Span | None = None
+    """How long messages stay in the Log; None is for ever."""
 
 
 def in_force(policy: Policy, defaults: InForce) -> InForce:
@@ -65,7 +67,13 @@ def in_force(policy: Policy, defaults: InForce) -> InForce:
         budget=policy.budget,
         consent_words=policy.consent_words,
         turns=turn_times(policy.turns, defaults.turns) if policy.turns else defaults.turns,
+        log_kept=defaults.log_kept if policy.history_days is None else kept_for(policy.history_days),
     )
+
+
+def kept_for(number: float) -> Span | None:
+    """So many days; 0 is for ever."""
+    return days(number) if number else None
 
 
 def turn_times(chosen: Turns, defaults: Times) -> Times:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
 from waypost.model.ids import MessageId
+from waypost.model.reading import Reader
 from waypost.model.time import Instant, Span, days, hours, minutes, seconds
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import OUTBOX, about_message
@@ -103,7 +104,12 @@ async def forget_turns(world: World) -> int:
 
 async def forget_feeds(world: World) -> int:
     """What screens were told; who was away for longer reads anew."""
-    return await _in_bites(world, world.ledger.feeds.forget, world.tuning.feed_kept)
+    reader = Reader.LOG if world.log_apart else None  # what the Log has not heard of is kept until it has
+
+    async def forget(before: Instant, limit: int) -> int:
+        return await world.ledger.feeds.forget(before, limit, unless_behind=reader)
+
+    return await _in_bites(world, forget, world.tuning.feed_kept)
 
 
 async def forget_search(world: World) -> int:

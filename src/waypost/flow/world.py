@@ -15,7 +15,7 @@ from waypost.model.gate import GateName
 from waypost.model.ids import OrgId, WorkerId
 from waypost.model.policy import RequestRate
 from waypost.model.push import Habits
-from waypost.model.time import Instant, Span, days, minutes, seconds
+from waypost.model.time import Instant, Span, days, hours, minutes, seconds
 from waypost.ports.bot import Bot
 from waypost.ports.clock import Clock, Dice, Ids
 from waypost.ports.extras import Extras
@@ -42,6 +42,7 @@ TWENTY_SECONDS = seconds(20)
 FIVE_SECONDS = seconds(5)
 THIRTY_DAYS = days(30)
 YEAR = days(365)
+HOUR = hours(1)
 PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
 """Before a step asks a Ledger again that was away."""
 UPLOADS_AT_ONCE = 2
@@ -78,6 +79,10 @@ class Tuning:
     """How long what screens were told can be read again."""
     search_kept: Span | None = YEAR
     """How long what was said can be searched; None is for ever."""
+    log_grace: Span = HOUR
+    """How long a body stays in the Ledger after the Log has it."""
+    log_kept: Span | None = None
+    """How long messages stay in a Log of its own; None is for ever."""
     indexing: bool = True
     """Whether this server keeps the index of words."""
     figures: bool = True
@@ -110,6 +115,7 @@ class Tuning:
             request_rate=self.request_rate,
             default_region=self.default_region,
             turns=self.turns,
+            log_kept=self.log_kept,
         )
 
     @property
@@ -126,6 +132,7 @@ class World:
     ledger: Ledger
     hints: Hints
     log: Log
+    """The Ledger's own, unless another one is connected: then bodies are handed over to it."""
     whereabouts: Whereabouts
     provider: Provider
     numbers: NumberBook
@@ -143,6 +150,8 @@ class World:
     worker: WorkerId
     predecessors: tuple[WorkerId, ...] = ()
     """Workers that were in this one's place and are gone."""
+    log_apart: bool = False
+    """Whether the Log is another one than the Ledger's own."""
     bot: Bot | None = None
     pusher: Pusher | None = None
     """None: nobody who is away is told."""

@@ -18,6 +18,7 @@ from waypost.http.context import Asking, Here, admin
 from waypost.http.documented import problems
 from waypost.http.problems import Problem
 from waypost.model.policy import Policy, RequestRate, Turns
+from waypost.model.time import days
 from waypost.rules.policy import Invalid
 
 _QUIET = {"from": "21:00", "to": "08:00", "timezone": "Europe/Berlin", "exemptPriority": 9}
@@ -43,6 +44,7 @@ class PolicyInForce(msgspec.Struct, rename="camel", kw_only=True):
     request_rate: RequestRate | None
     default_region: str | None
     turns: Turns
+    history_days: float
 
 
 class PolicyView(msgspec.Struct, rename="camel", kw_only=True):
@@ -59,6 +61,7 @@ def _view(policy: Policy, world: Here) -> PolicyView:
         request_rate=defaults.request_rate,
         default_region=defaults.default_region,
         turns=turns_of(defaults.turns),
+        history_days=0 if defaults.log_kept is None else defaults.log_kept / days(1),
     )
     return PolicyView(policy=policy, defaults=told)
 

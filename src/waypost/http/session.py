@@ -23,7 +23,7 @@ from waypost.model.chat import DeviceId, FeedName, Told
 from waypost.model.ids import UserId
 from waypost.model.policy import RequestRate
 from waypost.model.time import Instant, Span, seconds
-from waypost.ports.failure import LedgerError, Rejected
+from waypost.ports.failure import LedgerError, LogAway, Rejected
 from waypost.ports.link import Bundle, Link
 from waypost.rules import catchup
 from waypost.rules.rate import TooSoon, draw
@@ -45,6 +45,8 @@ CATCH_UP_PAGE = 200
 TYPING_EVERY: Span = seconds(2)
 MOST_KEPT = 1000
 """Items that are kept while pages are read; beyond, they are read as well."""
+
+LOOK_FOR_LOG_EVERY: Span = seconds(1)
 
 NEVER = (Instant(0), "")
 """No hello of any epoch."""
@@ -298,9 +300,11 @@ class Session:
             self._again = False
             if self._moved and self.caller is not None and self.caller.user_id is not None:
                 await self._follow_anew(self.caller, self.caller.user_id)
-            found = await devices.page(self._cursors, CATCH_UP_PAGE, self._gateway.world)
-            await self._send_page(found)
-            if len(found) < CATCH_UP_PAGE and self._merge_what_came():
+            page = await devices.page(self._cursors, CATCH_UP_PAGE, self._gateway.world)
+            await self._send_page(page.told)
+            if page.stuck and not page.full:
+                raise LogAway("what comes next is only in the Log, which does not answer")
+            if not page.full and self._merge_what_came():
                 return
 
     async def _send_page(self, found: Sequence[Told]) -> None:
@@ -388,12 +392,19 @@ class Session:
         """A device that cannot be shown everything is sent away, to come back: it would wait here for ever."""
         try:
             await self._catch_up()
+        except LogAway:
+            self._gateway.keep(asyncio.ensure_future(self._catch_up_later()))
         except LedgerError as failure:
             log.warning("device_not_caught_up", error=str(failure))
             self.close(COME_BACK, "not available: come back")
         except BaseException:
             self.close(COME_BACK, "not available: come back")
             raise
+
+    async def _catch_up_later(self) -> None:
+        """The Log is away: what is new comes all the same, and the rest when it is back."""
+        await self._gateway.world.clock.sleep(LOOK_FOR_LOG_EVERY)
+        await self._catch_up_or_go()
 
     # What a person does
 

@@ -25,6 +25,7 @@ from waypost.model.chat import DeviceId, FeedName
 from waypost.model.ids import UserId
 from waypost.model.time import to_datetime
 from waypost.ports.chats import Acked
+from waypost.ports.failure import LogAway
 from waypost.ports.hints import DEVICE, REMOVED
 
 PAGE = 200
@@ -97,18 +98,20 @@ async def _next(user: UserId, begun: Begun, wait: float, world: Here, tails: Tai
     for feed, head in begun.heads.items():
         tails.follow(feed, head, waiter)
     try:
-        found = await devices.page(begun.cursors, PAGE, world)
-        if not found and wait > 0:
+        page = await devices.page(begun.cursors, PAGE, world)
+        if not page.told and wait > 0:
             await waiter.stirred(wait, world.closing)
-            found = await devices.page(begun.cursors, PAGE, world)
+            page = await devices.page(begun.cursors, PAGE, world)
     finally:
         for feed in begun.heads:
             tails.leave(feed, waiter)
+    if page.stuck and not page.told:
+        raise LogAway("what comes next is only in the Log, which does not answer")
     heads = dict(begun.cursors)
-    mine = frames.until_left(user, found)
+    mine = frames.until_left(user, page.told)
     for told in mine:
         heads[FeedName(told.item.feed)] = told.item.seq
-    return _answer(begun, heads, [frames.item(told) for told in mine], more=len(found) == PAGE)
+    return _answer(begun, heads, [frames.item(told) for told in mine], more=page.full)
 
 
 class _Waiter:

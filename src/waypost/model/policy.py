@@ -113,3 +113,5 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     consent_words: ConsentWords | None = None
     default_region: Region | None = None
     """Whose national phone numbers are understood."""
+    history_days: Annotated[float, Meta(ge=0, le=36_500)] | None = None
+    """How long a Log of its own keeps what was said from now on; 0 is for ever."""

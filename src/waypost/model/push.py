@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from waypost.model.chat import DeviceId, FeedName
-from waypost.model.conversation import ConversationId, Position
+from waypost.model.conversation import ConversationId, Entry, Position
 from waypost.model.ids import Fence, OrgId, UserId
 from waypost.model.time import Instant, Span, days, minutes, seconds
 
@@ -140,6 +140,8 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
     """Of that message: a user's id, or `contact…`."""
     words: str
     """What it says; empty where it says nothing in words."""
+    away: Entry | None = None
+    """The message, if only the Log has what it says."""
     at: Instant
     """When it was written."""
     floor: str

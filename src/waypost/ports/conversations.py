@@ -7,6 +7,7 @@ from typing import Protocol
 
 from waypost.model.conversation import Contact, ContactId, Conversation, ConversationId, Entry, FeedItem, Lane, Position
 from waypost.model.ids import OrgId
+from waypost.model.reading import Reader
 from waypost.model.time import Instant
 
 
@@ -42,8 +43,9 @@ class Feeds(Protocol):
     async def after(self, feed: str, seq: int, limit: int) -> Sequence[FeedItem]:
         """The items after a number, in order, without a gap; who asks for what is forgotten gets a later one first."""
 
-    async def forget(self, before: Instant, limit: int) -> int:
-        """Let go of items from before then, the oldest first; the last of a feed stays. Returns how many.
+    async def forget(self, before: Instant, limit: int, unless_behind: Reader | None = None) -> int:
+        """Let go of items from before then, the oldest first; the last of a feed stays, and so does what this reader
+        has not read. Returns how many.
 
         Of each feed from its beginning, without a gap: what an item was told before by a clock that was ahead is kept
         with that item.

@@ -55,6 +55,8 @@ class Invariant(StrEnum):
     ARRIVAL_WITHOUT_ENTRY = "arrival_without_entry"
     POST_WITHOUT_ENTRY = "post_without_entry"
     """Somebody was told that their message is stored, and it is not where they were told."""
+    BODY_LOST = "body_lost"
+    """What a message says is neither in the Ledger nor in the Log."""
 
 
 class Finding(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What a Ledger may fail with; every caller up to the edge knows these and no others."""
+"""What a Ledger or a Log may fail with; every caller up to the edge knows these and no others."""
 
 from __future__ import annotations
 
@@ -21,3 +21,7 @@ class Full(Unavailable):
 
 class Rejected(LedgerError):
     """This one intent cannot be written at all; its neighbours were."""
+
+
+class LogAway(LedgerError):
+    """What was asked for is only in the Log, which does not answer; the Ledger does."""

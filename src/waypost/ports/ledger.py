@@ -6,6 +6,7 @@ from typing import Protocol
 
 from waypost.ports.accounts import Accounts
 from waypost.ports.audit import Audit
+from waypost.ports.behind import Behind
 from waypost.ports.chats import Chats, Follows
 from waypost.ports.consents import Consents
 from waypost.ports.conversations import Conversations, Feeds
@@ -14,6 +15,7 @@ from waypost.ports.dossiers import Dossiers
 from waypost.ports.failover import Failover
 from waypost.ports.figures import Figures
 from waypost.ports.gates import Gates, Quotas, Windows
+from waypost.ports.hand_over import HandOver
 from waypost.ports.journal import Journal
 from waypost.ports.lanes import Lanes
 from waypost.ports.log import Log
@@ -58,6 +60,10 @@ class Ledger(Protocol):
 
     @property
     def follows(self) -> Follows: ...
+    @property
+    def behind(self) -> Behind: ...
+    @property
+    def hand_over(self) -> HandOver: ...
     @property
     def search(self) -> Search: ...
     @property

@@ -5,29 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-import msgspec
-
 from waypost.model.conversation import Entry, Spot
+from waypost.model.log import Line, Mark
 from waypost.model.time import Instant
 
-
-class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry on its way into the Log."""
-
-    entry: Entry
-    expires_at: Instant | None = None
-    """When the Log lets go of it; None: never."""
-
-
-class Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a message of ours came. A later generation wins, within one the higher rank does, whatever comes last."""
-
-    spot: Spot
-    status: str
-    generation: int
-    rank: int
-    """0 to 9"""
-    expires_at: Instant | None = None
+__all__ = ["Line", "Log", "Mark"]
 
 
 class Log(Protocol):

@@ -48,3 +48,15 @@ class Meters(Protocol):
 
     def surveyed(self, survey: Survey, now: Instant) -> None:
         """What waits and what is closed, as the Ledger has it now."""
+
+    def log_waits(self, items: int, oldest: float) -> None:
+        """So many items of feeds are still to be handed over to the Log, the first since so many seconds."""
+
+    def handed_over(self, messages: int) -> None:
+        """The Log has so many more."""
+
+    def log_failed(self) -> None:
+        """The Log did not take what it was handed; it is tried again."""
+
+    def bodies_emptied(self, bodies: int) -> None:
+        """So many bodies are only in the Log from now on."""

@@ -7,27 +7,15 @@ from typing import NewType, Protocol
 
 import msgspec
 
-from waypost.model.chat import FeedName
 from waypost.model.conversation import ContactId, ConversationId, Entry
 from waypost.model.ids import OrgId, UserId
+from waypost.model.reading import Standing
 from waypost.model.time import Instant
 from waypost.rules.search import Asked
 
 FoundId = NewType("FoundId", int)
 """Later ones are of later entries."""
 NEWEST = FoundId(2**63 - 1)
-
-
-class Standing(msgspec.Struct, frozen=True):
-    """A feed, and up to where what it tells is in the index."""
-
-    feed: FeedName
-    head: int
-    indexed: int
-
-    @property
-    def behind(self) -> bool:
-        return self.indexed < self.head
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,12 +37,6 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Search(Protocol):
-    async def standing(self, after: str, limit: int) -> Sequence[Standing]:
-        """Feeds in the order of their names, behind or not: whoever goes on from the last name has seen all."""
-
-    async def standing_of(self, feeds: Sequence[FeedName]) -> Sequence[Standing]:
-        """Of those that there are."""
-
     async def index(self, behind: Sequence[Standing], limit: int) -> Sequence[Standing]:
         """Take what these feeds were told since into the index, `limit` items of it. Each item once, however many
         workers try; what was erased goes, what was moved is found at its new place. Returns what is left to do."""

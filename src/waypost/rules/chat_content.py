@@ -92,6 +92,8 @@ def note(text: str) -> Written | Invalid:
 def shown(entry: Entry) -> dict[str, Any]:
     if entry.deleted_at is not None:
         return {"type": DELETED}
+    if entry.is_away:
+        raise ValueError("only the Log has what was said: it is to be filled in before it is shown")
     message = people.read(entry.body, entry.type)
     if entry.type == NOTE:
         return {"type": NOTE, "text": words(entry)}

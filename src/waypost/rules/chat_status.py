@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias, assert_never
 
 from waypost.model.message import Status
 
 ChatStatus: TypeAlias = Literal["sent", "delivered", "read", "failed"]
+RANKS: Mapping[ChatStatus, int] = {"sent": 3, "delivered": 4, "read": 5, "failed": 6}
+"""Within one generation the higher one is the later."""
 
 
 def chat_status(status: Status, was_read: bool) -> ChatStatus | None:

@@ -107,6 +107,11 @@ METRICS: dict[str, Count | Times | Level | Share | Worst] = {
     "redis_up": Worst("waypost_redis_up", "Whether Redis can be reached; absent where there is none", ("kind",)),
     "redis_lost": Count("waypost_redis_dropped", "Wake-ups and counters that did not reach Redis"),
     "redis_back": Count("waypost_redis_reconnects", "Times that Redis was lost and found again"),
+    "log_waiting": Level("log_waiting_items", "Items of feeds that are still to be handed over to the Log"),
+    "log_oldest": Level("log_oldest_seconds", "How long the first of them has waited"),
+    "log_handed": Count("log_handed_over", "Messages that the Log took"),
+    "log_failures": Count("log_failure", "Times that the Log did not take what it was handed"),
+    "log_emptied": Count("log_bodies_emptied", "Bodies that are no longer in the database, only in the Log"),
     "gates": Level("outbound_gates_closed", "Closed gates: throttle, hold or breaker", ("kind", "code")),
 }
 """By the attribute of Telemetry that holds it."""

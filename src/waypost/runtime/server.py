@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
-from waypost.flow import budgets, detect, notify, take_over, templates, tend
+from waypost.flow import budgets, detect, hand_over, notify, take_over, templates, tend
 from waypost.flow.converse import Converser
 from waypost.flow.deliver import Courier
 from waypost.flow.failover import EVERY as FAIL_OVER_EVERY
 from waypost.flow.failover import FailOver
 from waypost.flow.fetch_media import FORGET_EVERY as FORGET_MEDIA_EVERY
 from waypost.flow.fetch_media import MediaFetcher, forget_media
-from waypost.flow.search import Indexer
+from waypost.flow.search import indexer
 from waypost.flow.world import World
 from waypost.http.app import Edge
 from waypost.http.gateway import Gateway
@@ -96,7 +96,10 @@ class Server:
         self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_feeds, world))
         self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_search, world))
         if world.tuning.indexing:
-            self._keep(Indexer(world).run)
+            self._keep(indexer(world).run)
+        if world.log_apart:
+            self._keep(hand_over.handing_over(world).run)
+            self._keep(lambda: tend.every(hand_over.empty_every(world), hand_over.empty_bodies, world))
         self._keep(lambda: tend.every(FAIL_OVER_EVERY, FailOver().round, world))
         self._keep(MediaFetcher(world).run)
         if world.pusher is not None:
@@ -180,6 +183,7 @@ class Server:
         try:
             async with asyncio.timeout(CLOSING):
                 await asyncio.gather(*self._tasks, return_exceptions=True)
+                await self.world.log.close()
                 await self.world.ledger.close()
         except TimeoutError:
             log.warning("ledger_did_not_close", seconds=CLOSING)

@@ -60,6 +60,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     database_readers: Annotated[
         int, _about("Connections to PostgreSQL that read, per process; seven more at most write", ge=1, le=100)
     ] = 4
+    log_days: Annotated[
+        float, _about("How long messages stay there, of an org that has set nothing; 0 is for ever", ge=0, le=36_500)
+    ] = 0.0
+    log_grace_minutes: Annotated[
+        float, _about("How long a message's body stays in the database after it is there", gt=0, le=_YEAR)
+    ] = 60.0
     secret_key: Annotated[str, _about("Seals tokens and app secrets at rest; required in production")] = ""
     secret_key_old: Annotated[
         str, _about("The key before it, while `waypost admin rotate-secret-key` is not done: opens, never seals")
@@ -241,6 +247,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             journal_kept=days(self.journal_days),
             feed_kept=days(self.feed_days),
             search_kept=days(self.search_days) if self.search_days else None,
+            log_kept=days(self.log_days) if self.log_days else None,
+            log_grace=minutes(self.log_grace_minutes),
             cursor_kept=seconds(self.cursor_ttl_sec) if self.cursor_ttl_sec else None,
             default_region=_region(self.default_region),
             request_rate=_request_rate(self.api_requests_per_second),

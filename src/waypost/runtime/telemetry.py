@@ -79,6 +79,11 @@ class Telemetry:
     redis_up: Gauge
     redis_lost: Counter
     redis_back: Counter
+    log_waiting: Gauge
+    log_oldest: Gauge
+    log_handed: Counter
+    log_failures: Counter
+    log_emptied: Counter
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
@@ -163,6 +168,19 @@ class Telemetry:
 
     def surveyed(self, survey: Survey, now: Instant) -> None:
         self.board.show(survey, now)
+
+    def log_waits(self, items: int, oldest: float) -> None:
+        self.log_waiting.set(items)
+        self.log_oldest.set(oldest)
+
+    def handed_over(self, messages: int) -> None:
+        _add(self.log_handed, messages)
+
+    def log_failed(self) -> None:
+        self.log_failures.inc()
+
+    def bodies_emptied(self, bodies: int) -> None:
+        _add(self.log_emptied, bodies)
 
     def of(self, channel: Channel) -> _Labelled:
         """A channel that nobody uses has no figures."""

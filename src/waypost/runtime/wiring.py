@@ -42,6 +42,7 @@ from waypost.ports.clock import Clock, Dice, Ids
 from waypost.ports.failure import Unavailable
 from waypost.ports.hints import Hints
 from waypost.ports.ledger import Ledger
+from waypost.ports.log import Log
 from waypost.ports.mailer import Mailer
 from waypost.ports.media import Shelf
 from waypost.ports.push import Pusher
@@ -49,8 +50,8 @@ from waypost.ports.vault import Vault
 from waypost.ports.whereabouts import Whereabouts
 from waypost.ports.wire import Wire
 from waypost.rules.catalogue import Catalogue, parse
+from waypost.runtime import log_store
 from waypost.runtime.bots import make_bot
-from waypost.runtime.log_store import migrate_log
 from waypost.runtime.metered_files import MeteredFiles
 from waypost.runtime.metered_lanes import MeteredLanes
 from waypost.runtime.reaching import open_hints, redis_address
@@ -79,6 +80,8 @@ class Ports:
     hints: Hints
     wire: Wire
     vault: Vault
+    log: Log | None = None
+    """None: the Ledger's own."""
     mailer: Mailer | None = None
     """None: by SMTP, trusting whom the system trusts."""
     bot: Bot | None = None
@@ -117,7 +120,8 @@ def build_world(
         ids=ports.ids,
         ledger=ledger,
         hints=ports.hints,
-        log=ports.ledger.log,
+        log=ports.log or ports.ledger.log,
+        log_apart=ports.log is not None,
         whereabouts=whereabouts,
         provider=CloudApi(ports.wire, graph_timeout),
         numbers=NumberBook(ports.ledger.accounts, ports.vault, ports.clock, graph_url),
@@ -190,6 +194,8 @@ class _Metered:
         self.chats = ledger.chats
         self.log = ledger.log
         self.follows = ledger.follows
+        self.behind = ledger.behind
+        self.hand_over = ledger.hand_over
         self.search = ledger.search
         self.notices = ledger.notices
 
@@ -227,6 +233,13 @@ async def open_ledger(settings: Settings, clock: Clock) -> Ledger:
     return SqlLedger(await PostgresEngine.open(settings.database_url, readers=settings.database_readers))
 
 
+async def open_log(settings: Settings) -> Log | None:
+    """The Log that the settings name; None: the Ledger keeps it."""
+    if not settings.log_url:
+        return None
+    return await log_store.open_log(settings.log_url)
+
+
 def migrate_sqlite(path: Path) -> list[str]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -246,7 +259,7 @@ def migrate_sqlite(path: Path) -> list[str]:
 
 async def migrate(settings: Settings) -> list[str]:
     applied = await _migrate_ledger(settings)
-    return applied + (await migrate_log(settings.log_url) if settings.log_url else [])
+    return applied + (await log_store.migrate_log(settings.log_url) if settings.log_url else [])
 
 
 async def _migrate_ledger(settings: Settings) -> list[str]:
@@ -357,6 +370,7 @@ async def system_ports(settings: Settings, vault: Vault | None = None, *, answer
         hints=hints,
         wire=wire,
         vault=vault or open_vault(settings),
+        log=await open_log(settings),
         bot=await asyncio.to_thread(make_bot, settings, wire, seen) if answering else None,
         pusher=make_pusher(settings, wire, clock),
         shelf=shelf,

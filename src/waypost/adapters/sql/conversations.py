@@ -10,6 +10,7 @@ from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.model.conversation import Contact, ContactId, Conversation, ConversationId, Entry, FeedItem, Lane, Position
 from waypost.model.ids import OrgId
+from waypost.model.reading import Reader
 from waypost.model.time import Instant
 
 
@@ -48,8 +49,8 @@ class SqlConversations:
         return await self._engine.transact(forgotten("arrivals_forget", before, limit))
 
 
-def forgotten(statement: str, before: Instant, limit: int) -> Plan[int]:
-    return len((yield Once(statement, (before, limit))))
+def forgotten(statement: str, before: Instant, limit: int, *more: object) -> Plan[int]:
+    return len((yield Once(statement, (before, limit, *more))))
 
 
 class SqlFeeds:
@@ -66,11 +67,13 @@ class SqlFeeds:
     async def after(self, feed: str, seq: int, limit: int) -> Sequence[FeedItem]:
         return [talk_rows.feed_item(row) for row in await self._engine.read("feed_after", feed, seq, limit)]
 
-    async def forget(self, before: Instant, limit: int) -> int:
-        return await self._engine.transact(_forgotten_from_the_beginning(before, limit))
+    async def forget(self, before: Instant, limit: int, unless_behind: Reader | None = None) -> int:
+        reader = unless_behind.value if unless_behind else ""
+        return await self._engine.transact(_forgotten_from_the_beginning(before, limit, reader))
 
 
-def _forgotten_from_the_beginning(before: Instant, limit: int) -> Plan[int]:
-    old = yield Once("feed_items_old", (before, limit))
+def _forgotten_from_the_beginning(before: Instant, limit: int, reader: str) -> Plan[int]:
+    old = yield Once("feed_items_old", (before, limit, reader))
     share = Counter(row[0] for row in old)
-    return len((yield from each("feed_items_forget", [(feed, share[feed], before) for feed in sorted(share)])))
+    gone = [(feed, share[feed], before, reader) for feed in sorted(share)]
+    return len((yield from each("feed_items_forget", gone)))

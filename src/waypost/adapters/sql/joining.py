@@ -114,6 +114,8 @@ def _move(gone: Conversation, here: ConversationId, seam: Seam, base: Instant) -
             yield Once("arrivals_move", (gone.id, here, shift, after, last, gone.number))
             yield Once("posts_move", (gone.id, here, shift, after, last, base + shift))
             yield Once("media_move", (gone.id, here, shift, after, last))
+            yield Once("search_clear", (here, after + shift, last + shift))
+            yield Once("search_move", (gone.id, here, shift, after, last))
             yield Once("entries_move", (gone.id, here, shift, after, last, base + shift))
 
 
@@ -122,9 +124,11 @@ def _step_aside(stays: Conversation, seam: Seam, base: Instant) -> Plan[None]:
     yield Once("arrivals_move", (stays.id, stays.id, seam.gone, seam.here, seam.here_end, stays.number))
     yield Once("posts_move", (stays.id, stays.id, seam.gone, seam.here, seam.here_end, base + seam.gone))
     yield Once("media_aside", (stays.id, seam.here))
+    yield Once("search_aside", (stays.id, seam.here))
     yield Once("entries_aside", (stays.id, seam.here))
 
 
 def _step_back(stays: Conversation, seam: Seam, base: Instant) -> Plan[None]:
     yield Once("media_back", (stays.id, seam.gone))
+    yield Once("search_back", (stays.id, seam.gone))
     yield Once("entries_back", (stays.id, seam.gone, base + seam.gone))

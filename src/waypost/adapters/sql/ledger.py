@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from waypost.adapters.sql import rows
 from waypost.adapters.sql.accounts import SqlAccounts
 from waypost.adapters.sql.audit import SqlAudit
+from waypost.adapters.sql.behind import SqlBehind
 from waypost.adapters.sql.claiming import claim_due, stage
 from waypost.adapters.sql.consents import SqlConsents
 from waypost.adapters.sql.conversations import SqlConversations, SqlFeeds
@@ -17,6 +18,7 @@ from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.failover import SqlFailover
 from waypost.adapters.sql.figures import SqlFigures
 from waypost.adapters.sql.gates import SqlGates, SqlQuotas, SqlWindows
+from waypost.adapters.sql.handing_over import SqlHandOver
 from waypost.adapters.sql.intents import Change, ExpireWaiting, GiveUpWaiting, HandBack, Settle, Submit
 from waypost.adapters.sql.journal import JournalKeeping
 from waypost.adapters.sql.lanes import SqlLanes
@@ -176,14 +178,6 @@ class SqlLedger:
         self.templates = SqlTemplates(engine)
         self.journal = SqlJournal(engine)
         self.door = SqlDoor(engine)
-        self.lanes = SqlLanes(engine)
-        self.conversations = SqlConversations(engine)
-        self.feeds = SqlFeeds(engine)
-        self.chats = SqlChats(engine)
-        self.log = SqlLog(engine)
-        self.follows = SqlFollows(engine)
-        self.search = SqlSearch(engine)
-        self.notices = SqlNotices(engine)
         self.gates = SqlGates(engine)
         self.quotas = SqlQuotas(engine)
         self.windows = SqlWindows(engine)
@@ -197,6 +191,19 @@ class SqlLedger:
         self.consents = SqlConsents(engine)
         self.audit = SqlAudit(engine)
         self.operating = SqlOperating(engine)
+        self._talk(engine)
+
+    def _talk(self, engine: Engine) -> None:
+        self.lanes = SqlLanes(engine)
+        self.conversations = SqlConversations(engine)
+        self.feeds = SqlFeeds(engine)
+        self.chats = SqlChats(engine)
+        self.log = SqlLog(engine)
+        self.follows = SqlFollows(engine)
+        self.behind = SqlBehind(engine)
+        self.hand_over = SqlHandOver(engine)
+        self.search = SqlSearch(engine)
+        self.notices = SqlNotices(engine)
 
     async def ping(self) -> None:
         await self._engine.ping()

@@ -108,6 +108,7 @@ def _talk(feed: FeedName, fence: Fence, row: Row) -> Talk:
         latest=entry.position,
         sender=entry.sender,
         words=words(entry),
+        away=entry if entry.is_away else None,
         at=entry.id_at,
         floor=floor or BOT,
         assignee=assignee,

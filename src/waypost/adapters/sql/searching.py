@@ -1,7 +1,4 @@
-"""The index of words, in SQL: it follows the feeds, which are gapless, so whoever writes does nothing for it.
-
-Several workers may read the same items; the one that moves a feed's cursor from where it read has taken them.
-"""
+"""The index of words, in SQL: it follows the feeds, which are gapless, so whoever writes does nothing for it."""
 
 from __future__ import annotations
 
@@ -9,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
-from msgspec.structs import replace
 
 from waypost.adapters.sql import talk_rows
+from waypost.adapters.sql.behind import advance
 from waypost.adapters.sql.conversations import forgotten
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, Row, each
@@ -19,8 +16,10 @@ from waypost.adapters.sql.talks import feed_of
 from waypost.model.chat import FeedName
 from waypost.model.conversation import ConversationId, Entry, Position
 from waypost.model.ids import OrgId
+from waypost.model.reading import Reader, Standing, Stretch
 from waypost.model.time import Instant
-from waypost.ports.search import Found, FoundId, Standing, Wanted
+from waypost.ports.search import Found, FoundId, Wanted
+from waypost.rules import reading
 from waypost.rules.chat_content import words
 from waypost.rules.search import Asked, searchable
 
@@ -33,23 +32,14 @@ class SqlSearch:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def standing(self, after: str, limit: int) -> Sequence[Standing]:
-        return [Standing(*row) for row in await self._engine.read("search_standing", after, limit)]
-
-    async def standing_of(self, feeds: Sequence[FeedName]) -> Sequence[Standing]:
-        names = sorted(set(feeds))
-        return [Standing(*row) for row in await self._engine.read("search_standing_of", names)] if names else []
-
     async def index(self, behind: Sequence[Standing], limit: int) -> Sequence[Standing]:
-        moves = _moves(behind, limit)
-        if not moves:
+        stretches = reading.stretches(behind, limit)
+        if not stretches:
             return []
-        names, after, last = ([move[n] for move in moves] for n in range(3))
+        names, after, last = ([stretch[n] for stretch in stretches] for n in range(3))
         items = await self._engine.read("search_items", names, after, last)
-        await self._engine.transact(_take(moves, _news(items)), "search")
-        moved = {feed: to for feed, _, to in moves}
-        left = [replace(one, indexed=moved.get(one.feed, one.indexed)) for one in behind]
-        return [one for one in left if one.behind]
+        await self._engine.transact(_take(stretches, _news(items)), "search")
+        return reading.left(behind, stretches)
 
     async def find(self, wanted: Wanted, before: FoundId, limit: int) -> Sequence[Found]:
         rows = await self._engine.read(
@@ -70,17 +60,6 @@ class _News:
     gone: list[tuple[ConversationId, Position]] = field(default_factory=list)
     joined: list[tuple[ConversationId, ConversationId]] = field(default_factory=list)
     """(gone, here): everything of both is found here from now on."""
-
-
-def _moves(behind: Sequence[Standing], limit: int) -> list[tuple[FeedName, int, int]]:
-    """From where to where cursors go: as far as there is room, whatever stands behind them."""
-    moves = []
-    for one in sorted(behind, key=lambda one: one.feed):
-        to = min(one.head, one.indexed + limit)
-        if one.indexed < to:
-            moves.append((one.feed, one.indexed, to))
-            limit -= to - one.indexed
-    return moves
 
 
 def _news(items: Sequence[Row]) -> dict[FeedName, _News]:
@@ -137,15 +116,17 @@ def _beginning(asked: Asked) -> str:
     return f'"{asked.begins}"' if asked.whole else f'"{asked.begins}"*'
 
 
-def _take(moves: Sequence[tuple[FeedName, int, int]], news: dict[FeedName, _News]) -> Plan[None]:
-    yield from each("search_cursor_ensure", [(feed,) for feed, before, _ in moves if before == 0])
-    taken = [news[row[0]] for row in (yield from each("search_cursor_move", moves)) if row[0] in news]
+def _take(stretches: Sequence[Stretch], news: dict[FeedName, _News]) -> Plan[None]:
+    ours = yield from advance(Reader.SEARCH, stretches)
+    taken = [news[stretch.feed] for stretch in ours if stretch.feed in news]
     rows = {place: row for one in taken for place, row in one.rows.items()}
     yield from each("search_drop", sorted({place for one in taken for place in one.gone}))
     yield from _put(list(rows.values()))
     for gone, here in [pair for one in taken for pair in one.joined]:
-        yield from each("search_drop_all", [(gone,), (here,)])
+        yield from each("search_drop_all", [(gone,)])
         said = yield Once("search_said", (here,))
+        found = [talk_rows.entry(row[2:]) for row in said]
+        yield from each("search_drop", [(entry.conversation_id, entry.position) for entry in found])
         yield from _put([row for org, of, *entry in said for _, row in _indexed(org, of, [talk_rows.entry(entry)])])
 
 

@@ -21,6 +21,7 @@ from waypost.ports.bot import Bot
 from waypost.ports.clock import Clock
 from waypost.ports.failure import Unavailable
 from waypost.ports.ledger import Ledger
+from waypost.ports.log import Log
 from waypost.ports.wire import Wire
 from waypost.rules import pacing
 from waypost.runtime.server import Server
@@ -61,6 +62,8 @@ class Parts:
 
 BotOf = Callable[[Node], Bot]
 """Makes the bot of one life of a server."""
+LogOf = Callable[[Node], Log]
+"""The Log as one server reaches it."""
 Dress = Callable[[Parts], Parts]
 """Puts another mechanism in place of one of the parts; the real server is dressed in nothing."""
 
@@ -147,8 +150,10 @@ class Cluster:
         dress: Dress = real,
         bot_of: BotOf | None = None,
         grapevine: Grapevine | None = None,
+        log_of: LogOf | None = None,
     ) -> None:
         self._bot_of = bot_of
+        self._log_of = log_of
         self._grapevine = grapevine or Grapevine()
         self.tuning = tuning
         self.ledger = ledger
@@ -204,6 +209,7 @@ class Cluster:
             wire=parts.wire,
             vault=VAULT,
             bot=parts.bot,
+            log=self._log_of(node) if self._log_of is not None else None,
         )
         return build_world(ports, self.tuning, telemetry, graph_url=GRAPH_URL, graph_timeout=GRAPH_TIMEOUT)
 

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from waypost.model.chat import NOTE, ChatKind, FeedName, MemberChange
 from waypost.model.conversation import ConversationId
 from waypost.model.ids import OrgId, UserId
+from waypost.model.reading import Reader, Standing
 from waypost.model.time import Instant, days
 from waypost.ports.ledger import Ledger
-from waypost.ports.search import NEWEST, Found, FoundId, Standing, Wanted
+from waypost.ports.search import NEWEST, Found, FoundId, Wanted
 from waypost.rules import chat_content
 from waypost.rules.search import asked, snippet
 from waypost.testing.contracts.arrivals import USER, known_as
@@ -72,7 +73,7 @@ STRANGE = (
 
 
 async def behind(ledger: Ledger) -> list[Standing]:
-    return [one for one in await ledger.search.standing("", 10_000) if one.behind]
+    return [one for one in await ledger.behind.standing(Reader.SEARCH, "", 10_000) if one.behind]
 
 
 async def catch_up(ledger: Ledger) -> None:
@@ -247,11 +248,11 @@ class IndexingContract:
 
     async def test_feeds_are_looked_at_in_bites_or_by_name(self, ledger: Ledger) -> None:
         await open_chat(ledger, ANN, BOB, CLEO)
-        names = [one.feed for one in await ledger.search.standing("", 100)]
+        names = [one.feed for one in await ledger.behind.standing(Reader.SEARCH, "", 100)]
         assert names == sorted(names) == [f"user:{who}" for who in (ANN, BOB, CLEO)]
-        assert [one.feed for one in await ledger.search.standing(names[0], 1)] == [names[1]]
-        of_two = await ledger.search.standing_of([FeedName(names[2]), FeedName("user:nobody")])
-        assert [(one.feed, one.indexed, one.behind) for one in of_two] == [(names[2], 0, True)]
+        assert [one.feed for one in await ledger.behind.standing(Reader.SEARCH, names[0], 1)] == [names[1]]
+        of_two = await ledger.behind.standing_of(Reader.SEARCH, [FeedName(names[2]), FeedName("user:nobody")])
+        assert [(one.feed, one.read, one.behind) for one in of_two] == [(names[2], 0, True)]
 
     async def test_what_is_old_is_forgotten_in_bites_and_nothing_else(self, ledger: Ledger) -> None:
         for n in range(5):

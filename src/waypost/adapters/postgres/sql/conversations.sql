@@ -231,12 +231,16 @@ DELETE FROM turn WHERE ctid = ANY(ARRAY(
 -- name: feed_items_forget (set-wise)
 -- Waits for whoever forgets of the same feed this moment: to pass by theirs would leave a gap until they are done.
 DELETE FROM feed_item WHERE ctid = ANY(ARRAY(
-    SELECT gone.ctid FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS u (feed, n, before)
+    SELECT gone.ctid FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) AS u (feed, n, before, reader)
     CROSS JOIN LATERAL (
         SELECT coalesce(min(oldest.seq) FILTER (WHERE oldest.at >= u.before), max(oldest.seq) + 1) AS seq
         FROM (SELECT k.seq, k.at FROM feed_item k WHERE k.feed = u.feed ORDER BY k.seq LIMIT u.n) AS oldest
     ) AS kept
     CROSS JOIN LATERAL (
-        SELECT i.ctid FROM feed_item i WHERE i.feed = u.feed AND i.seq < kept.seq ORDER BY i.seq LIMIT u.n FOR UPDATE
+        SELECT i.ctid FROM feed_item i WHERE i.feed = u.feed AND i.seq < kept.seq
+            AND (u.reader = '' OR i.seq <= (
+                SELECT r.seq FROM feed_reader r WHERE r.reader = u.reader AND r.feed = u.feed
+            ))
+        ORDER BY i.seq LIMIT u.n FOR UPDATE OF i
     ) AS gone
 )) RETURNING seq

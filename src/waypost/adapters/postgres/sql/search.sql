@@ -1,11 +1,3 @@
--- name: search_cursor_ensure (set-wise)
-INSERT INTO search_cursor (feed, seq) SELECT u.feed, 0 FROM unnest($1::text[]) AS u (feed) ON CONFLICT (feed) DO NOTHING
-
--- name: search_cursor_move (set-wise)
--- Whoever comes second with the same items gets no row, and leaves it.
-UPDATE search_cursor c SET seq = u.seq FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS u (feed, before, seq)
-WHERE c.feed = u.feed AND c.seq = u.before RETURNING c.feed
-
 -- name: search_put (set-wise)
 -- What is there already stays; two entries that would have one id are told apart by whoever calls.
 INSERT INTO search_entry (id, conversation_id, position, words)
@@ -25,10 +17,11 @@ WHERE s.conversation_id = u.conversation_id AND s.position = u.position
 DELETE FROM search_entry s USING unnest($1::bigint[]) AS u (conversation_id)
 WHERE s.conversation_id = u.conversation_id
 
--- name: search_standing_of
-SELECT f.name, f.head, coalesce(c.seq, 0) FROM unnest($1::text[]) AS u (name)
-CROSS JOIN LATERAL (SELECT x.name, x.head FROM feed x WHERE x.name = u.name LIMIT 1) f
-LEFT JOIN LATERAL (SELECT x.seq FROM search_cursor x WHERE x.feed = u.name LIMIT 1) c ON TRUE
+-- name: search_move
+-- With its entries; where it was said is one of its words.
+UPDATE search_entry SET conversation_id = $2::bigint, position = position + $3,
+    words = array_to_tsvector(array_replace(tsvector_to_array(words), '|c' || $1::bigint, '|c' || $2::bigint))
+WHERE conversation_id = $1::bigint AND position > $4 AND position <= $5
 
 -- name: search_items
 -- What several feeds were told between two numbers each, as far as it matters to the index.

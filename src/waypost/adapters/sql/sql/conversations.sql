@@ -161,11 +161,15 @@ DELETE FROM turn WHERE (conversation_id, hi) IN (
 SELECT i.feed FROM feed_item i
 WHERE i.at < $1 AND i.seq < (SELECT f.head FROM feed f WHERE f.name = i.feed)
     AND (SELECT k.at FROM feed_item k WHERE k.feed = i.feed ORDER BY k.seq LIMIT 1) < $1
+    AND ($3 = '' OR i.seq <= (SELECT r.seq FROM feed_reader r WHERE r.reader = $3 AND r.feed = i.feed))
 ORDER BY i.at LIMIT $2
 
 -- name: feed_items_forget
--- So many from the beginning of a feed, up to the first that is kept: what is left has no gap.
-DELETE FROM feed_item WHERE feed = $1 AND seq < (
+-- So many from the beginning of a feed, up to the first that is kept: what is left has no gap. What a reader who must not
+-- miss anything has not read stays.
+DELETE FROM feed_item WHERE feed = $1 AND ($4 = '' OR seq <= (
+    SELECT r.seq FROM feed_reader r WHERE r.reader = $4 AND r.feed = $1
+)) AND seq < (
     SELECT coalesce(min(CASE WHEN oldest.at >= $3 THEN oldest.seq END), max(oldest.seq) + 1)
     FROM (SELECT i.seq, i.at FROM feed_item i WHERE i.feed = $1 ORDER BY i.seq LIMIT $2) AS oldest
 ) RETURNING seq

@@ -1,15 +1,3 @@
--- name: search_standing
--- Feeds in the order of their names, and up to where each is in the index.
-SELECT f.name, f.head, coalesce(c.seq, 0) FROM feed f LEFT JOIN search_cursor c ON c.feed = f.name
-WHERE f.name > $1 ORDER BY f.name LIMIT $2
-
--- name: search_cursor_ensure
-INSERT INTO search_cursor (feed, seq) VALUES ($1, 0) ON CONFLICT (feed) DO NOTHING
-
--- name: search_cursor_move
--- Whoever comes second with the same items gets no row, and leaves it.
-UPDATE search_cursor SET seq = $3 WHERE feed = $1 AND seq = $2 RETURNING feed
-
 -- name: search_put
 -- What is there already stays; two entries that would have one id are told apart by whoever calls.
 INSERT INTO search_entry (id, conversation_id, position, words) VALUES ($1, $2, $3, $4)
@@ -25,9 +13,25 @@ DELETE FROM search_entry WHERE conversation_id = $1 AND position = $2
 DELETE FROM search_entry WHERE conversation_id = $1
 
 -- name: search_said
--- All of a conversation.
+-- All of a conversation whose words are here; the others were in the index before their bodies went to the Log.
 SELECT c.org_id, c.kind, {entry} FROM conversation c JOIN entry e ON e.conversation_id = c.id
-WHERE c.id = $1 AND e.deleted_at IS NULL ORDER BY e.position
+WHERE c.id = $1 AND e.deleted_at IS NULL AND e.body <> '' ORDER BY e.position
+
+-- name: search_clear
+-- Nothing is there: what moves to these places must not meet what was left there by mistake.
+DELETE FROM search_entry WHERE conversation_id = $1 AND position > $2 AND position <= $3
+
+-- name: search_move
+-- With its entries; where it was said is one of its words.
+UPDATE search_entry SET conversation_id = $2, position = position + $3,
+    words = trim(replace(' ' || words || ' ', ' |c' || $1 || ' ', ' |c' || $2 || ' '))
+WHERE conversation_id = $1 AND position > $4 AND position <= $5
+
+-- name: search_aside
+UPDATE search_entry SET position = -position WHERE conversation_id = $1 AND position > $2
+
+-- name: search_back
+UPDATE search_entry SET position = $2 - position WHERE conversation_id = $1 AND position < 0
 
 -- name: search_forget
 DELETE FROM search_entry WHERE id IN (SELECT s.id FROM search_entry s WHERE s.id < $1 ORDER BY s.id LIMIT $2)

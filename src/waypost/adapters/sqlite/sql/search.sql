@@ -1,7 +1,3 @@
--- name: search_standing_of
-SELECT f.name, f.head, coalesce(c.seq, 0)
-FROM json_each($1) AS u CROSS JOIN feed f ON f.name = u.value LEFT JOIN search_cursor c ON c.feed = f.name
-
 -- name: search_items
 -- What several feeds were told between two numbers each, as far as it matters to the index.
 SELECT i.feed, i.seq, i.kind, i.conversation_id, i.body, c.org_id, c.kind, {entry}

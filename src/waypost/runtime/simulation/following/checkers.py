@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from waypost.client.nouns import Json
 from waypost.runtime.simulation.following.evidence import FollowEvidence
 from waypost.runtime.simulation.following.record import Got
 from waypost.runtime.simulation.following.scenario import FollowEnding
@@ -69,6 +70,25 @@ def no_loss(evidence: FollowEvidence, checked: Counter[str]) -> Iterator[Finding
             missing = [at for at in entries if at not in shown]
             if missing:
                 yield device.id, f"never shows {missing[:8]} of conversation {where} ({len(missing)} in all)"
+    yield from _kept(evidence, checked)
+
+
+def _kept(evidence: FollowEvidence, checked: Counter[str]) -> Iterator[Finding]:
+    """A Log of its own has every body in the end, as it was said; and whoever comes anew reads it."""
+    kept = evidence.ending.kept
+    if kept is None:
+        return
+    for entries in evidence.truth.entries.values():
+        for entry in entries.values():
+            checked[NO_LOSS] += 1
+            if kept.get(entry.spot) != entry.body:
+                yield entry.message_id, f"said {entry.body}, and the Log has {kept.get(entry.spot)}"
+    for person, talks in evidence.ending.read.items():
+        for where, said in talks.items():
+            for position, content in said.items():
+                wrong = _other_words(content, evidence.truth.entries[where][position])
+                if wrong is not None:
+                    yield person, f"reads conversation {where} at {position}: {wrong}"
 
 
 # No double
@@ -154,16 +174,18 @@ def _wrong(line: Line, entry: Entry | None) -> str | None:
         return f"it shows {line.message_id}, and may not see that place"
     if line.message_id != entry.message_id:
         return f"it shows {line.message_id}, and there is {entry.message_id}"
-    if (line.content == DELETED) is not entry.deleted:
-        return "was taken back, and is shown" if entry.deleted else "is shown as taken back, and was not"
-    if (
-        not entry.deleted
-        and entry.text is not None
-        and line.content.get("text") not in (entry.text, {"body": entry.text})
-    ):
-        return f"it shows {line.content}, and there is {entry.text!r}"
+    if wrong := _other_words(line.content, entry):
+        return wrong
     if entry.shown_status is not None and line.status != entry.shown_status:
         return f"it is {entry.shown_status}, and is shown as {line.status}"
+    return None
+
+
+def _other_words(content: Json, entry: Entry) -> str | None:
+    if (content == DELETED) is not entry.deleted:
+        return "was taken back, and is shown" if entry.deleted else "is shown as taken back, and was not"
+    if not entry.deleted and entry.text is not None and content.get("text") not in (entry.text, {"body": entry.text}):
+        return f"it shows {content}, and there is {entry.text!r}"
     return None
 
 

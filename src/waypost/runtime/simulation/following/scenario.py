@@ -17,6 +17,7 @@ from waypost.runtime.simulation.cluster import GRAPH, SERVERS, Cluster, Dress, G
 from waypost.runtime.simulation.following import lines as weather_of_lines
 from waypost.runtime.simulation.following.device import Around, Device, Person, SimulatedRest
 from waypost.runtime.simulation.following.lines import Lines, LineWeather
+from waypost.runtime.simulation.following.log import SharedLog
 from waypost.runtime.simulation.following.people import Folk, Habits, opened
 from waypost.runtime.simulation.following.record import FollowRecord
 from waypost.runtime.simulation.following.trouble import PEOPLE, FollowTrouble
@@ -55,6 +56,8 @@ class FollowPlan:
     history: str
     size: int
     """Of the group that grows."""
+    log_grace: Span | None
+    """How long bodies stay after a Log of its own has them; None: there is no such Log."""
 
     @classmethod
     def drawn(cls, dice: random.Random) -> FollowPlan:
@@ -70,6 +73,7 @@ class FollowPlan:
             incidents=dice.choice((4, 8, 20)),
             history=dice.choice(("all", "joined")),
             size=dice.choice((29, 31, 32)),
+            log_grace=dice.choice((None, seconds(1), seconds(8), seconds(30))),
         )
 
 
@@ -84,8 +88,12 @@ class FollowEnding:
     truth: Truth
     served: dict[str, dict[str, int]]
     """Person -> conversation -> unread, as the API counts it."""
+    read: dict[str, dict[str, dict[int, Any]]]
+    """Person -> conversation -> position -> content, as the API reads it in the end; of a few."""
+    kept: dict[tuple[int, int], str] | None
+    """What a Log of its own keeps: conversation and time of an id -> body."""
     unsettled: list[str]
-    """Devices that did not come to rest."""
+    """Devices that did not come to rest, or the Log."""
     complaints: list[Complaint]
     crashes: int
     micros: int
@@ -110,8 +118,20 @@ class _Run:
         self.plan = FollowPlan.drawn(sim.chance.stream("follow plan"))
         self.ledger = SharedLedger(sim, self.record)
         self.ledger.rows(KEEP_EVERYTHING)
-        tuning = Tuning(figures=False, door_tick=seconds(20), poll=seconds(20), quota=None, pace=1000, pair_burst=1000)
-        self.cluster = Cluster(sim, self.record, tuning, self.ledger, dress, grapevine=self.plan.grapevine)
+        tuning = Tuning(
+            figures=False,
+            door_tick=seconds(20),
+            poll=seconds(20),
+            quota=None,
+            pace=1000,
+            pair_burst=1000,
+            log_grace=self.plan.log_grace or hours(1),
+        )
+        self.log = SharedLog(sim) if self.plan.log_grace is not None else None
+        log_of = self.log.of if self.log is not None else None
+        self.cluster = Cluster(
+            sim, self.record, tuning, self.ledger, dress, grapevine=self.plan.grapevine, log_of=log_of
+        )
         self.lines = Lines(sim, self.cluster.node, self.cluster.gateway)
         self.people: dict[str, list[Person]] = {}
         self.devices: list[Device] = []
@@ -123,7 +143,7 @@ class _Run:
         self.cluster.start()
         await self._settle_in(world)
         until = self.record.now() + round(length * STORM)
-        trouble = FollowTrouble(self.sim, self.cluster, sandbox, self.record, self.lines)
+        trouble = FollowTrouble(self.sim, self.cluster, sandbox, self.record, self.lines, self.log)
         trouble.weather(self.plan.severity)
         self.lines.weather = self.plan.lines
         writers = Writers(sandbox, self.sim.chance.stream("customers"), self.record, until)
@@ -204,10 +224,12 @@ class _Run:
 
     def _restless(self) -> list[str]:
         heads = dict(self.ledger.rows("SELECT name, head FROM feed ORDER BY name"))
-        return [device.id for device in self.devices if not device.at_rest(_theirs(device, heads))]
+        found = [device.id for device in self.devices if not device.at_rest(_theirs(device, heads))]
+        return found + (["the Log"] if self.log is not None and self.ledger.rows(_NOT_HANDED_OVER) else [])
 
     async def _ending(self, unsettled: list[str]) -> FollowEnding:
         served = await self.sim.node(PEOPLE).run(self._served())
+        read = await self.sim.node(PEOPLE).run(self._read(served))
         for device in self.devices:
             shown = {where: sorted(talk.lines) for where, talk in sorted(device.screen.talks.items())}
             self.sim.trace.note("final", device=device.id, life=device.life, shown=repr(shown))
@@ -218,6 +240,8 @@ class _Run:
             devices=self.devices,
             truth=truth(self.ledger.rows),
             served=served,
+            read=read,
+            kept=self.log.bodies() if self.log is not None else None,
             unsettled=unsettled,
             complaints=self.sim.complaints,
             crashes=self.cluster.crashes,
@@ -233,6 +257,24 @@ class _Run:
             listed: list[dict[str, Any]] = answer.fields["conversations"]
             served[person.id] = {each["conversation_id"]: each["unread"] for each in listed}
         return served
+
+    async def _read(self, served: dict[str, dict[str, int]]) -> dict[str, dict[str, dict[int, Any]]]:
+        """Whatever the screens remember: as somebody finds it who comes anew."""
+        if self.log is None:
+            return {}
+        read: dict[str, dict[str, dict[int, Any]]] = {}
+        for person in (self.people["north"][0], self.people["south"][0]):
+            rest = SimulatedRest(person, self._around(), 10)
+            for where in served[person.id]:
+                answer = await rest.insist("GET", f"/conversations/{where}/messages?limit=200")
+                said = {message["position"]: message["content"] for message in answer.fields["messages"]}
+                read.setdefault(person.id, {})[where] = said
+        return read
+
+
+_NOT_HANDED_OVER = """SELECT 1 FROM handed_over UNION ALL SELECT 1 FROM feed f WHERE f.head > coalesce((
+    SELECT r.seq FROM feed_reader r WHERE r.reader = 'log' AND r.feed = f.name
+), 0) LIMIT 1"""
 
 
 def _theirs(device: Device, heads: dict[str, int]) -> dict[str, int]:

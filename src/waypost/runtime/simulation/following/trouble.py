@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from waypost.adapters.sql.ledger import SqlLedger
+from waypost.model.reading import Reader
 from waypost.model.time import Instant, minutes, seconds
 from waypost.ports.failure import LedgerError
 from waypost.runtime.simulation.cluster import GRAPH, SERVERS, Cluster
 from waypost.runtime.simulation.following.lines import CALM_LINES, Lines
+from waypost.runtime.simulation.following.log import SharedLog
 from waypost.runtime.simulation.record import Record
 from waypost.runtime.simulation.talking.trouble import TalkTrouble
 from waypost.runtime.simulation.trouble import CALLERS, Incidents
@@ -20,9 +22,18 @@ PEOPLE = CALLERS
 class FollowTrouble(TalkTrouble):
     longest_jump = minutes(2)
 
-    def __init__(self, sim: Simulation, cluster: Cluster, sandbox: Sandbox, record: Record, lines: Lines) -> None:
+    def __init__(
+        self,
+        sim: Simulation,
+        cluster: Cluster,
+        sandbox: Sandbox,
+        record: Record,
+        lines: Lines,
+        log: SharedLog | None = None,
+    ) -> None:
         super().__init__(sim, cluster, sandbox, record)
         self._lines = lines
+        self._log = log
         self._ledger = SqlLedger(cluster.ledger.engine(sim.node("operator")))
 
     def incidents(self) -> Incidents:
@@ -37,6 +48,7 @@ class FollowTrouble(TalkTrouble):
             (2, self._clock_jump),
             (2, self._ledger_outage),
             (3, self._feeds_forgotten),
+            *(((4, self._log_outage),) if self._log is not None else ()),
         )
 
     async def _lines_cut(self) -> None:
@@ -62,12 +74,21 @@ class FollowTrouble(TalkTrouble):
         """As if a month had gone by: what is older than a moment can be read no more."""
         before = Instant(self._cluster.ledger.clock.now() - self._dice.choice((seconds(5), seconds(30), seconds(90))))
         try:
-            await self._ledger.feeds.forget(before, 10_000)
+            reader = None if self._log is None else Reader.LOG
+            await self._ledger.feeds.forget(before, 10_000, unless_behind=reader)
         except LedgerError:
             return
 
+    async def _log_outage(self) -> None:
+        if self._log is not None:
+            self._log.fail(self._dice.choice((0.2, 0.5, 1.0)))
+            await self._pass(self._between(seconds(1), seconds(self._dice.choice((5, 60)))))
+            self._log.fail(0.0)
+
     def calm(self) -> None:
         super().calm()
+        if self._log is not None:
+            self._log.fail(0.0)
         self._lines.weather = CALM_LINES
         self._lines.blocked.clear()
         for name in SERVERS:

@@ -18,8 +18,14 @@ CREATE TABLE told_for_ever (feed TEXT, seq INTEGER, kind TEXT, conversation_id I
 CREATE TRIGGER told AFTER INSERT ON feed_item BEGIN
     INSERT INTO told_for_ever VALUES (new.feed, new.seq, new.kind, new.conversation_id, new.position, new.body);
 END;
+CREATE TABLE said_for_ever (conversation_id INTEGER, id_at INTEGER, body TEXT);
+CREATE TRIGGER emptied AFTER UPDATE ON entry WHEN new.body = '' AND old.body <> '' BEGIN
+    INSERT INTO said_for_ever VALUES (
+        coalesce(new.kept_in, new.conversation_id), coalesce(new.kept_at, new.id_at), old.body
+    );
+END;
 """
-"""What screens were told is forgotten in time; a checker forgets nothing."""
+"""What screens were told is forgotten in time, and bodies go to the Log; a checker forgets nothing."""
 Rows = Callable[[str], list[Any]]
 
 
@@ -36,6 +42,10 @@ class Entry:
     deleted: bool
     shown_status: str | None
     """Of what went out to a customer."""
+    spot: tuple[int, int]
+    """Where a Log has it: conversation and time of an id."""
+    body: str
+    """As it was said."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +116,7 @@ def truth(rows: Rows) -> Truth:
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:
-    where, position, id_at, sender, name, body, deleted_at, status, read_at = row
+    where, position, id_at, sender, name, body, deleted_at, status, read_at, *spot = row
     message = msgspec.json.decode(body or "{}")
     return Entry(
         str(where),
@@ -117,6 +127,8 @@ def _entry(row: tuple[Any, ...]) -> Entry:
         (message.get("text") or {}).get("body") if isinstance(message.get("text"), dict) else message.get("text"),
         deleted_at is not None,
         None if status is None else chat_status(Status(status), read_at is not None),
+        (spot[0], spot[1]),
+        body,
     )
 
 
@@ -125,8 +137,11 @@ def _conversation(row: tuple[Any, ...]) -> Conversation:
     return Conversation(str(id_), org, kind, (assignee, state, tuple(msgspec.json.decode(labels))))
 
 
-_ENTRIES = """SELECT e.conversation_id, e.position, e.id_at, e.sender, e.client_message_id, e.body, e.deleted_at,
-    d.status, d.read_at
+_ENTRIES = """SELECT e.conversation_id, e.position, e.id_at, e.sender, e.client_message_id,
+    CASE WHEN e.body <> '' THEN e.body ELSE (
+        SELECT s.body FROM said_for_ever s
+        WHERE s.conversation_id = coalesce(e.kept_in, e.conversation_id) AND s.id_at = coalesce(e.kept_at, e.id_at)
+    ) END, e.deleted_at, d.status, d.read_at, coalesce(e.kept_in, e.conversation_id), coalesce(e.kept_at, e.id_at)
 FROM entry e LEFT JOIN delivery d ON d.message_id = e.message_id ORDER BY e.conversation_id, e.position"""
 _CONVERSATIONS = "SELECT id, org_id, kind, assignee, state, labels FROM conversation ORDER BY id"
 _MEMBERS = "SELECT conversation_id, user_id, sees_after FROM member ORDER BY conversation_id, user_id"

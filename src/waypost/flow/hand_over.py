@@ -1,0 +1,117 @@
+"""What was said is handed over to the Log a moment later, behind the feeds; later still its body goes from the Ledger.
+
+A crash or doubled work at any point is harmless: the Log takes everything again, and only what it has confirmed counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from waypost.flow.read_behind import ReadBehind
+from waypost.flow.world import World
+from waypost.model.conversation import ConversationId, Position
+from waypost.model.ids import OrgId
+from waypost.model.log import Waiting
+from waypost.model.reading import Reader, Standing
+from waypost.model.time import Instant, Span, minutes, seconds
+from waypost.ports.failure import LedgerError, LogAway
+from waypost.ports.hand_over import Told
+from waypost.rules import hand_over as rule
+from waypost.rules import reading
+
+AT_ONCE = 500
+"""Items that are handed over together."""
+MOVED_AT_ONCE = 500
+EMPTY_AT_ONCE = 20
+"""Stretches of feeds in one transaction, so that nobody waits for it."""
+LONGEST_REST: Span = minutes(1)
+PAUSE_WHEN_AWAY: Span = seconds(1)
+
+
+def handing_over(world: World) -> ReadBehind:
+    """The step of one worker; any number of them may run."""
+
+    async def hand_on(behind: Sequence[Standing]) -> Sequence[Standing]:
+        return await hand_over(behind, world)
+
+    return ReadBehind(Reader.LOG, hand_on, world)
+
+
+async def hand_over(behind: Sequence[Standing], world: World) -> Sequence[Standing]:
+    """The next items of these feeds: to the Log first, then confirmed in the Ledger. Returns what is left."""
+    ledger, stretches = world.ledger.hand_over, reading.stretches(behind, AT_ONCE)
+    told = await ledger.told(stretches)
+    _measure(behind, told, world)
+    try:
+        handed = await deliver(told, world)
+    except LogAway:
+        world.meters.log_failed()
+        await world.clock.sleep(PAUSE_WHEN_AWAY)
+        raise
+    confirmed = await ledger.confirm(stretches, world.clock.now())
+    world.meters.handed_over(handed)
+    if not confirmed:  # another worker does the same: it is left to it for a while
+        await world.clock.sleep(Span(round(PAUSE_WHEN_AWAY * world.dice.unit())))
+        return []
+    left = reading.left(behind, stretches)
+    if not left:
+        world.meters.log_waits(0, 0.0)
+    return left
+
+
+def _measure(behind: Sequence[Standing], told: Sequence[Told], world: World) -> None:
+    oldest = min((one.at for one in told), default=world.clock.now())
+    age = max(0, world.clock.now() - oldest) / 1_000_000
+    world.meters.log_waits(sum(one.head - one.read for one in behind), age)
+
+
+async def deliver(told: Sequence[Told], world: World) -> int:
+    """Everything that these items are about, as it stands now; returns how many messages."""
+    await world.policies.refresh()
+    handed = await _post([one.waiting for one in told if one.waiting is not None], world)
+    for conversation in dict.fromkeys(one.conversation_id for one in told if one.kind == "joined"):
+        handed += await _deliver_moved(conversation, world)
+    return handed
+
+
+async def _deliver_moved(conversation: ConversationId, world: World) -> int:
+    """Items that were told before name places that are others' now: whatever was moved is handed over once more."""
+    after, handed = Position(0), 0
+    while moved := await world.ledger.hand_over.moved(conversation, after, MOVED_AT_ONCE):
+        handed += await _post(moved, world)
+        after = moved[-1].entry.position
+    return handed
+
+
+async def _post(waiting: Sequence[Waiting], world: World) -> int:
+    def kept_for(org: OrgId) -> Span | None:
+        return world.policies.known(org).log_kept
+
+    parcel = rule.parcel(waiting, kept_for, world.clock.now())
+    try:
+        if parcel.lines:
+            await world.log.append(parcel.lines)
+        await asyncio.gather(*(world.log.erase(spots, at) for at, spots in parcel.erased.items()))
+        if parcel.marks:
+            await world.log.settle(parcel.marks)
+    except LedgerError as failure:
+        raise LogAway(f"the Log does not answer: {failure}") from failure
+    return len(parcel.lines)
+
+
+def empty_every(world: World) -> Span:
+    """Often enough that a body stays hardly longer than it should."""
+    return Span(min(LONGEST_REST, max(seconds(1), world.tuning.log_grace // 4)))
+
+
+async def empty_bodies(world: World) -> int:
+    """Bodies that the Log has had for long enough go from the Ledger, in bites."""
+    now, emptied, more = world.clock.now(), 0, True
+    before, again = Instant(now - world.tuning.log_grace), now
+    while more:
+        done = await world.ledger.hand_over.empty(before, EMPTY_AT_ONCE, again, spare_waiting=world.tuning.answering)
+        emptied, more = emptied + done.bodies, done.more
+        world.meters.bodies_emptied(done.bodies)
+        await world.clock.sleep(Span(0))
+    return emptied
