@@ -23,6 +23,7 @@ from bench import (
     fanout,
     idle,
     ingest,
+    log,
     pace,
     paging,
     posting,
@@ -100,6 +101,7 @@ PARTS: dict[str, Callable[[str, int, int], list[Line]]] = {
     "posting": posting.measure,
     "idle": idle.measure,
     "paging": paging.measure,
+    "log": log.measure,
     "startup": startup.measure,
 }
 
