@@ -212,6 +212,20 @@ class TestBuckets:
 
 
 class TestStatuses:
+    @pytest.mark.parametrize("turned", [False, True])
+    async def test_the_higher_one_stays_whatever_is_told_last(self, turned: bool, log: CassandraLog) -> None:
+        """Neither would be greater by the alphabet, which decides where times are the same."""
+        await log.append(lines(an_entry(1), an_entry(2)))
+        told = [
+            a_mark(1),
+            a_mark(1, status="read", rank=5),
+            a_mark(2, rank=5),
+            a_mark(2, status="failed", generation=2),
+        ]
+        for mark in told[::-1] if turned else told:
+            await log.settle([mark])
+        assert [entry.status for entry in await log.page(END, 9)] == ["failed", "read"]
+
     async def test_they_are_written_at_a_time_made_of_generation_and_rank(self, log: CassandraLog, cql: Ask) -> None:
         await log.append(lines(an_entry(1)))
         await log.settle([a_mark(1, generation=2, rank=5)])
@@ -302,10 +316,12 @@ class TestFailures:
         with pytest.raises(Unavailable, match="a test says so"):
             await log.append(lines(*(an_entry(n) for n in range(1, 1001))))
 
-    async def test_what_cannot_be_written_at_all_is_rejected(self, log: CassandraLog) -> None:
+    async def test_what_cannot_be_written_at_all_is_rejected_and_its_neighbours_are_written(
+        self, log: CassandraLog
+    ) -> None:
         with pytest.raises(Rejected):
-            await log.append(lines(an_entry(1, body="x" * 12_000_000)))
-        assert await positions(log) == []
+            await log.append(lines(an_entry(1, body="x" * 12_000_000), *(an_entry(n) for n in range(2, 301))))
+        assert await positions(log) == list(range(300, 1, -1))
 
     async def test_where_nobody_answers_it_is_unavailable_and_says_so_at_once_again(self, migrated: Address) -> None:
         log = CassandraLog(Keyspace(replace(migrated, port=1)))
