@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 import signal
 import socket
@@ -20,6 +22,9 @@ from waypost.runtime.telemetry import Telemetry
 from waypost.runtime.wiring import Ports, build_world, system_ports
 
 log = structlog.get_logger("server")
+
+FIRST_LOOK = 3.0
+"""Seconds after which one that is not ready says so to whoever asks."""
 
 
 def build_server(ports: Ports, settings: Settings, roles: frozenset[Role]) -> Server:
@@ -55,20 +60,18 @@ async def serve(
     await server.start()
     memory.settle()
     pulse = Heartbeat(heartbeat) if heartbeat is not None else None
+    await _first_look(server)
     webs = [(web_server(server.app, server.door), sock)] if sock is not None else []
-    where = {"url": address(sock)} if sock is not None else {}
-    event = "listening" if sock is not None else "working"
-    log.info(event, **where, pid=os.getpid(), roles=sorted(wanted), database=settings.database_kind)
+    _say_where(sock, roles=sorted(wanted), database=settings.database_kind)
 
     async def ready() -> bool:
         return all(web.started for web, _ in webs) and not any((await server.readiness()).values())
 
-    if pulse is not None:
-        pulse.say_when(ready)
-
     async def wind_down() -> None:
         await server.wind_down(LEAVING_GRACE if leave.is_set() else GRACE, followed=leave.is_set())
 
+    if pulse is not None:
+        pulse.say_when(ready)
     try:
         await serve_until(told, webs, wind_down, leave)
     finally:
@@ -78,6 +81,21 @@ async def serve(
     log.info("stopped")
     if not closed:
         os._exit(0)  # a thread that waits for the database would keep the process for as long as that takes
+
+
+def _say_where(sock: socket.socket | None, **what: object) -> None:
+    if sock is None:
+        log.info("working", pid=os.getpid(), **what)
+    else:
+        log.info("listening", url=address(sock), pid=os.getpid(), **what)
+
+
+async def _first_look(server: Server) -> None:
+    """Nobody is let in before: one of several behind a port must not be the one that says it is not ready."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(FIRST_LOOK):
+            while any((await server.readiness()).values()):  # noqa: ASYNC110  # whether it is depends on others, too
+                await asyncio.sleep(0.01)
 
 
 def serve_blocking(

@@ -26,7 +26,7 @@ from waypost.runtime.shared_folder import SharedFolder
 log = structlog.get_logger("supervisor")
 
 LOOK_EVERY = 0.1
-START_PATIENCE = 30.0
+START_PATIENCE = 60.0
 STOP_PATIENCE = 12.0
 PAUSE = 1.0
 """Seconds before a child that could not even start is tried again, so that it does not spin."""
