@@ -70,24 +70,19 @@ async def cut_in_the_middle(here: Site, target: str) -> None:
 async def test_a_copy_that_was_killed_goes_on_and_is_served_from_there(place: Place, postgres_url: str) -> None:
     here = place("sqlite")
     here.connect()
-    to = ["admin", "copy", "--to", postgres_url]
     async with clients(here, reuse=False) as (api, sandbox):
         at, waits = await lived(here, api, sandbox)
-        refused(here.run(*to), "the target: the database has schema 0, this Waypost needs")
         assert here.run("migrate", WAYPOST_DATABASE_URL=postgres_url).code == 0
         await cut_in_the_middle(here, postgres_url)
-        done = here.run(*to)
+        done = here.run("admin", "copy", "--to", postgres_url)
         assert done.code == 0, done
         assert "the rest of an earlier run" in done.out
         assert "counts and hashes are the same" in done.out
-        refused(here.run(*to), "the target is not empty")
-        refused(here.run(*to, "--anew"), "--anew empties only a database into which a copy was begun")
 
         here.database_url = postgres_url
         running = here.serve()
         await api.ready()
         await everything_is_there(at, api, sandbox, waits)
-        assert here.run("doctor").code == 0
         await end(running)
 
 

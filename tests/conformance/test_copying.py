@@ -138,6 +138,12 @@ async def test_it_goes_on_with_what_is_missing(source: Settings, postgres_url: s
     assert (await copied(source, postgres_url)).resumed, "and touches no table that was done"
 
 
+async def test_a_target_without_tables_or_with_others_is_refused(source: Settings, postgres_url: str) -> None:
+    await asked(postgres_url, "UPDATE waypost_schema SET version = version - 1")
+    with pytest.raises(CopyRefused, match=r"the target: the database has schema .* with WAYPOST_DATABASE_URL naming"):
+        await copied(source, postgres_url)
+
+
 async def test_a_target_that_is_in_use_or_not_empty_is_left_alone(source: Settings, postgres_url: str) -> None:
     await asked(postgres_url, "INSERT INTO org VALUES ('there', 1)")
     with pytest.raises(CopyRefused, match="the target is not empty: there are rows in org"):

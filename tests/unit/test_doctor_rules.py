@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from waypost.adapters.postgres.facts import CONNECTIONS, PostgresFacts, Standby
+from waypost.adapters.postgres.facts import LINES, PostgresFacts, Standby
 from waypost.adapters.sqlite.facts import Place, SqliteFacts
 from waypost.ports.wire import Reply
 from waypost.runtime import doctor_database as judge
 from waypost.runtime.doctor_findings import Finding, Level
 from waypost.runtime.doctor_webhook import _judged
 
+READERS = 4
 SETTINGS = {
     "autovacuum": "on",
     "fsync": "on",
@@ -55,7 +56,7 @@ def troubles(found: list[Finding]) -> list[tuple[str, str]]:
 
 
 def test_a_server_that_is_well_has_no_finding_but_good_ones() -> None:
-    assert troubles(judge.of_postgres(WELL)) == []
+    assert troubles(judge.of_postgres(WELL, READERS)) == []
     assert troubles(judge.of_sqlite(FILE)) == []
     assert troubles([*judge.of_file(PLACE), judge.of_disk(PLACE), judge.room(PLACE)]) == []
 
@@ -67,7 +68,7 @@ def test_a_server_that_is_well_has_no_finding_but_good_ones() -> None:
         (replace(WELL, answered_in=0.1), "warning", "answers in 100.0 ms"),
         (replace(WELL, schema=12, missing=["log"]), "wrong", "schema 12: `waypost migrate` would apply log"),
         (replace(WELL, copying=True), "wrong", "a copy into this database is not finished"),
-        (replace(WELL, connections=97 - CONNECTIONS + 1), "wrong", "no room for one more process"),
+        (replace(WELL, connections=97 - LINES - READERS + 1), "wrong", "no room for one more process"),
         (replace(WELL, in_recovery=True), "wrong", "it is a standby"),
         (replace(WELL, standbys=[]), "warning", "no standby"),
         (replace(WELL, standbys=[Standby("far", "streaming", "async", 60.0)]), "warning", "60.0 s behind"),
@@ -78,7 +79,7 @@ def test_a_server_that_is_well_has_no_finding_but_good_ones() -> None:
     ],
 )
 def test_what_is_wrong_with_postgresql(facts: PostgresFacts, level: str, said: str) -> None:
-    ((how, text),) = troubles(judge.of_postgres(facts))
+    ((how, text),) = troubles(judge.of_postgres(facts, READERS))
     assert (how, said in text) == (level, True), text
 
 
@@ -96,14 +97,14 @@ def test_what_is_wrong_with_postgresql(facts: PostgresFacts, level: str, said: s
     ],
 )
 def test_what_is_wrong_with_its_settings(name: str, value: str, level: str, said: str) -> None:
-    ((how, text),) = troubles(judge.of_postgres(replace(WELL, settings=SETTINGS | {name: value})))
+    ((how, text),) = troubles(judge.of_postgres(replace(WELL, settings=SETTINGS | {name: value}), READERS))
     assert (how, said in text) == (level, True), text
 
 
 def test_a_synchronous_standby_that_is_not_there_stops_every_commit() -> None:
     waiting = replace(WELL, settings=SETTINGS | {"synchronous_standby_names": "replica"}, standbys=[])
     assert ("wrong", "every commit waits for a synchronous standby, and none is connected") in troubles(
-        judge.of_postgres(waiting)
+        judge.of_postgres(waiting, READERS)
     )
 
 

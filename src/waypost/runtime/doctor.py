@@ -59,7 +59,7 @@ async def _check_database(settings: Settings, findings: Findings) -> bool:
         from waypost.adapters.postgres.facts import facts  # noqa: PLC0415  # only where there is one
 
         found = await facts(settings.database_url)
-        findings.extend(judge.of_postgres(found))
+        findings.extend(judge.of_postgres(found, settings.database_readers))
         return not found.missing and not found.copying
     if not path.exists():
         remedy = "name another in WAYPOST_DATABASE_URL, or start the server"
@@ -170,7 +170,7 @@ _SERVICES = {"redis_url": "waypost.runtime.doctor_redis", "log_url": "waypost.ru
 async def _check_services(settings: Settings, given: Mapping[str, Inspect], findings: Findings) -> None:
     """Each by whoever knows it; what it needs is only loaded where a service is named."""
     for setting, module in _SERVICES.items():
-        url: str = getattr(settings, setting, "")
+        url: str = getattr(settings, setting)
         if not url:
             continue
         inspect: Inspect = given.get(setting) or importlib.import_module(module).findings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from waypost.adapters.postgres.facts import CONNECTIONS, PostgresFacts, Standby
+from waypost.adapters.postgres.facts import LINES, PostgresFacts, Standby
 from waypost.adapters.sqlite.facts import Place, SqliteFacts
 from waypost.runtime.doctor_findings import Finding, good, warning, wrong
 
@@ -18,12 +18,12 @@ SHORTEST_STATEMENT = 10_000
 BACKUPS = "docs/how-to/back-up-and-restore.md"
 
 
-def of_postgres(facts: PostgresFacts) -> list[Finding]:
+def of_postgres(facts: PostgresFacts, readers: int) -> list[Finding]:
     return [
         *_answers(facts),
         *_schema(facts),
         *_durability(facts),
-        *_connections(facts),
+        *_connections(facts, LINES + readers),
         *_timeouts(facts),
         *_replication(facts),
         *of_clock("PostgreSQL's", facts.ahead),
@@ -72,15 +72,15 @@ def _of(facts: PostgresFacts) -> str:
     return facts.settings.get("synchronous_commit", "unknown")
 
 
-def _connections(facts: PostgresFacts) -> Iterator[Finding]:
+def _connections(facts: PostgresFacts, each: int) -> Iterator[Finding]:
     most = int(facts.settings.get("max_connections", "0"))
     left = most - int(facts.settings.get("superuser_reserved_connections", "0")) - facts.connections
-    more, told = left // CONNECTIONS, f"{facts.connections} of {most} connections are taken"
-    each = f"a process takes up to {CONNECTIONS}"
+    more, told = left // each, f"{facts.connections} of {most} connections are taken"
+    size = f"a process takes up to {each}"
     if more < 1:
-        yield wrong(f"{told}: no room for one more process ({each})", "raise max_connections, or run fewer processes")
+        yield wrong(f"{told}: no room for one more process ({size})", "raise max_connections, or run fewer processes")
     else:
-        yield good(f"{told}: room for {more} more processes ({each})")
+        yield good(f"{told}: room for {more} more processes ({size})")
 
 
 def _timeouts(facts: PostgresFacts) -> Iterator[Finding]:

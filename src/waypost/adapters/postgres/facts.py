@@ -15,9 +15,8 @@ from waypost.adapters.sql.engine import LineName
 from waypost.adapters.sql.migrations import pending
 from waypost.adapters.sql.writer import Lane
 
-READERS = 4
-CONNECTIONS = len(Lane) + len(get_args(LineName)) + READERS
-"""What one process of ours may take."""
+LINES = len(Lane) + len(get_args(LineName))
+"""Connections that one process of ours may take, beside those that read."""
 
 _SETTINGS = (
     "autovacuum",
@@ -69,7 +68,7 @@ class PostgresFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 async def facts(url: str) -> PostgresFacts:
     """Raises Unavailable where nobody answers, WrongSchema where a newer Waypost was at work."""
-    async with connected(url) as connection:
+    async with connected(url, to_look=True) as connection, connection.transaction():  # one, for a pooler's sake
         answered_in, ahead = await _clock(connection)
         schema = await version(connection)
         missing = await asyncio.to_thread(pending, PACKAGE, schema)

@@ -9,7 +9,9 @@ from typing import Any
 
 import asyncpg
 import msgspec
+from asyncpg.connect_utils import SessionAttribute
 
+from waypost.adapters.postgres.access import TAKES_WRITES
 from waypost.adapters.postgres.schema import COPYING, PACKAGE, Connection, version
 from waypost.adapters.sql.copying import Column, CopyRefused, Row, Table, is_truth, is_words, key_of
 from waypost.adapters.sql.migrations import require_current
@@ -36,14 +38,22 @@ WHERE i.indisprimary AND t.relnamespace = current_schema()::regnamespace ORDER B
 """
 _SEEDED = "door"
 """Its one row is made with the table."""
-_LOST = (OSError, TimeoutError, asyncpg.InterfaceError)
+_LOST = (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 
 @asynccontextmanager
-async def connected(url: str) -> AsyncIterator[Connection]:
-    """A connection of an operator's, for as long as it takes; what PostgreSQL says against it, in our words."""
+async def connected(url: str, *, to_look: bool = False) -> AsyncIterator[Connection]:
+    """A connection of an operator's, for as long as it takes; what PostgreSQL says against it, in our words.
+
+    To look, a standby will do where there is nobody else.
+    """
     try:
-        connection = await asyncpg.connect(url, timeout=10, server_settings={"application_name": NAME, "jit": "off"})
+        try:
+            connection = await _opened(url, TAKES_WRITES)
+        except asyncpg.TargetServerAttributeNotMatched:
+            if not to_look:
+                raise
+            connection = await _opened(url, SessionAttribute.any)
     except (*_LOST, asyncpg.PostgresError, ValueError) as error:
         raise Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}") from error
     try:
@@ -52,6 +62,13 @@ async def connected(url: str) -> AsyncIterator[Connection]:
         raise Unavailable(f"PostgreSQL did not do it: {str(error) or 'no answer'}") from error
     finally:
         await connection.close(timeout=5)
+
+
+async def _opened(url: str, which: SessionAttribute) -> Connection:
+    """With nothing that a pooler would refuse."""
+    return await asyncpg.connect(
+        url, timeout=10, target_session_attrs=which, server_settings={"application_name": NAME}, statement_cache_size=0
+    )
 
 
 async def require_alone(connection: Connection) -> None:

@@ -2,13 +2,6 @@
 -- :skip and :token are filled in; every statement is run once, on the whole table, while no server runs; where its table
 -- is not in the schema, it is left out.
 
--- name: feeds_indexed
--- A feed that was never looked through begins before its first item, wherever that is.
-INSERT INTO search_cursor (feed, seq) SELECT name, 0 FROM feed WHERE TRUE ON CONFLICT (feed) DO NOTHING
-
--- name: indexed_moved
-UPDATE search_cursor SET seq = seq + :skip
-
 -- name: feeds_read
 -- Also for who has not begun to read behind the feeds: there is nothing before the first item.
 INSERT INTO feed_reader (reader, feed, seq) SELECT 'search', name, 0 FROM feed WHERE TRUE
