@@ -257,6 +257,7 @@ def doctor(json: Annotated[bool, typer.Option("--json", help="Print one JSON obj
     """Check the configuration and every connected service, and say what to fix; 1 when something is wrong."""
     from waypost.runtime.doctor import examine  # noqa: PLC0415
 
+    _only_errors()
     raise typer.Exit(asyncio.run(examine(as_json=json)))
 
 
@@ -278,12 +279,20 @@ def simulate(
     raise typer.Exit(run(seeds=seeds, seed=seed, hours=hours, story=story))
 
 
+def _only_errors() -> None:
+    """What a command prints is its answer, and a script may read it: that Redis is away is no part of it."""
+    from waypost.runtime.telemetry import configure_logs  # noqa: PLC0415
+
+    configure_logs("error", "text")
+
+
 def with_world(use: Callable[[Any], Awaitable[T]], *, existing: bool = False) -> T:
     """Open the ledger that the settings name, use it, close it; `existing` makes no new one."""
     from waypost.runtime.reaching import say_last_words  # noqa: PLC0415
     from waypost.runtime.telemetry import Telemetry  # noqa: PLC0415
     from waypost.runtime.wiring import LateVault, as_the_demo, build_world, sqlite_path, system_ports  # noqa: PLC0415
 
+    _only_errors()
     settings = as_the_demo(load())
     path = sqlite_path(settings.database_url)
     if existing and path is not None and not path.exists():
