@@ -151,7 +151,7 @@ def _check_before_start(settings: Settings) -> None:
 
     async def opened() -> None:
         ports = await system_ports(settings, answering=True)
-        await ports.ledger.close()
+        await ports.close()
 
     asyncio.run(opened())
 
@@ -287,6 +287,6 @@ def with_world(use: Callable[[Any], Awaitable[T]], *, existing: bool = False) ->
             )
             return await use(world)
         finally:
-            await ports.ledger.close()
+            await ports.close()
 
     return asyncio.run(used())

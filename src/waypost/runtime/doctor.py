@@ -57,7 +57,7 @@ async def examine() -> int:
         await _check_numbers(settings, ports, findings)
         await _check_mailboxes(ports, findings)
     finally:
-        await ports.ledger.close()
+        await ports.close()
     return 1 if findings.wrong else 0
 
 

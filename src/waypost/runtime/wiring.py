@@ -82,6 +82,12 @@ class Ports:
     pusher: Pusher | None = None
     shelf: Shelf = field(default_factory=MemoryShelf)
 
+    async def close(self) -> None:
+        """Of a command that built no server."""
+        if self.log is not None:
+            await self.log.close()
+        await self.ledger.close()
+
 
 CATALOGUES = ("meta", "seed", "smtp")
 
