@@ -15,13 +15,14 @@ from tests.integration.live_devices import Device, chat, customer, history, hous
 from tests.integration.thinking import PatientBot, wrote
 from tests.integration.webhooks import PHONE
 from waypost.adapters.local.log import MemoryLog
+from waypost.adapters.sql.conversations import SqlFeeds
 from waypost.flow import detect, hand_over, tend
 from waypost.model.conversation import ConversationId, Entry, Spot
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.report import Post
 from waypost.model.time import Instant, days, hours, minutes, seconds
 from waypost.ports.detector import Invariant
-from waypost.ports.failure import Unavailable
+from waypost.ports.failure import Rejected, Unavailable
 from waypost.ports.log import Line, Mark
 from waypost.testing.contracts.arrivals import USER, known_as
 from waypost.testing.contracts.examples import an_arrival
@@ -35,9 +36,12 @@ class ShakyLog(MemoryLog):
         super().__init__()
         self.away = False
         self.mute = False
+        self.refused = ""
 
     async def append(self, lines: Sequence[Line]) -> None:
         self._reached()
+        if self.refused and any(self.refused in line.entry.body for line in lines):
+            raise Rejected("it cannot keep this")
         await super().append(lines)
         if self.mute:
             raise Unavailable("no answer came")
@@ -366,6 +370,46 @@ async def test_what_was_moved_after_it_went_is_read_from_the_spot_that_it_had(ap
     assert "by phone" in texts({"messages": shown})
     assert all(message["content"]["type"] != "unavailable" for message in shown)
     assert (await apart.get("/api/v1/search?q=by+phone"))["results"][0]["conversation_id"] == where
+
+
+@ON_SQLITE
+async def test_what_the_log_cannot_keep_stops_its_own_feed_and_no_other(apart: Stage, log: ShakyLog) -> None:
+    log.refused = "poison"
+    await wrote(apart, "poison", "after it")
+    ann, bob = await people(apart, 2)
+    await said(apart, ann, await chat(apart, ann, [bob]), "hello")
+
+    async def kept() -> bool:
+        apart.manual.advance(seconds(1.1))
+        return len(log.kept) == 1
+
+    assert await apart.eventually(kept)
+    assert "hello" in log.texts()[0]
+    log.refused = ""
+    await handed_over(apart)
+    assert len(log.kept) == 3
+
+
+@pytest.mark.parametrize("forgetful", [False, True])
+@ON_SQLITE
+async def test_feeds_are_not_forgotten_before_the_log_has_heard_of_them(
+    forgetful: bool, apart: Stage, log: ShakyLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long it is away. Without that rule it would never hear of what was said meanwhile."""
+    real_forget = SqlFeeds.forget
+    if forgetful:
+        monkeypatch.setattr(SqlFeeds, "forget", lambda self, before, limit, **_: real_forget(self, before, limit))
+    log.away = True
+    await wrote(apart, "one", "two", "three")
+    apart.manual.jump(days(40))
+    await tend.forget_feeds(apart.world)
+    log.away = False
+    await handed_over(apart)
+    assert len(log.kept) == (1 if forgetful else 3)
+    apart.manual.jump(days(1))
+    await tend.forget_feeds(apart.world)
+    (left,) = await apart.database.run("SELECT count(*) FROM feed_item")
+    assert left[0] == 1
 
 
 async def test_how_far_a_message_came_is_kept_with_it(apart: Stage, log: ShakyLog) -> None:
