@@ -21,6 +21,7 @@ from bench import (
     hints,
     idle,
     ingest,
+    log,
     pace,
     paging,
     posting,
@@ -95,6 +96,7 @@ PARTS: dict[str, Callable[[str, int, int], list[Line]]] = {
     "idle": idle.measure,
     "paging": paging.measure,
     "hints": hints.measure,
+    "log": log.measure,
     "startup": startup.measure,
 }
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from waypost.adapters.cassandra import places
 from waypost.adapters.cassandra.flight import gathered
 from waypost.adapters.cassandra.keyspace import Keyspace, Row
-from waypost.model.conversation import ConversationId, Entry, Position, Spot
-from waypost.model.ids import MessageId, Wamid
-from waypost.model.time import Instant
+from waypost.model.conversation import ConversationId, Entry, Spot
 
 _LISTED = 64
 """Buckets that are listed by one query: almost two years."""
@@ -65,15 +63,15 @@ def entry_of(conversation: ConversationId, row: Row) -> Entry | None:
         return None
     return Entry(
         conversation_id=conversation,
-        position=Position(position),
+        position=position,
         id_at=places.moment_of(message_id),
-        at=Instant(at),
+        at=at,
         sender=sender,
         type=kind,
         body=body,
-        wamid=None if wamid is None else Wamid(wamid),
-        message_id=None if outbox_id is None else MessageId(outbox_id),
+        wamid=wamid,
+        message_id=outbox_id,
         client_message_id=client_message_id,
-        deleted_at=None if deleted_at is None else Instant(deleted_at),
+        deleted_at=deleted_at,
         status=status,
     )

@@ -1,0 +1,206 @@
+"""The Log on Cassandra beside the bare driver on the same node: appends, pages, and pages of any depth.
+
+`python -m bench log` takes a conversation of 20,000 messages over 40 buckets; `python -m bench.log` one of 1,000,000.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from statistics import median
+from typing import Any
+
+import uvloop
+
+from bench.table import Line as Figure
+from bench.table import shown
+from waypost.adapters.cassandra import address, keyspace, places
+from waypost.adapters.cassandra.keyspace import Keyspace
+from waypost.adapters.cassandra.log import CassandraLog
+from waypost.adapters.cassandra.statements import load
+from waypost.model.conversation import ConversationId, Entry, Position, Spot
+from waypost.model.ids import Wamid
+from waypost.model.time import Instant
+from waypost.ports.log import Line
+from waypost.testing.cassandra_service import Cassandra
+
+START = Instant(1_760_000_000_000_000)
+CONVERSATIONS = 500
+IN_FLIGHT = 256
+BATCH = 1000
+"""Lines that one append is given, as the hand-over gives them."""
+PAGE = 50
+READERS = 32
+BUCKETS = 40
+MESSAGES = 20_000
+ASKED = 200
+_BODY = '{"text":{"body":"' + "x" * 120 + '"}}'
+
+
+def an_entry(conversation: int, position: int, at: int) -> Entry:
+    return Entry(
+        conversation_id=ConversationId(conversation),
+        position=Position(position),
+        id_at=Instant(at),
+        at=Instant(at),
+        sender="contact",
+        type="text",
+        body=_BODY,
+        wamid=Wamid(f"wamid.{conversation}.{position}"),
+    )
+
+
+def load_of(first: int, count: int) -> list[Entry]:
+    """Messages of many conversations in the order they came."""
+    return [an_entry(first + n % CONVERSATIONS, n // CONVERSATIONS + 1, START + n) for n in range(count)]
+
+
+class Bare:
+    """The driver alone: the same rows by a prepared statement, pipelined, none of the rules."""
+
+    def __init__(self, session: Any, insert: Any, select: Any) -> None:
+        self._session, self._insert, self._select = session, insert, select
+
+    @classmethod
+    async def open(cls, where: address.Address) -> Bare:
+        session = await keyspace.opened(where, where.keyspace)
+        known = load()
+        prepared = [await session.create_prepared(known[name].text) for name in ("message_put", "messages_before")]
+        return cls(session, *prepared)
+
+    async def append(self, entries: Sequence[Entry]) -> None:
+        waiting = iter(entries)
+        await asyncio.gather(*(self._worker(waiting) for _ in range(IN_FLIGHT)))
+
+    async def _worker(self, waiting: Iterator[Entry]) -> None:
+        for of in waiting:
+            statement = self._insert.bind()
+            said = (of.position, of.at, of.sender, of.type, of.body, of.wamid)
+            key = (of.conversation_id, places.bucket_of(of.id_at), places.timeuuid(of.id_at))
+            for number, value in enumerate((*key, *said)):
+                statement.bind(number, value)
+            statement.bind(11, of.id_at)
+            await self._session.execute(statement)
+
+    async def page(self, before: Spot) -> int:
+        key = [before.conversation_id, places.bucket_of(before.id_at), places.timeuuid(before.id_at), PAGE]
+        found = await self._session.execute(self._select.bind(key))
+        return len([row.as_tuple() for row in found.all()])
+
+    async def close(self) -> None:
+        await self._session.close()
+
+
+async def rate(count: int, work: Awaitable[object]) -> float:
+    began = time.perf_counter()
+    await work
+    return count / (time.perf_counter() - began)
+
+
+async def append_in_batches(log: CassandraLog, entries: Sequence[Entry]) -> None:
+    for start in range(0, len(entries), BATCH):
+        await log.append([Line(entry=entry) for entry in entries[start : start + BATCH]])
+
+
+async def read_pages(page: Callable[[Spot], Awaitable[int]], spots: Sequence[Spot]) -> None:
+    waiting = iter(spots)
+
+    async def reader() -> None:
+        for spot in waiting:
+            assert await page(spot) == PAGE
+
+    await asyncio.gather(*(reader() for _ in range(READERS)))
+
+
+async def beside(where: address.Address, rounds: int, count: int) -> dict[str, list[float]]:
+    """Both in turn, each round with rows of its own; the first round only warms the node up."""
+    log, bare = CassandraLog(Keyspace(where)), await Bare.open(where)
+
+    async def log_page(spot: Spot) -> int:
+        return len(await log.page(spot, PAGE))
+
+    rates: dict[str, list[float]] = {}
+    dice = random.Random(7)
+    for number in range(rounds + 1):
+        ours, theirs = (load_of((2 * number + side) * CONVERSATIONS, count) for side in (0, 1))
+        last = {entry.conversation_id: entry.spot for entry in (*ours, *theirs) if entry.position > PAGE}
+        spots = dice.choices(list(last.values()), k=max(500, count // 10))
+        work = {
+            "Log, append": (count, lambda ours=ours: append_in_batches(log, ours)),
+            "bare driver, append": (count, lambda theirs=theirs: bare.append(theirs)),
+            "Log, pages": (len(spots), lambda spots=spots: read_pages(log_page, spots)),
+            "bare driver, pages": (len(spots), lambda spots=spots: read_pages(bare.page, spots)),
+        }
+        for name, (size, make) in work.items():
+            found = await rate(size, make())
+            if number:
+                print(f"{name}: {found:,.0f}/s", flush=True)
+                rates.setdefault(name, []).append(found)
+    await log.close()
+    await bare.close()
+    return rates
+
+
+async def by_depth(where: address.Address, messages: int) -> tuple[float, float]:
+    """Medians in milliseconds of the first page of a long conversation and of its deepest, both across two buckets."""
+    log = CassandraLog(Keyspace(where))
+    each, talk = messages // BUCKETS, 10**9
+    step = places.BUCKET // (each + 1)
+    first = places.bucket_of(START) * places.BUCKET
+    moments = [
+        Instant(first + bucket * places.BUCKET + n * step) for bucket in range(BUCKETS) for n in range(1, each + 1)
+    ]
+    for start in range(0, messages, 10_000):
+        part = moments[start : start + 10_000]
+        await append_in_batches(log, [an_entry(talk, start + n, at) for n, at in enumerate(part, start=1)])
+    half = PAGE // 2
+    places_asked = {"first": len(moments) - each + half, "deepest": each + half}
+    times: dict[str, list[float]] = {name: [] for name in places_asked}
+    for _ in range(ASKED):
+        for name, position in places_asked.items():
+            began = time.perf_counter()
+            page = await log.page(Spot(ConversationId(talk), Position(position + 1), moments[position]), PAGE)
+            times[name].append(time.perf_counter() - began)
+            assert [entry.position for entry in page] == list(range(position, position - PAGE, -1))
+    await log.close()
+    return median(times["first"]) * 1e3, median(times["deepest"]) * 1e3
+
+
+def figures(rates: dict[str, list[float]]) -> list[Figure]:
+    lines = []
+    for what, unit in (("append", "messages/s"), ("pages", "pages/s")):
+        ours, theirs = (median(rates[f"{who}, {what}"]) for who in ("Log", "bare driver"))
+        lines.append(Figure("log", f"bare driver, {what}", theirs, unit))
+        lines.append(Figure("log", f"Log, {what}", ours, unit, ours / theirs, f"bare driver, {what}", 0.6))
+    return lines
+
+
+def run(rounds: int, count: int, messages: int) -> list[Figure]:
+    with Cassandra(full_speed=True) as server:
+        where = address.parse(server.log_url("bench"))
+        uvloop.run(keyspace.migrate(where))
+        lines = figures(uvloop.run(beside(where, rounds, count)))
+        first, deepest = uvloop.run(by_depth(where, messages))
+    what = f"{messages:,} messages over {BUCKETS} buckets"
+    print(f"{what}: first page {first:.2f} ms, deepest {deepest:.2f} ms", flush=True)
+    return [
+        *lines,
+        Figure("log", f"Log, first page of {what}", first, "ms"),
+        Figure("log", "Log, deepest page, times the first", deepest / first, "times", goal=1.2),
+    ]
+
+
+def measure(_url: str, rounds: int, count: int) -> list[Figure]:
+    return run(rounds, max(count, PAGE * 2 * CONVERSATIONS), MESSAGES)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--count", type=int, default=PAGE * 2 * CONVERSATIONS)
+    parser.add_argument("--messages", type=int, default=1_000_000)
+    options = parser.parse_args()
+    print(shown(run(options.rounds, options.count, options.messages)))
