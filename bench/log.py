@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from statistics import median
 from typing import Any
 
+import acsylla
 import uvloop
 
 from bench.table import Line as Figure
@@ -32,11 +33,13 @@ CONVERSATIONS = 500
 IN_FLIGHT = 256
 BATCH = 1000
 """Lines that one append is given, as the hand-over gives them."""
+FILLED = 50
 PAGE = 50
 READERS = 32
 BUCKETS = 40
 MESSAGES = 20_000
 ASKED = 200
+TALK = 10**9
 _BODY = '{"text":{"body":"' + "x" * 120 + '"}}'
 
 
@@ -77,13 +80,29 @@ class Bare:
 
     async def _worker(self, waiting: Iterator[Entry]) -> None:
         for of in waiting:
-            statement = self._insert.bind()
-            said = (of.position, of.at, of.sender, of.type, of.body, of.wamid)
-            key = (of.conversation_id, places.bucket_of(of.id_at), places.timeuuid(of.id_at))
-            for number, value in enumerate((*key, *said)):
-                statement.bind(number, value)
-            statement.bind(11, of.id_at)
-            await self._session.execute(statement)
+            await self._session.execute(self._bound(of))
+
+    def _bound(self, of: Entry) -> Any:
+        statement = self._insert.bind()
+        said = (of.position, of.at, of.sender, of.type, of.body, of.wamid)
+        key = (of.conversation_id, places.bucket_of(of.id_at), places.timeuuid(of.id_at))
+        for number, value in enumerate((*key, *said)):
+            statement.bind(number, value)
+        statement.bind(11, of.id_at)
+        return statement
+
+    async def fill(self, partition: Sequence[Entry]) -> None:
+        """Rows of one partition, by unlogged batches: the quickest way to have many."""
+        waiting = iter(range(0, len(partition), FILLED))
+
+        async def filler() -> None:
+            for start in waiting:
+                batch = acsylla.create_batch_unlogged()
+                for of in partition[start : start + FILLED]:
+                    batch.add_statement(self._bound(of))
+                await self._session.execute_batch(batch)
+
+        await asyncio.gather(*(filler() for _ in range(8)))
 
     async def page(self, before: Spot) -> int:
         key = [before.conversation_id, places.bucket_of(before.id_at), places.timeuuid(before.id_at), PAGE]
@@ -144,27 +163,33 @@ async def beside(where: address.Address, rounds: int, count: int) -> dict[str, l
     return rates
 
 
+async def long_talk(log: CassandraLog, where: address.Address, messages: int) -> list[Spot]:
+    """A conversation over all buckets; where each of its messages is, oldest first."""
+    bare, each = await Bare.open(where), messages // BUCKETS
+    first, step, spots = places.bucket_of(START) * places.BUCKET, places.BUCKET // (each + 1), list[Spot]()
+    for bucket in range(BUCKETS):
+        moments = (first + bucket * places.BUCKET + n * step for n in range(1, each + 1))
+        entries = [an_entry(TALK, bucket * each + n, at) for n, at in enumerate(moments, start=1)]
+        await log.append([Line(entry=entries[0])])  # lists the bucket
+        await bare.fill(entries)
+        spots += [entry.spot for entry in entries]
+    await bare.close()
+    return spots
+
+
 async def by_depth(where: address.Address, messages: int) -> tuple[float, float]:
     """Medians in milliseconds of the first page of a long conversation and of its deepest, both across two buckets."""
     log = CassandraLog(Keyspace(where))
-    each, talk = messages // BUCKETS, 10**9
-    step = places.BUCKET // (each + 1)
-    first = places.bucket_of(START) * places.BUCKET
-    moments = [
-        Instant(first + bucket * places.BUCKET + n * step) for bucket in range(BUCKETS) for n in range(1, each + 1)
-    ]
-    for start in range(0, messages, 10_000):
-        part = moments[start : start + 10_000]
-        await append_in_batches(log, [an_entry(talk, start + n, at) for n, at in enumerate(part, start=1)])
-    half = PAGE // 2
-    places_asked = {"first": len(moments) - each + half, "deepest": each + half}
-    times: dict[str, list[float]] = {name: [] for name in places_asked}
+    spots = await long_talk(log, where, messages)
+    each, half = messages // BUCKETS, PAGE // 2
+    asked = {"first": len(spots) - each + half, "deepest": each + half}
+    times: dict[str, list[float]] = {name: [] for name in asked}
     for _ in range(ASKED):
-        for name, position in places_asked.items():
+        for name, place in asked.items():
             began = time.perf_counter()
-            page = await log.page(Spot(ConversationId(talk), Position(position + 1), moments[position]), PAGE)
+            page = await log.page(spots[place], PAGE)
             times[name].append(time.perf_counter() - began)
-            assert [entry.position for entry in page] == list(range(position, position - PAGE, -1))
+            assert [entry.position for entry in page] == list(range(place, place - PAGE, -1))
     await log.close()
     return median(times["first"]) * 1e3, median(times["deepest"]) * 1e3
 

@@ -302,10 +302,12 @@ class TestFailures:
         with pytest.raises(Unavailable, match="a test says so"):
             await log.append(lines(*(an_entry(n) for n in range(1, 1001))))
 
-    async def test_what_cannot_be_written_at_all_is_rejected(self, log: CassandraLog) -> None:
+    async def test_what_cannot_be_written_at_all_is_rejected_and_its_neighbours_are_written(
+        self, log: CassandraLog
+    ) -> None:
         with pytest.raises(Rejected):
-            await log.append(lines(an_entry(1, body="x" * 12_000_000)))
-        assert await positions(log) == []
+            await log.append(lines(an_entry(1, body="x" * 12_000_000), *(an_entry(n) for n in range(2, 301))))
+        assert await positions(log) == list(range(300, 1, -1))
 
     async def test_where_nobody_answers_it_is_unavailable_and_says_so_at_once_again(self, migrated: Address) -> None:
         log = CassandraLog(Keyspace(replace(migrated, port=1)))

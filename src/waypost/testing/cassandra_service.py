@@ -94,7 +94,7 @@ class Cassandra(Service):
 
     def log_url(self, keyspace: str, **options: str) -> str:
         """What WAYPOST_LOG_URL would be for this node."""
-        asked = {"replication": "1", **options}
+        asked = {"replication": "1", "timeout": "30", **options}  # a machine full of tests is slow
         return f"{self.url}/{keyspace}?" + "&".join(f"{name}={value}" for name, value in asked.items())
 
     def _require(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import acsylla
 import msgspec
 from acsylla import errors
+from msgspec.structs import replace
 
 from waypost.adapters.cassandra import schema
 from waypost.adapters.cassandra.address import Address
@@ -41,7 +42,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 async def learn(address: Address) -> Facts:
     """Raises Unavailable if nobody answers, WrongSchema if the schema is not the one this code was made for."""
-    session = await opened(address, address.keyspace)
+    alone = replace(address, consistency="LOCAL_ONE")  # also where too few copies are there for anything else
+    session = await opened(alone, address.keyspace)
     try:
         await schema.check(session)
         ((release, centre),) = await _ask(session, _NODE)

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import acsylla
 from acsylla import errors
+from msgspec.structs import replace
 
 from waypost.adapters.cassandra import schema
 from waypost.adapters.cassandra.address import Address
@@ -23,6 +24,8 @@ Row: TypeAlias = tuple[Any, ...]
 CONNECT_TIMEOUT = 5.0
 PAUSE = 1.0
 """After a connection that failed, so long nobody tries again: who asks meanwhile hears it at once."""
+SCHEMA_TIMEOUT = 60.0
+"""Every node has to agree on a table."""
 LARGEST_PAGE = 1000
 
 
@@ -96,8 +99,8 @@ class Keyspace:
 
     async def check(self) -> None:
         """That it answers, with as many copies as any read needs, and has the schema that this code was made for."""
-        (found,) = await self.read("schema_version", ())
-        schema.require_current(found[0], len(await asyncio.to_thread(schema.migrations)))
+        found = await self.read("schema_version", ())
+        schema.require_current(found[0][0] if found else 0, len(await asyncio.to_thread(schema.migrations)))
 
     def _bound(self, statement: str) -> Any:
         if self._session is None:
@@ -177,7 +180,7 @@ def translated(error: errors.CassException) -> LedgerError:
 
 async def migrate(address: Address) -> list[str]:
     """Make the keyspace if need be, and bring its schema up to date; returns what was applied."""
-    session = await opened(address, None)
+    session = await opened(replace(address, timeout=max(address.timeout, SCHEMA_TIMEOUT)), None)
     try:
         return await schema.migrate(session, address)
     finally:

@@ -12,6 +12,7 @@ from waypost.adapters.cassandra.keyspace import Keyspace, Row
 from waypost.adapters.cassandra.paging import Pages, entry_of
 from waypost.model.conversation import ConversationId, Entry, Spot
 from waypost.model.time import Instant, days
+from waypost.ports.failure import Rejected
 from waypost.ports.log import Line, Mark
 
 GUARD = days(10)
@@ -44,7 +45,17 @@ class CassandraLog:
         now = self._now()
         kept = [line for line in lines if not line.entry.is_away and not places.has_expired(line.expires_at, now)]
         await self._list(kept, now)
-        await each(lambda line: self._put(line, now), kept)
+        rejected: list[Rejected] = []
+
+        async def put(line: Line) -> None:
+            try:
+                await self._put(line, now)
+            except Rejected as error:  # its neighbours are written all the same
+                rejected.append(error)
+
+        await each(put, kept)
+        if rejected:
+            raise rejected[0]
 
     async def _list(self, lines: Sequence[Line], now: Instant) -> None:
         """Before the first row of a bucket: a reader who knows the list then knows of every row."""
