@@ -212,6 +212,20 @@ class TestBuckets:
 
 
 class TestStatuses:
+    @pytest.mark.parametrize("turned", [False, True])
+    async def test_the_higher_one_stays_whatever_is_told_last(self, turned: bool, log: CassandraLog) -> None:
+        """Neither would be greater by the alphabet, which decides where times are the same."""
+        await log.append(lines(an_entry(1), an_entry(2)))
+        told = [
+            a_mark(1),
+            a_mark(1, status="read", rank=5),
+            a_mark(2, rank=5),
+            a_mark(2, status="failed", generation=2),
+        ]
+        for mark in told[::-1] if turned else told:
+            await log.settle([mark])
+        assert [entry.status for entry in await log.page(END, 9)] == ["failed", "read"]
+
     async def test_they_are_written_at_a_time_made_of_generation_and_rank(self, log: CassandraLog, cql: Ask) -> None:
         await log.append(lines(an_entry(1)))
         await log.settle([a_mark(1, generation=2, rank=5)])

@@ -45,7 +45,8 @@ _LOGBACK = """\
   <appender name="OUT" class="ch.qos.logback.core.ConsoleAppender">
     <encoder><pattern>%-5level %date{ISO8601} %msg%n</pattern></encoder>
   </appender>
-  <root level="INFO"><appender-ref ref="OUT"/></root>
+  <logger name="org.apache.cassandra.transport" level="INFO"/>
+  <root level="WARN"><appender-ref ref="OUT"/></root>
 </configuration>
 """
 _EXPORTS = (
@@ -79,7 +80,7 @@ class Cassandra(Service):
     """One node with a small heap; what it has confirmed outlives it, however it ends."""
 
     _signals: ClassVar[Mapping[Ending, signal.Signals]] = {"fast": signal.SIGTERM, "immediate": signal.SIGKILL}
-    _patience: ClassVar[float] = 120.0
+    _patience: ClassVar[float] = 240.0
 
     def __init__(self, settings: Mapping[str, Any] | None = None, *, full_speed: bool = False) -> None:
         super().__init__()
