@@ -15,6 +15,7 @@ from tests.integration.live_devices import Device, chat, customer, history, hous
 from tests.integration.thinking import PatientBot, wrote
 from tests.integration.webhooks import PHONE
 from waypost.adapters.local.log import MemoryLog
+from waypost.adapters.sql.conversations import SqlFeeds
 from waypost.flow import detect, hand_over, tend
 from waypost.model.conversation import ConversationId, Entry, Spot
 from waypost.model.ids import NumberId, OrgId
@@ -366,6 +367,28 @@ async def test_what_was_moved_after_it_went_is_read_from_the_spot_that_it_had(ap
     assert "by phone" in texts({"messages": shown})
     assert all(message["content"]["type"] != "unavailable" for message in shown)
     assert (await apart.get("/api/v1/search?q=by+phone"))["results"][0]["conversation_id"] == where
+
+
+@pytest.mark.parametrize("forgetful", [False, True])
+@ON_SQLITE
+async def test_feeds_are_not_forgotten_before_the_log_has_heard_of_them(
+    forgetful: bool, apart: Stage, log: ShakyLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long it is away. Without that rule it would never hear of what was said meanwhile."""
+    real_forget = SqlFeeds.forget
+    if forgetful:
+        monkeypatch.setattr(SqlFeeds, "forget", lambda self, before, limit, **_: real_forget(self, before, limit))
+    log.away = True
+    await wrote(apart, "one", "two", "three")
+    apart.manual.jump(days(40))
+    await tend.forget_feeds(apart.world)
+    log.away = False
+    await handed_over(apart)
+    assert len(log.kept) == (1 if forgetful else 3)
+    apart.manual.jump(days(1))
+    await tend.forget_feeds(apart.world)
+    (left,) = await apart.database.run("SELECT count(*) FROM feed_item")
+    assert left[0] == 1
 
 
 async def test_how_far_a_message_came_is_kept_with_it(apart: Stage, log: ShakyLog) -> None:

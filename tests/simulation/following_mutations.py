@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from waypost.adapters.sql.conversations import SqlFeeds
 from waypost.adapters.sql.handing_over import SqlHandOver
 from waypost.adapters.sql.live import SqlFollows
 from waypost.adapters.sql.plan import each
@@ -18,8 +17,8 @@ from waypost.http import frames
 from waypost.http.session import Session
 from waypost.model.chat import Following
 from waypost.model.ids import OrgId, UserId
-from waypost.model.reading import Reader, Standing, Stretch
-from waypost.model.time import Instant, hours
+from waypost.model.reading import Standing, Stretch
+from waypost.model.time import hours
 from waypost.ports.hand_over import Told
 from waypost.rules import hand_over as rule
 from waypost.rules import reading
@@ -92,16 +91,6 @@ def bodies_that_go_before_the_log_has_confirmed_them(patch: pytest.MonkeyPatch) 
         return found
 
     patch.setattr(SqlHandOver, "told", told)
-    return real
-
-
-def feeds_that_are_forgotten_before_the_log_has_heard_of_them(patch: pytest.MonkeyPatch) -> Dress:
-    real_forget = SqlFeeds.forget
-
-    async def forget(self: SqlFeeds, before: Instant, limit: int, unless_behind: Reader | None = None) -> int:
-        return await real_forget(self, before, limit)
-
-    patch.setattr(SqlFeeds, "forget", forget)
     return real
 
 
