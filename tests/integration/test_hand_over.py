@@ -22,7 +22,7 @@ from waypost.model.ids import NumberId, OrgId
 from waypost.model.report import Post
 from waypost.model.time import Instant, days, hours, minutes, seconds
 from waypost.ports.detector import Invariant
-from waypost.ports.failure import Unavailable
+from waypost.ports.failure import Rejected, Unavailable
 from waypost.ports.log import Line, Mark
 from waypost.testing.contracts.arrivals import USER, known_as
 from waypost.testing.contracts.examples import an_arrival
@@ -36,9 +36,12 @@ class ShakyLog(MemoryLog):
         super().__init__()
         self.away = False
         self.mute = False
+        self.refused = ""
 
     async def append(self, lines: Sequence[Line]) -> None:
         self._reached()
+        if self.refused and any(self.refused in line.entry.body for line in lines):
+            raise Rejected("it cannot keep this")
         await super().append(lines)
         if self.mute:
             raise Unavailable("no answer came")
@@ -367,6 +370,24 @@ async def test_what_was_moved_after_it_went_is_read_from_the_spot_that_it_had(ap
     assert "by phone" in texts({"messages": shown})
     assert all(message["content"]["type"] != "unavailable" for message in shown)
     assert (await apart.get("/api/v1/search?q=by+phone"))["results"][0]["conversation_id"] == where
+
+
+@ON_SQLITE
+async def test_what_the_log_cannot_keep_stops_its_own_feed_and_no_other(apart: Stage, log: ShakyLog) -> None:
+    log.refused = "poison"
+    await wrote(apart, "poison", "after it")
+    ann, bob = await people(apart, 2)
+    await said(apart, ann, await chat(apart, ann, [bob]), "hello")
+
+    async def kept() -> bool:
+        apart.manual.advance(seconds(1.1))
+        return len(log.kept) == 1
+
+    assert await apart.eventually(kept)
+    assert "hello" in log.texts()[0]
+    log.refused = ""
+    await handed_over(apart)
+    assert len(log.kept) == 3
 
 
 @pytest.mark.parametrize("forgetful", [False, True])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 
 import pytest
 
 from waypost.adapters.local.hints import ProcessHints
+from waypost.adapters.local.log import MemoryLog
 from waypost.adapters.local.whereabouts import LocalWhereabouts
 from waypost.adapters.reqwest.wire import ReqwestWire
 from waypost.adapters.sql.ledger import SqlLedger
@@ -23,6 +25,7 @@ from waypost.model.ids import UserId, WorkerId
 from waypost.model.push import Habits, Subscription, Talk
 from waypost.model.time import Instant, Span, minutes, seconds
 from waypost.ports.failure import Unavailable
+from waypost.ports.log import Line
 from waypost.ports.whereabouts import Presence
 from waypost.rules.push_subscription import Reach
 from waypost.testing.clock import ManualClock
@@ -255,3 +258,16 @@ async def test_it_looks_by_itself_and_a_ledger_that_was_away_only_costs_a_moment
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_words_that_only_the_log_has_are_told_unless_it_is_away(stage: Stage, store: Store) -> None:
+    log = MemoryLog()
+    for words, kept in (("Soup?", True), ("Salad!", False)):
+        await stage.post(ADA, words)
+        (entry,) = await stage.ground.ledger.conversations.entries(stage.lunch, Position(100), 1)
+        if kept:
+            await log.append([Line(entry=entry)])
+        store._connection.execute("UPDATE entry SET body = '' WHERE position = ?", (entry.position,))
+        stage.step = dataclasses.replace(stage.step, log=log if kept else stage.ground.ledger.log)
+        told = await stage.after(minutes(11))
+        assert [text for _, _, text in told] == [words if kept else None]

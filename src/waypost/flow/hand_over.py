@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import structlog
+
 from waypost.flow.read_behind import ReadBehind
 from waypost.flow.world import World
 from waypost.model.conversation import ConversationId, Position
@@ -15,10 +17,12 @@ from waypost.model.ids import OrgId
 from waypost.model.log import Waiting
 from waypost.model.reading import Reader, Standing
 from waypost.model.time import Instant, Span, minutes, seconds
-from waypost.ports.failure import LedgerError, LogAway
+from waypost.ports.failure import LedgerError, LogAway, Rejected
 from waypost.ports.hand_over import Told
 from waypost.rules import hand_over as rule
 from waypost.rules import reading
+
+log = structlog.get_logger("hand_over")
 
 AT_ONCE = 500
 """Items that are handed over together."""
@@ -35,7 +39,7 @@ def handing_over(world: World) -> ReadBehind:
     async def hand_on(behind: Sequence[Standing]) -> Sequence[Standing]:
         return await hand_over(behind, world)
 
-    return ReadBehind(Reader.LOG, hand_on, world)
+    return ReadBehind(Reader.LOG, hand_on, world, at_rest=lambda: world.meters.log_waits(0, 0.0))
 
 
 async def hand_over(behind: Sequence[Standing], world: World) -> Sequence[Standing]:
@@ -45,8 +49,10 @@ async def hand_over(behind: Sequence[Standing], world: World) -> Sequence[Standi
     _measure(behind, told, world)
     try:
         handed = await deliver(told, world)
-    except LogAway:
+    except LogAway as away:
         world.meters.log_failed()
+        if isinstance(away.__cause__, Rejected):
+            return await _each_alone(behind, str(away), world)
         await world.clock.sleep(PAUSE_WHEN_AWAY)
         raise
     confirmed = await ledger.confirm(stretches, world.clock.now())
@@ -54,10 +60,17 @@ async def hand_over(behind: Sequence[Standing], world: World) -> Sequence[Standi
     if not confirmed:  # another worker does the same: it is left to it for a while
         await world.clock.sleep(Span(round(PAUSE_WHEN_AWAY * world.dice.unit())))
         return []
-    left = reading.left(behind, stretches)
-    if not left:
-        world.meters.log_waits(0, 0.0)
-    return left
+    return reading.left(behind, stretches)
+
+
+async def _each_alone(behind: Sequence[Standing], why: str, world: World) -> Sequence[Standing]:
+    """What the Log cannot keep stops its own feed, where it stays in the Ledger, and no other."""
+    if len(behind) == 1:
+        log.warning("not_handed_over", feed=behind[0].feed, after=behind[0].read, error=why)
+        return []
+    for one in behind:
+        await hand_over([one], world)
+    return []
 
 
 def _measure(behind: Sequence[Standing], told: Sequence[Told], world: World) -> None:

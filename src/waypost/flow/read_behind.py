@@ -23,8 +23,10 @@ Take: TypeAlias = Callable[[Sequence[Standing]], Awaitable[Sequence[Standing]]]
 
 
 class ReadBehind:
-    def __init__(self, reader: Reader, take: Take, world: World) -> None:
+    def __init__(self, reader: Reader, take: Take, world: World, at_rest: Callable[[], None] = lambda: None) -> None:
+        """`at_rest` is called whenever feeds were looked at and nothing was to be done."""
         self._reader = reader
+        self._at_rest = at_rest
         self._take = take
         self._world = world
         self._after = ""
@@ -44,6 +46,8 @@ class ReadBehind:
     async def round(self, named: Sequence[FeedName]) -> None:
         standing = [*await self._world.ledger.behind.standing_of(self._reader, named), *await self._look_on()]
         behind: Sequence[Standing] = list({one.feed: one for one in standing if one.behind}.values())
+        if standing and not behind:
+            self._at_rest()
         while behind:
             behind = await self._take(behind)
 

@@ -164,7 +164,7 @@ def _check_before_start(settings: Settings) -> None:
 
     async def opened() -> None:
         ports = await system_ports(settings, answering=True)
-        await ports.ledger.close()
+        await ports.close()
 
     asyncio.run(opened())
 
@@ -303,6 +303,6 @@ def with_world(use: Callable[[Any], Awaitable[T]], *, existing: bool = False) ->
         finally:
             await say_last_words(ports.redis)
             ports.hints.close()
-            await ports.ledger.close()
+            await ports.close()
 
     return asyncio.run(used())

@@ -81,7 +81,7 @@ async def _check_the_rest(settings: Settings, findings: Findings) -> None:
         await _check_numbers(settings, ports, findings)
         await _check_mailboxes(ports, findings)
     finally:
-        await ports.ledger.close()
+        await ports.close()
 
 
 def _check_files(settings: Settings, findings: Findings) -> None:

@@ -90,6 +90,12 @@ class Ports:
     redis: Line | None = None
     """What reaches other machines; None: there is no other, or they poll."""
 
+    async def close(self) -> None:
+        """Of a command that built no server."""
+        if self.log is not None:
+            await self.log.close()
+        await self.ledger.close()
+
 
 CATALOGUES = ("meta", "seed", "smtp")
 
