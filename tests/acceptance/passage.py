@@ -84,7 +84,7 @@ class Told:
 
     def __str__(self) -> str:
         counts = Counter(map(str, self.refused))
-        answers = "; ".join(f"{count} × {answer}" for answer, count in counts.items()) or "nothing"
+        answers = "; ".join(f"{count} times {answer}" for answer, count in counts.items()) or "nothing"
         return (
             f"lasted {self.lasted:.1f} s; callers saw: {answers}; refused for {self.refused_for:.1f} s; "
             f"normal {self.normal_after:.1f} s after its end; {self.verdict}; customer's lines {self.lines}"

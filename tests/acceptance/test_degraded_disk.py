@@ -1,4 +1,4 @@
-"""The disk runs full under a flow of messages: callers are told so, nothing is half written, and freed space is enough."""
+"""The disk runs full under a flow of messages: callers are told, nothing is half written, freed space is enough."""
 
 from __future__ import annotations
 
