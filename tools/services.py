@@ -27,6 +27,7 @@ SERVICES = (
     Service("Java for Cassandra", "java", "openjdk-17-jdk-headless"),
     Service("Maven for Cassandra", "mvn", "maven"),
     Service("PgBouncer", "pgbouncer", "pgbouncer"),
+    Service("libfaketime", "faketime", "faketime"),
 )
 
 # For the time of an install: the programs are wanted, not daemons that run beside the tests.

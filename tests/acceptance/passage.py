@@ -84,7 +84,7 @@ class Told:
 
     def __str__(self) -> str:
         counts = Counter(map(str, self.refused))
-        answers = "; ".join(f"{count} × {answer}" for answer, count in counts.items()) or "nothing"
+        answers = "; ".join(f"{count} times {answer}" for answer, count in counts.items()) or "nothing"
         return (
             f"lasted {self.lasted:.1f} s; callers saw: {answers}; refused for {self.refused_for:.1f} s; "
             f"normal {self.normal_after:.1f} s after its end; {self.verdict}; customer's lines {self.lines}"
@@ -105,6 +105,7 @@ class Passage:
         self.callers = Callers(self.api)
         self._over = asyncio.Event()
         self._lines: list[str] = []
+        self._in_doubt: set[str] = set()
 
     async def through(self, trouble: Trouble) -> Told:
         for fault in self.faults:
@@ -137,8 +138,12 @@ class Passage:
         for number in itertools.count():
             if self._over.is_set():
                 return
-            self._lines.append(f"line {number}")
-            await say(self.sandbox, CUSTOMER, text=self._lines[-1])
+            line = f"line {number}"
+            try:
+                await say(self.sandbox, CUSTOMER, text=line)
+                self._lines.append(line)
+            except OUTAGE:  # the sandbox's own answer was lost: it may have taken the line, or not
+                self._in_doubt.add(line)
             await asyncio.sleep(0.1)
 
     async def _acknowledged(self, count: int) -> list[Wish]:
@@ -161,26 +166,36 @@ class Passage:
         await until(one_is_delivered, "a message that was posted after the trouble is delivered")
         return time.monotonic() - ended
 
-    async def _all_lines(self) -> int:
+    async def conversation(self) -> str:
+        """The customer's."""
         found = (await self.api.get(f"/api/v1/conversations?phone={CUSTOMER}"))["conversations"]
         assert len(found) == 1, found
-        where = found[0]["conversation_id"]
+        return str(found[0]["conversation_id"])
+
+    async def _all_lines(self) -> int:
+        where = await self.conversation()
 
         async def all_there() -> bool:
-            return sorted(await self._log(where)) == sorted(self._lines)
+            texts, whole = await self.history(where)
+            assert len(set(texts)) == len(texts), "no line is there twice"
+            return whole and set(self._lines) <= set(texts) <= {*self._lines, *self._in_doubt}
 
         await until(all_there, "every line of the customer is in the log, once")
         return len(self._lines)
 
-    async def _log(self, conversation: str) -> list[str]:
+    async def history(self, conversation: str) -> tuple[list[str], bool]:
+        """Newest first, and whether it could be read to its beginning."""
         texts: list[str] = []
         cursor = ""
         while True:
-            page = await self.api.get(f"/api/v1/conversations/{conversation}/messages?limit=200{cursor}")
-            texts += [each["content"]["text"] for each in page["messages"]]
-            if not page["has_more"]:
-                return texts
-            cursor = f"&cursor={page['next_cursor']}"
+            answer = await self.api.ask("GET", f"/api/v1/conversations/{conversation}/messages?limit=200{cursor}")
+            if answer.status == 503:
+                return texts, False
+            assert answer.status == 200, answer
+            texts += [each["content"]["text"] for each in answer.body["messages"]]
+            if not answer.body["has_more"]:
+                return texts, True
+            cursor = f"&cursor={answer.body['next_cursor']}"
 
 
 async def _nothing() -> None: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,5 @@ async def test_a_clock_is_wrong_by_an_hour(off_by: int, tmp_path: Path, report: 
         report(str(told))
         await check(told, here)
         assert not told.refused
+        created = sorted(datetime.fromisoformat(view["createdAt"]) for view in told.verdict.views)
+        assert 3500 < (created[-1] - created[0]).total_seconds() < 3700, "the server saw another time"

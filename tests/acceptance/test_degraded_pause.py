@@ -1,4 +1,4 @@
-"""One of two processes stands still for a while, with messages in its hands, and then goes on as if nothing had been."""
+"""One of two processes stands still with messages in its hands, and then goes on as if nothing had been."""
 
 from __future__ import annotations
 

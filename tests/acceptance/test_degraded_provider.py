@@ -89,7 +89,7 @@ class Scene:
 
     async def delivered(self, message: int) -> float:
         since = self.sim.loop.micros
-        while (view := await self.client.show(self.org, message)) is None or view.status != "DELIVERED":
+        while (view := await self.client.show(self.org, message)) is None or view.status != "DELIVERED":  # noqa: ASYNC110  # simulated
             await asyncio.sleep(0.5)
         return as_seconds(self.sim.loop.micros - since)
 

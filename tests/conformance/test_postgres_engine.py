@@ -246,6 +246,6 @@ async def test_a_database_that_takes_no_writes_is_away_and_no_intent_is_blamed(
         with pytest.raises(Unavailable, match="takes no writes"):
             await ledger.outbox.submit(a_draft(), T0)
         await connection.execute(f"{database} RESET default_transaction_read_only")  # for connections made from now on
-        assert await submit(ledger)
+        assert (await submit(ledger)).id
     finally:
         await ledger.close()

@@ -105,11 +105,6 @@ class Service(ABC):
             raise ServiceFailed(f"{type(self).__name__} is not running")
         return self._child.pid
 
-    @property
-    def log(self) -> str:
-        """What it wrote since it was started."""
-        return self._child.log if self._child is not None else ""
-
     def start(self) -> None:
         """Start it again, on the same port and data; returns when it takes connections."""
         if self._child is None:

@@ -202,7 +202,7 @@ def translated(error: Exception, *, unknown_outcome: bool) -> Exception:
         return Conflict(str(error))
     if isinstance(error, asyncpg.DiskFullError):
         return Full(f"PostgreSQL has no room left: {error}")
-    if _is_lost(error):
+    if _is_lost(error) and not isinstance(error, asyncpg.ReadOnlySQLTransactionError):
         if unknown_outcome:
             return Unavailable(f"PostgreSQL was lost during a commit: {error}")
         return Unavailable(f"PostgreSQL was lost: {error}") if _is_down(error) else Conflict(str(error))
