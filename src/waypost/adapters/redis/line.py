@@ -135,7 +135,7 @@ class Line:
     async def _serve(self, client: Client, ears: PubSub) -> None:
         async with asyncio.TaskGroup() as group:
             listening = group.create_task(self._listen(ears))
-            chores = [group.create_task(_done(do(client))) for do in self._at_start]
+            chores = [group.create_task(_done(do, client)) for do in self._at_start]
             await self._send(client)
             for task in (listening, *chores):
                 task.cancel()
@@ -229,8 +229,9 @@ class Line:
                 watcher.redis_dropped(count)
 
 
-async def _done(work: Awaitable[None]) -> None:
-    await work
+async def _done(do: Callable[[Client], Awaitable[None]], client: Client) -> None:
+    """Begun in its task: one that is cancelled before it runs has nothing that nobody awaits."""
+    await do(client)
 
 
 def _first(trouble: BaseExceptionGroup[BaseException]) -> BaseException:
