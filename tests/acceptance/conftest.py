@@ -1,7 +1,9 @@
-"""A place for each test's processes, on SQLite or PostgreSQL; what runs there is gone when the test is over."""
+"""A place for each test's processes: on SQLite, PostgreSQL or the full stack; what runs there is gone afterwards."""
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,9 +12,11 @@ from typing import Literal, TypeAlias
 import pytest
 
 from tests.acceptance.harness import Site, site
+from waypost.testing.cassandra_service import Cassandra
 from waypost.testing.services import Postgres, ServiceMissing
 
-Ledger: TypeAlias = Literal["sqlite", "postgres"]
+Ledger: TypeAlias = Literal["sqlite", "postgres", "stack"]
+"""`stack` is PostgreSQL with Redis and Cassandra."""
 Place: TypeAlias = Callable[[Ledger], Site]
 Report: TypeAlias = Callable[[str], None]
 
@@ -33,7 +37,11 @@ FAST = {
 }
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+LEDGERS = os.environ.get("WAYPOST_TEST_LEDGERS", "sqlite,postgres").split(",")
+"""`WAYPOST_TEST_LEDGERS=stack make test ARGS=tests/acceptance` runs every one of them on the full stack."""
+
+
+@pytest.fixture(params=LEDGERS)
 def ledger(request: pytest.FixtureRequest) -> Ledger:
     chosen: Ledger = request.param
     return chosen
@@ -45,11 +53,22 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
         def on(ledger: Ledger) -> Site:
             url = f"sqlite:///{tmp_path / 'waypost.db'}"
-            if ledger == "postgres":
+            if ledger != "sqlite":
                 url = request.getfixturevalue("postgres_url")
-            return stack.enter_context(site(tmp_path, url, **FAST))
+            more = _beside_it(request) if ledger == "stack" else {}
+            return stack.enter_context(site(tmp_path, url, **FAST, **more))
 
         yield on
+
+
+def _beside_it(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Bodies leave the database as soon as the Log has them, so that whatever is read soon comes from there."""
+    cassandra: Cassandra = request.getfixturevalue("cassandra")
+    return {
+        "WAYPOST_REDIS_URL": request.getfixturevalue("redis_url"),
+        "WAYPOST_LOG_URL": cassandra.log_url(f"t_{secrets.token_hex(6)}"),
+        "WAYPOST_LOG_GRACE_MINUTES": "0.02",
+    }
 
 
 @pytest.fixture
