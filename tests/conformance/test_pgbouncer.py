@@ -22,7 +22,8 @@ from waypost.testing.contracts.examples import Ledgers, PassTime, submit
 from waypost.testing.contracts.lanes import LanesContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
-from waypost.testing.services import PgBouncer, Postgres, ServiceMissing
+from waypost.testing.pgbouncer_service import PgBouncer
+from waypost.testing.services import Postgres, ServiceMissing
 
 CONNECTIONS = 3
 """That PgBouncer holds: less than the lines of one process."""

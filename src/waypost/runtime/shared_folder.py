@@ -9,14 +9,23 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from waypost.runtime.settings import SettingsError
+
 _PREFIX = "waypost-shared-"
 _LOCK = "in-use"
+LONGEST_PLACE = 107 - len("/waypost-shared-12345678/hints/0123456789abcdef.hint")
+"""Bytes: the path of a socket has at most 107, with what is below the system's folder."""
 
 
 class SharedFolder:
     """Locked while its supervisor lives, so that the next one can tell what a killed one left behind."""
 
     def __init__(self) -> None:
+        if len(os.fsencode(tempfile.gettempdir())) > LONGEST_PLACE:
+            raise SettingsError(
+                f"the folder for temporary files has a longer name than a socket may have: set TMPDIR to one of at "
+                f"most {LONGEST_PLACE} characters, it is {tempfile.gettempdir()}"
+            )
         _clear_abandoned()
         self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
         self._lock = os.open(self.path / "new", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -170,7 +170,7 @@ class Postgres(Service):
         super().__init__(place)
         self._settings = {"max_connections": "200", **(settings or {})}
         self._numbers = itertools.count(1)
-        self._owner = _Owner()
+        self._owner = Owner()
         self._programs = Path()
 
     @property
@@ -198,7 +198,7 @@ class Postgres(Service):
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 
     def _require(self) -> None:
-        self._owner = _unprivileged()
+        self._owner = unprivileged()
         self._programs = _postgres_programs()
 
     def _prepare(self) -> None:
@@ -242,58 +242,6 @@ class Postgres(Service):
         if done.returncode:
             raise ServiceFailed(f"{program} failed:\n{done.stdout}{done.stderr}")
         return done.stdout
-
-
-class PgBouncer(Service):
-    """PgBouncer in transaction mode in front of a PostgreSQL that runs: few connections for many clients."""
-
-    _signals: ClassVar[Mapping[Ending, signal.Signals]] = {"fast": signal.SIGINT, "immediate": signal.SIGTERM}
-
-    def __init__(self, postgres: Postgres, connections: int = 4, settings: Mapping[str, str] | None = None) -> None:
-        super().__init__()
-        self._behind = postgres.port
-        self._settings = {"default_pool_size": str(connections), **(settings or {})}
-        self._owner = _Owner()
-        self._program = Path()
-
-    @property
-    def url(self) -> str:
-        return self.in_front_of(f"postgresql://postgres@127.0.0.1:{self._behind}/postgres")
-
-    def in_front_of(self, url: str) -> str:
-        """The same database through the pooler."""
-        return f"postgresql://postgres@127.0.0.1:{self.port}/{url.rpartition('/')[2]}"
-
-    def _require(self) -> None:
-        found = find_program("pgbouncer") or find_program("/usr/sbin/pgbouncer")
-        if found is None:
-            raise ServiceMissing("PgBouncer: pgbouncer is not on PATH")
-        self._program = found
-        self._owner = _unprivileged()
-
-    def _prepare(self) -> None:
-        if self._owner:
-            os.chown(self.folder, self._owner["user"], self._owner["group"])
-        (self.folder / "users").write_text('"postgres" ""\n')
-
-    def _spawn(self) -> Child:
-        settings = {
-            "listen_addr": "127.0.0.1",
-            "listen_port": str(self.port),
-            "unix_socket_dir": "",
-            "auth_type": "any",
-            "auth_file": "users",
-            "pool_mode": "transaction",
-            "max_client_conn": "500",
-            **self._settings,
-        }
-        lines = ["[databases]", f"* = host=127.0.0.1 port={self._behind} user=postgres", "[pgbouncer]"]
-        lines += [f"{name} = {value}" for name, value in settings.items()]
-        (self.folder / "pgbouncer.ini").write_text("\n".join(lines) + "\n")
-        return Child([str(self._program), "pgbouncer.ini"], self.folder, self._owner)
-
-    def _ready(self, child: Child) -> bool:
-        return "process up" in child.log
 
 
 class Redis(Service):
@@ -341,7 +289,7 @@ class Redis(Service):
             return connection.recv(64).startswith(expected)
 
 
-class _Owner(TypedDict, total=False):
+class Owner(TypedDict, total=False):
     """Whom to run a process as; empty: as the test process."""
 
     user: int
@@ -352,7 +300,7 @@ class _Owner(TypedDict, total=False):
 class Child:
     """A process, and the watchdog that ends it and clears its folder should the test process die first."""
 
-    def __init__(self, argv: list[str], folder: Path, owner: _Owner | None = None) -> None:
+    def __init__(self, argv: list[str], folder: Path, owner: Owner | None = None) -> None:
         self._log = folder / "log"
         with self._log.open("ab") as log:
             self._start = log.tell()
@@ -412,7 +360,7 @@ def free_port() -> int:
         return port
 
 
-def _unprivileged() -> _Owner:
+def unprivileged() -> Owner:
     """PostgreSQL refuses to run as root: who runs it then."""
     if os.geteuid() != 0:
         return {}
