@@ -63,16 +63,14 @@ class FollowsContract:
         assert await ledger.follows.oldest(MINE) == 1
         assert await ledger.follows.oldest(FeedName("user:nobody")) is None
 
-    async def test_a_hole_that_differing_clocks_left_in_a_feed_is_seen_by_who_stands_before_it(
-        self, ledger: Ledger
-    ) -> None:
-        """Found by simulation: the first item that was kept at all hid the one that was missing."""
-        chat = await open_chat(ledger, ANN, BOB, now=soon(T0, 60))
+    async def test_differing_clocks_leave_no_hole_in_a_feed(self, ledger: Ledger) -> None:
+        """Found by simulation: the first item that was kept at all hid one that was missing."""
+        chat = await open_chat(ledger, ANN, BOB, now=soon(T0, 0))
         for seconds_later in (60, 0, 60):
             await say(ledger, chat, BOB, now=soon(T0, seconds_later))
         await ledger.feeds.forget(soon(T0, 30), 100)
-        assert [told.item.seq for told in await ledger.follows.told({MINE: 0}, 9)] == [1, 2, 4]
-        assert [await ledger.follows.oldest(MINE, after) for after in (0, 1, 2, 3, 4)] == [1, 2, 4, 4, None]
+        assert [told.item.seq for told in await ledger.follows.told({MINE: 0}, 9)] == [2, 3, 4]
+        assert [await ledger.follows.oldest(MINE, after) for after in (0, 1, 2, 3, 4)] == [2, 2, 3, 4, None]
 
     async def test_every_feed_is_without_a_gap_whoever_writes_to_it_at_once(self, ledgers: Ledgers) -> None:
         chats = [await open_chat(ledgers[0], ANN, UserId(f"friend{n}")) for n in range(4)]
