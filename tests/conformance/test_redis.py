@@ -114,6 +114,17 @@ class TestRedisWhereabouts(WhereaboutsContract):
         await asyncio.wait_for(starting.read.wait(), DEADLINE)
         assert await starting.of([ANN]) == {ANN: Presence.ONLINE}
 
+    async def test_what_others_keep_under_such_names_harms_nobody(
+        self, here: Machine, machines: Makes, library: Library, clock: ManualClock
+    ) -> None:
+        await library.hset(b"session:\xff\xfe", b"\xff", b"\xff")
+        await library.set("session:text", b"\xff")
+        whereabouts_of(here, clock).say(ORG, ANN, PHONE, Presence.ONLINE)
+        await here.told()
+        starting = whereabouts_of(await machines(up=False), clock)
+        await asyncio.wait_for(starting.read.wait(), DEADLINE)
+        assert await starting.of([ANN]) == {ANN: Presence.ONLINE}
+
     async def test_the_keys_are_those_that_others_know_and_expire_by_themselves(
         self, here: Machine, library: Library, clock: ManualClock
     ) -> None:

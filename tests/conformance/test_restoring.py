@@ -72,6 +72,16 @@ async def test_every_number_of_a_feed_is_moved_on(database: Database, postgres_u
     await database.close()
 
 
+async def test_the_log_is_handed_what_the_feeds_hold_once_more(database: Database) -> None:
+    """It may be of another day, and hold what was taken back since."""
+    await restore(database)
+    first = "(SELECT min(i.seq) FROM feed_item i WHERE i.feed = r.feed)"
+    stands = await database.run(f"SELECT r.seq, {first} FROM feed_reader r WHERE r.reader = 'log' AND {first} > 0")
+    assert stands
+    assert all(read == first - 1 for read, first in stands)
+    await database.close()
+
+
 async def test_ids_are_left_out_and_devices_begin_anew(database: Database) -> None:
     before = await database.run("SELECT epoch FROM device ORDER BY user_id")
     counts = await restore(database)

@@ -52,6 +52,24 @@ async def test_who_has_no_token_gets_no_cookie(stage: Stage, token: str) -> None
     assert "set-cookie" not in answer.headers
 
 
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        (OWN, 200),
+        ({"origin": "http://waypost.test"}, 200),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"origin": "http://evil.test"}, 403),
+        ({"origin": "null"}, 403),
+    ],
+)
+async def test_another_sites_page_signs_nobody_in(stage: Stage, told: dict[str, str], status: int) -> None:
+    """Or somebody would find themselves at work in a stranger's org."""
+    ann = await person(stage)
+    answer = await stage.call("POST", SESSION, {"token": ann.token}, key="", headers=told)
+    assert answer.status == status, answer
+    assert ("set-cookie" in answer.headers) == (status == 200)
+
+
 async def test_a_key_is_nobody_and_signs_nobody_in(stage: Stage) -> None:
     assert (await stage.call("POST", SESSION, {"token": stage.acme.key}, key="")).status == 401
     answer = await stage.call("GET", SESSION)

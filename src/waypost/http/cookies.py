@@ -42,3 +42,9 @@ def is_own_page(headers: Mapping[str, str], host: str) -> bool:
         return site == "same-origin"
     origin = headers.get("origin", "")
     return bool(host) and origin.partition("://")[2].lower() == host.lower()
+
+
+def is_foreign_page(headers: Mapping[str, str], host: str) -> bool:
+    """Whether another site's page asks; who tells nothing of a page is no browser."""
+    told = "sec-fetch-site" in headers or "origin" in headers
+    return told and not is_own_page(headers, host)

@@ -41,13 +41,15 @@ class SessionView(msgspec.Struct, kw_only=True):
     "/",
     status_code=200,
     summary="Sign in with a person's token",
-    responses=problems(400, 413, 422),
+    responses=problems(400, 403, 413, 422),
     security=[{}],
     opt={FOR_ANYBODY: True},
     request_max_body_size=LONGEST_BODY,
 )
 async def begin(data: JSONBody[SignIn], request: Request[Any, Any, Any], world: Here) -> Response[SessionView]:
     """Sets a cookie that the page's scripts cannot read; requests with it must come from a page of this server."""
+    if cookies.is_foreign_page(request.headers, request.headers.get("host", "")):
+        raise Problem(403, "foreign_page", "people sign in on a page of this server")
     signed = await sign_in.sign_in(data.token, world)
     if signed is None:
         raise Problem(401, "not_authenticated", "this is no person's token, or it has ended: an admin can renew it")

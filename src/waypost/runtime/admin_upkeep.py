@@ -57,8 +57,13 @@ def _also(settings: Settings) -> str:
     path = sqlite_path(settings.database_url)
     beside = path.with_name(LOCAL_KEY) if path else None
     kept = f"in {beside}" if beside and beside.exists() and not settings.secret_key else "WAYPOST_SECRET_KEY"
+    log = (
+        "also keep: a snapshot of the Log, taken after this: older messages are only there\n"
+        if settings.log_url
+        else ""
+    )
     return (
-        f"also keep: the folder {media} ({files} files of customers)\n"
+        f"also keep: the folder {media} ({files} files of customers)\n{log}"
         f"also keep, in another place: the key ({kept}), without which the numbers must be connected again\n"
     )
 

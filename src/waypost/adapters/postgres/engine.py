@@ -16,6 +16,7 @@ from waypost.adapters.postgres.schema import PACKAGE, check_version
 from waypost.adapters.postgres.short_ways import SHORT_WAYS
 from waypost.adapters.sql.engine import LineName
 from waypost.adapters.sql.group_commit import Conflict, alone
+from waypost.adapters.sql.migrations import NewerSchema
 from waypost.adapters.sql.plan import AllOf, AtOnce, Each, Plan, Row, Step, Together
 from waypost.adapters.sql.statements import Statement, dialect
 from waypost.adapters.sql.writer import Lane, Writer
@@ -244,7 +245,7 @@ class PostgresEngine:
             raise unreachable(error) from error
         engine = cls(access, pool, await asyncio.to_thread(dialect, PACKAGE))
         try:
-            await engine.ping()
+            await engine._check()
         except BaseException:
             pool.terminate()
             raise
@@ -275,6 +276,10 @@ class PostgresEngine:
         return found
 
     async def ping(self) -> None:
+        with suppress(NewerSchema):  # the next version's: who runs goes on, until it is renewed
+            await self._check()
+
+    async def _check(self) -> None:
         try:
             async with self._reading() as connection:
                 await check_version(connection)

@@ -50,7 +50,7 @@ class Client:
     async def keys(self, pattern: str, most: int) -> list[str]:
         found: list[str] = []
         async for key in self._library.scan_iter(match=pattern, count=1000):
-            found.append(key.decode())
+            found.append(key.decode(errors="replace"))  # somebody else's may be anything
             if len(found) >= most:
                 break
         return found

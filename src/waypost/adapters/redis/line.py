@@ -230,8 +230,13 @@ class Line:
 
 
 async def _done(do: Callable[[Client], Awaitable[None]], client: Client) -> None:
-    """Begun in its task: one that is cancelled before it runs has nothing that nobody awaits."""
-    await do(client)
+    """Begun in its task: one that is cancelled before it runs has nothing that nobody awaits. Its bugs are its own."""
+    try:
+        await do(client)
+    except TROUBLE:
+        raise
+    except Exception as bug:  # noqa: BLE001  # whatever it is, it is seen, and the line goes on
+        asyncio.get_running_loop().call_exception_handler({"message": "a chore on Redis failed", "exception": bug})
 
 
 def _first(trouble: BaseExceptionGroup[BaseException]) -> BaseException:

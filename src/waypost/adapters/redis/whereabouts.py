@@ -89,4 +89,4 @@ class RedisWhereabouts:
 
     def _learn(self, user: UserId, devices: Sequence[bytes]) -> None:
         for device in devices:
-            self._known.learn(user, DeviceId(device.decode()), Presence.ONLINE)
+            self._known.learn(user, DeviceId(device.decode(errors="replace")), Presence.ONLINE)

@@ -1,4 +1,8 @@
-"""Numbered forward migrations: `0001_what_it_brings.sql`, applied in order, never edited once released."""
+"""Numbered forward migrations: `0001_what_it_brings.sql`, applied in order, never edited once released.
+
+Servers go on while the next version's migrations are applied, until they are renewed: what one of them still uses is
+dropped a version later.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,10 @@ class WrongSchema(LedgerError):
     """The database's schema is not the one this code was made for."""
 
 
+class NewerSchema(WrongSchema):
+    """Somebody has brought it further than this code knows: what runs may go on, nothing older may begin."""
+
+
 @cache
 def migrations(package: str) -> tuple[Migration, ...]:
     """The package's migrations, oldest first; they count 1, 2, 3 without a gap."""
@@ -35,7 +43,7 @@ def pending(package: str, version: int) -> tuple[Migration, ...]:
     """What a database at `version` still needs; a database from the future is refused."""
     known = migrations(package)
     if version > len(known):
-        raise WrongSchema(f"the database has schema {version}, this Waypost knows {len(known)}: run a newer Waypost")
+        raise NewerSchema(f"the database has schema {version}, this Waypost knows {len(known)}: run a newer Waypost")
     return known[version:]
 
 

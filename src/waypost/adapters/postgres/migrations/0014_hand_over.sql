@@ -17,3 +17,6 @@ CREATE TABLE handed_over (
     PRIMARY KEY (feed, upto)
 );
 CREATE INDEX handed_over_by_age ON handed_over (at);
+
+-- What two conversations that became one have moved, found without reading all that was ever said there.
+CREATE INDEX entry_moved ON entry (conversation_id, position) WHERE kept_in IS NOT NULL;

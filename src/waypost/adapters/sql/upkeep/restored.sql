@@ -8,7 +8,13 @@ INSERT INTO feed_reader (reader, feed, seq) SELECT 'search', name, 0 FROM feed W
 UNION ALL SELECT 'log', name, 0 FROM feed WHERE TRUE ON CONFLICT (reader, feed) DO NOTHING
 
 -- name: readers_moved
-UPDATE feed_reader SET seq = seq + :skip
+UPDATE feed_reader SET seq = seq + :skip WHERE reader <> 'log'
+
+-- name: log_handed_over_again
+-- The Log may be of another day than this: whatever the feeds still hold is handed over once more, what was taken back
+-- among it.
+UPDATE feed_reader SET seq = :skip + coalesce((SELECT min(i.seq) - 1 FROM feed_item i WHERE i.feed = feed_reader.feed), seq)
+WHERE reader = 'log'
 
 -- name: handed_over_moved
 UPDATE handed_over SET since = since + :skip, upto = upto + :skip

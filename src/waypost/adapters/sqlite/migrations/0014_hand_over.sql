@@ -23,3 +23,6 @@ CREATE TRIGGER search_entry_moves AFTER UPDATE ON search_entry BEGIN
     INSERT INTO search_words (search_words, rowid, words) VALUES ('delete', old.id, old.words);
     INSERT INTO search_words (rowid, words) VALUES (new.id, new.words);
 END;
+
+-- What two conversations that became one have moved, found without reading all that was ever said there.
+CREATE INDEX entry_moved ON entry (conversation_id, position) WHERE kept_in IS NOT NULL;
