@@ -134,7 +134,7 @@ def a_claim_that_ignores_the_queue(patch: pytest.MonkeyPatch) -> Dress:
 
 
 def a_ladder_that_goes_down(patch: pytest.MonkeyPatch) -> Dress:
-    patch.setitem(delivery.MOVES, (Status.DELIVERED, Move.ACCEPT), Status.SENT)
+    patch.setitem(delivery.MOVES, (Status.DELIVERED, Move.DELIVER), Status.SENT)
     return real
 
 
