@@ -16,6 +16,12 @@ from tests.acceptance.storm import Storm, Verdict
 from waypost.testing.services import Ending, Postgres
 
 QUIET = {"WAYPOST_LOG_LEVEL": "warning"}
+SIZE = float(os.environ.get("WAYPOST_TEST_STORM") or 0.4)
+"""Of the storms: 1 is 5,000 messages and 22 kills of the whole server, on each kind of Ledger."""
+
+
+def sized(count: int) -> int:
+    return max(1, round(count * SIZE))
 
 
 def seeded(report: Report) -> int:
@@ -48,7 +54,7 @@ async def test_a_server_that_is_killed_again_and_again_loses_doubles_and_reorder
             running = here.serve()
             await api.ready()
 
-        storm = Storm(api, sandbox, kill_and_restart, seeded(report), messages=5000, strikes=22)
+        storm = Storm(api, sandbox, kill_and_restart, seeded(report), messages=sized(5000), strikes=sized(22))
         conclude(await storm.rage(), started, report, here)
 
 
@@ -67,7 +73,7 @@ async def test_a_killed_worker_is_replaced_and_nothing_is_lost_doubled_or_reorde
             os.kill(victim, signal.SIGKILL)
             await until(lambda: replaced(running, victim), "the killed child is replaced")
 
-        storm = Storm(api, sandbox, kill_one, dice.randrange(2**32), messages=3000, strikes=20)
+        storm = Storm(api, sandbox, kill_one, dice.randrange(2**32), messages=sized(3000), strikes=sized(20))
         conclude(await storm.rage(), started, report, here)
 
 
@@ -95,5 +101,5 @@ async def test_a_postgresql_that_restarts_in_the_middle_loses_doubles_and_reorde
                 await asyncio.to_thread(own_postgres.restart, dice.choice(endings))
                 await api.ready()
 
-            storm = Storm(api, sandbox, restart_database, dice.randrange(2**32), messages=2000, strikes=10)
+            storm = Storm(api, sandbox, restart_database, dice.randrange(2**32), messages=sized(2000), strikes=sized(10))
             conclude(await storm.rage(), started, report, here)

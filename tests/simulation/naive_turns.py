@@ -156,6 +156,7 @@ class _Defaults:
 class _World:
     def __init__(self, ledger: Any) -> None:
         self.ledger = ledger
+        self.log = ledger.log
         self.policies = _Defaults()
 
 
