@@ -101,5 +101,6 @@ async def test_a_postgresql_that_restarts_in_the_middle_loses_doubles_and_reorde
                 await asyncio.to_thread(own_postgres.restart, dice.choice(endings))
                 await api.ready()
 
-            storm = Storm(api, sandbox, restart_database, dice.randrange(2**32), messages=sized(2000), strikes=sized(10))
+            seed = dice.randrange(2**32)
+            storm = Storm(api, sandbox, restart_database, seed, messages=sized(2000), strikes=sized(10))
             conclude(await storm.rage(), started, report, here)
