@@ -1,4 +1,4 @@
-"""The steps of the Dockerfile without an engine: build, install into a fresh environment, start, be healthy."""
+"""The steps of the Dockerfile without an engine: build, install into a fresh environment, start, be healthy, be upgraded."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tests.acceptance.harness import PATIENCE, environment, free_port
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text().replace("\\\n", " ")
+NEXT = "99.0.0"
 
 
 def copied(target: Path) -> None:
@@ -33,11 +34,17 @@ def copied(target: Path) -> None:
 
 
 def build(source: Path, target: Path) -> None:
-    copied(source)
     command = ["sh", "deploy/build.sh", str(target)]
     done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("waypost ")
+
+
+def upgraded(source: Path, target: Path) -> None:
+    """Another version of the same, built over the first."""
+    about = source / "src" / "waypost" / "__init__.py"
+    about.write_text(re.sub(r'__version__ = ".*"', f'__version__ = "{NEXT}"', about.read_text()))
+    build(source, target)
 
 
 def told(pattern: str) -> list[str]:
@@ -52,6 +59,7 @@ def test_the_steps_of_the_image_give_a_server_that_is_healthy(place: Place, tmp_
         pytest.skip("uv is not on PATH")
     here = place("sqlite")
     target = tmp_path / "opt"
+    copied(tmp_path / "source")
     build(tmp_path / "source", target)
     installed = {**environment({}), "PATH": f"{target / 'bin'}:{os.environ['PATH']}"}
     settings = {"WAYPOST_DATABASE_URL": here.database_url, "WAYPOST_SECRET_KEY": "k" * 40}
@@ -60,6 +68,8 @@ def test_the_steps_of_the_image_give_a_server_that_is_healthy(place: Place, tmp_
         shared = {"cwd": tmp_path, "env": installed | settings, "capture_output": True, "text": True}
         return subprocess.run(command, timeout=90, check=False, **shared)  # type: ignore[call-overload,no-any-return]
 
+    drivers = run("python", "-c", "import acsylla, redis, hiredis")
+    assert drivers.returncode == 0, drivers.stderr
     entry = told(r"^ENTRYPOINT (\[.*\])$")
     assert "messaging server" in run(*entry, "--help").stdout
     assert run(*entry, "migrate").returncode == 0
@@ -77,6 +87,9 @@ def test_the_steps_of_the_image_give_a_server_that_is_healthy(place: Place, tmp_
             deadline = time.monotonic() + PATIENCE
             while run(*check).returncode != 0:
                 assert time.monotonic() < deadline, "the image's own check is never content"
+            upgraded(tmp_path / "source", target)
+            assert run(*check).returncode == 0, "the server that runs does not notice"
+            assert run(*entry, "--version").stdout == f"waypost {NEXT}\n"
         finally:
             running.terminate()
     assert running.returncode == 0
