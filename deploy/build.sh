@@ -20,9 +20,9 @@ uv export --quiet --frozen --no-default-groups --all-extras --no-emit-project --
 uv build --quiet --wheel --out-dir "$work/wheel"
 # Relocatable: its programs find their Python beside them, whatever the folder is called.
 uv venv --quiet --clear --relocatable --python "${PYTHON:-python3}" "$new"
-export VIRTUAL_ENV="$new"
-uv pip install --quiet --require-hashes --compile-bytecode --requirements "$work/requirements.txt"
-uv pip install --quiet --no-deps --compile-bytecode "$work"/wheel/*.whl
+export VIRTUAL_ENV="$new" UV_COMPILE_BYTECODE="${UV_COMPILE_BYTECODE:-1}"
+uv pip install --quiet --require-hashes --requirements "$work/requirements.txt"
+uv pip install --quiet --no-deps "$work"/wheel/*.whl
 "$new/bin/waypost" --version
 
 rm -rf "$old"
