@@ -1,16 +1,32 @@
 #!/bin/sh
-# Installs Waypost into an environment of its own, with exactly the versions of uv.lock: build.sh TARGET
+# Installs Waypost into an environment of its own, with every driver and exactly the versions of uv.lock: build.sh TARGET
 # Needs uv and Python 3.11 or newer. The Dockerfile runs it, so does a test, so may you.
+# Again for an upgrade: it is built in TARGET.new and takes TARGET's place once it is whole; what was there before stays in TARGET.old.
 set -eu
 cd "$(dirname "$0")/.."
-target=$1
+target=${1%/}
+new=$target.new
+old=$target.old
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-uv export --quiet --frozen --no-default-groups --no-emit-project --output-file "$work/requirements.txt"
+for place in "$target" "$new" "$old"; do
+    if [ -e "$place" ] && [ ! -f "$place/pyvenv.cfg" ]; then
+        echo "build.sh: $place is there and is no Python environment: move it away, or name another target" >&2
+        exit 1
+    fi
+done
+uv export --quiet --frozen --no-default-groups --all-extras --no-emit-project --output-file "$work/requirements.txt"
 uv build --quiet --wheel --out-dir "$work/wheel"
-uv venv --quiet --python "${PYTHON:-python3}" "$target"
-export VIRTUAL_ENV="$target"
-uv pip install --quiet --require-hashes --compile-bytecode --requirements "$work/requirements.txt"
-uv pip install --quiet --no-deps --compile-bytecode "$work"/wheel/*.whl
-"$target/bin/waypost" --version
+# Relocatable: its programs find their Python beside them, whatever the folder is called.
+uv venv --quiet --clear --relocatable --python "${PYTHON:-python3}" "$new"
+export VIRTUAL_ENV="$new" UV_COMPILE_BYTECODE="${UV_COMPILE_BYTECODE:-1}"
+uv pip install --quiet --require-hashes --requirements "$work/requirements.txt"
+uv pip install --quiet --no-deps "$work"/wheel/*.whl
+"$new/bin/waypost" --version
+
+rm -rf "$old"
+if [ -e "$target" ]; then
+    mv "$target" "$old"
+fi
+mv "$new" "$target"

@@ -8,7 +8,10 @@ import re
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -17,6 +20,7 @@ from tests.acceptance.harness import PATIENCE, environment, free_port
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text().replace("\\\n", " ")
+NEXT = "99.0.0"
 
 
 def copied(target: Path) -> None:
@@ -32,12 +36,18 @@ def copied(target: Path) -> None:
                 shutil.copy(ROOT / name, place)
 
 
-def build(source: Path, target: Path) -> None:
-    copied(source)
+def build(source: Path, target: Path, **extra: str) -> None:
     command = ["sh", "deploy/build.sh", str(target)]
-    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=source, env=os.environ | extra, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("waypost ")
+
+
+def upgrade(source: Path, target: Path) -> None:
+    """Another version of the same, built over the first; without bytecode, which is most of the time it takes."""
+    about = source / "src" / "waypost" / "__init__.py"
+    about.write_text(re.sub(r'__version__ = ".*"', f'__version__ = "{NEXT}"', about.read_text()))
+    build(source, target, UV_COMPILE_BYTECODE="0")
 
 
 def told(pattern: str) -> list[str]:
@@ -47,19 +57,37 @@ def told(pattern: str) -> list[str]:
     return words
 
 
-def test_the_steps_of_the_image_give_a_server_that_is_healthy(place: Place, tmp_path: Path) -> None:
+class Installed(NamedTuple):
+    folder: Path
+    variables: dict[str, str]
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, cwd=self.folder, env=self.variables, capture_output=True, text=True, timeout=90, check=False
+        )
+
+    @contextmanager
+    def running(self, *command: str) -> Iterator[None]:
+        with subprocess.Popen(command, cwd=self.folder, env=self.variables, stderr=subprocess.DEVNULL) as process:
+            try:
+                yield
+            finally:
+                process.terminate()
+        assert process.returncode == 0
+
+
+def test_the_steps_of_the_image_give_a_server_that_is_healthy_and_can_be_upgraded(place: Place, tmp_path: Path) -> None:
     if shutil.which("uv") is None:
         pytest.skip("uv is not on PATH")
-    here = place("sqlite")
-    target = tmp_path / "opt"
-    build(tmp_path / "source", target)
-    installed = {**environment({}), "PATH": f"{target / 'bin'}:{os.environ['PATH']}"}
-    settings = {"WAYPOST_DATABASE_URL": here.database_url, "WAYPOST_SECRET_KEY": "k" * 40}
-
-    def run(*command: str) -> subprocess.CompletedProcess[str]:
-        shared = {"cwd": tmp_path, "env": installed | settings, "capture_output": True, "text": True}
-        return subprocess.run(command, timeout=90, check=False, **shared)  # type: ignore[call-overload,no-any-return]
-
+    settings = {"WAYPOST_DATABASE_URL": place("sqlite").database_url, "WAYPOST_SECRET_KEY": "k" * 40}
+    source, target = tmp_path / "source", tmp_path / "opt"
+    copied(source)
+    build(source, target)
+    path = {"PATH": f"{target / 'bin'}:{os.environ['PATH']}"}
+    installed = Installed(tmp_path, {**environment({}), **path, **settings})
+    run = installed.run
+    drivers = run("python", "-c", "import acsylla, redis, hiredis")
+    assert drivers.returncode == 0, drivers.stderr
     entry = told(r"^ENTRYPOINT (\[.*\])$")
     assert "messaging server" in run(*entry, "--help").stdout
     assert run(*entry, "migrate").returncode == 0
@@ -70,13 +98,10 @@ def test_the_steps_of_the_image_give_a_server_that_is_healthy(place: Place, tmp_
     serve = [port if word == "8080" else word for word in told(r"^CMD (\[.*\])$")]
     check = [word.replace("8080", port) for word in told(r"^HEALTHCHECK .* CMD (\[.*\])$")]
     assert run(*check).returncode != 0, "nobody is there yet"
-    with subprocess.Popen(
-        [*entry, *serve], cwd=tmp_path, env=installed | settings, stderr=subprocess.DEVNULL
-    ) as running:
-        try:
-            deadline = time.monotonic() + PATIENCE
-            while run(*check).returncode != 0:
-                assert time.monotonic() < deadline, "the image's own check is never content"
-        finally:
-            running.terminate()
-    assert running.returncode == 0
+    with installed.running(*entry, *serve):
+        deadline = time.monotonic() + PATIENCE
+        while run(*check).returncode != 0:
+            assert time.monotonic() < deadline, "the image's own check is never content"
+        upgrade(source, target)
+        assert run(*check).returncode == 0, "the server that runs goes on"
+        assert run(*entry, "--version").stdout == f"waypost {NEXT}\n"

@@ -18,6 +18,8 @@ import pytest
 import yaml  # type: ignore[import-untyped]  # comes along without types
 from jsonschema_rs import validator_for
 
+from waypost.adapters.cassandra import address as log_address
+from waypost.adapters.redis.findings import _eviction
 from waypost.runtime.role_edge import OF_THE_GATEWAY, OPEN_TO_ALL
 from waypost.runtime.roles import Role, parse
 from waypost.runtime.settings import PREFIX, SECRET, Settings
@@ -70,6 +72,21 @@ def test_each_service_of_the_compose_file_tells_its_health_and_waits_for_the_oth
     assert all("migrate" in services[name]["depends_on"] for name in ours)
     mounted = {str(volume).partition(":")[0] for each in services.values() for volume in each.get("volumes", [])}
     assert mounted - {"./Caddyfile"} == compose()["volumes"].keys()
+
+
+def test_the_compose_file_has_a_node_for_every_copy() -> None:
+    services = compose()["services"]
+    address = log_address.parse(services["migrate"]["environment"]["WAYPOST_LOG_URL"])
+    nodes = [name for name, each in services.items() if each.get("image", "").startswith("cassandra:")]
+    assert set(address.hosts) <= set(nodes)
+    assert max(address.copies.values()) <= len(nodes), "`waypost migrate` refuses it"
+
+
+def test_the_doctor_agrees_with_the_redis_of_the_compose_file() -> None:
+    options = dict(pairwise(compose()["services"]["redis"]["command"]))
+    limit = int(options["--maxmemory"].removesuffix("mb")) * 2**20
+    good, what, remedy = _eviction(options["--maxmemory-policy"], limit)
+    assert good, f"{what}: {remedy}"
 
 
 @pytest.mark.parametrize("manifest", manifests(), ids=lambda each: f"{each['kind']} {each['metadata']['name']}")
