@@ -128,7 +128,7 @@ def test_the_seeds_lock_and_timer_break(invariant: str, seen: str) -> None:
 
 SHOWN_FROM: dict[mutations.Mutation, int] = {
     turn_mutations.a_commit_without_the_fence: 18,
-    turn_mutations.a_floor_that_leaves_queued_replies: 25,
+    turn_mutations.a_floor_that_leaves_queued_replies: 97,
     following_mutations.a_log_that_is_confirmed_before_it_was_asked: 6,
     following_mutations.bodies_that_go_before_the_log_has_confirmed_them: 6,
     following_mutations.what_is_taken_back_and_stays_in_the_log: 6,
