@@ -41,11 +41,11 @@ class House(NamedTuple):
     """The processes of one machine: what they tell each other by datagrams reaches no other house."""
 
     running: Program
-    count: int
+    size: int
     api: Api
 
     async def all_run(self) -> bool:
-        return len(self.running.children()) == self.count
+        return len(self.running.children()) == self.size
 
     async def lose_one(self, dice: random.Random) -> None:
         victim = dice.choice(self.running.children())
