@@ -22,7 +22,7 @@ from waypost.model.conversation import Position
 from waypost.model.ids import OrgId
 
 KILLS = 6
-POLL = 60.0
+POLL = 20.0
 """Seconds: so rarely do the workers look by themselves, so whatever is sent soon was hinted at through Redis."""
 SOON = 3.0
 MOST = 10_000
