@@ -156,8 +156,9 @@ class Town:
             post = await device.post(self._somewhere(device.person, dice))
             await asyncio.sleep(dice.uniform(2, 8))
             if post.message_id and dice.random() < 0.05 and post.conversation not in self.talks:
-                await self.rest.ask("DELETE", f"/messages/{post.message_id}", device.person.token)
-                self.erased.add(post.name)
+                gone = f"/messages/{post.message_id}"
+                if await self.rest.ask("DELETE", gone, device.person.token, also=404) is None:
+                    self.erased.add(post.name)  # who left the group meanwhile finds nothing there
             elif post.message_id and dice.random() < 0.05:
                 await device.read(post.conversation, post.message_id)
             elif dice.random() < 0.01:
