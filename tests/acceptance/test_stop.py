@@ -53,7 +53,7 @@ async def test_a_stop_under_load_ends_with_0_and_loses_nothing(here: Site, repor
             running = here.serve()
             await api.ready()
 
-        verdict = await Storm(api, sandbox, stop_twice_and_restart, seed=1, messages=1000, strikes=5).rage()
+        verdict = await Storm(api, sandbox, stop_twice_and_restart, seed=1, messages=500, strikes=5).rage()
         report(f"{verdict}, slowest stop {slowest:.1f} s")
         verdict.check()
         assert not verdict.parked, "a stop leaves no send unsettled that its grace was long enough for"

@@ -21,7 +21,7 @@ from waypost.runtime.simulation.command import (
 )
 from waypost.runtime.simulation.verdict import INVARIANTS
 
-SEEDS = {SENDING: 50, TALKING: 100, FOLLOWING: 16}
+SEEDS = {SENDING: 50, TALKING: 50, FOLLOWING: 8}
 """Of each story; `waypost simulate --seeds 500` runs them all."""
 TOGETHER = {SENDING: 50, TALKING: 50, FOLLOWING: 8}
 """Half a minute each, about."""
