@@ -123,6 +123,12 @@ class Sandbox(Http):
         return shown
 
     async def read(self, phone: str) -> None:
+        """What is on its screen: that learns of a delivery a moment after the server was told."""
+
+        async def all_there() -> bool:
+            return all(line["status"] in ("delivered", "read", "failed") for line in await self.screen(phone))
+
+        await until(all_there, f"everything has arrived on {phone}")
         await self.ask("POST", f"/_sandbox/phones/{phone}/read")
 
 
