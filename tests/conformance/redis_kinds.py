@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -53,12 +54,26 @@ def cluster() -> Iterator[tuple[str, list[Redis]]]:
         made = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         if made.returncode:
             raise ServiceFailed(f"the cluster was not made:\n{made.stdout}{made.stderr}")
+        for node in nodes:
+            _wait_until_it_serves(tool, node)
         yield f"redis+cluster://{places[0]},{places[1]}", nodes
+
+
+def _wait_until_it_serves(tool: Path, node: Redis) -> None:
+    """Whoever made the cluster waits until its nodes have met, not until each of them knows that all slots are there."""
+    deadline = time.monotonic() + 30
+    while True:
+        told = subprocess.run([tool, "-p", str(node.port), "cluster", "info"], capture_output=True, check=False)
+        if b"cluster_state:ok" in told.stdout:
+            return
+        if time.monotonic() > deadline:
+            raise ServiceFailed(f"the cluster does not serve:\n{told.stdout.decode()}")
+        time.sleep(0.05)
 
 
 def _node() -> Redis:
     bus = str(free_port())
-    return Redis("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-port", bus)
+    return Redis("--cluster-enabled", "yes", "--cluster-node-timeout", "10000", "--cluster-port", bus)
 
 
 def write_certificate(own: Path, key: Path) -> None:
