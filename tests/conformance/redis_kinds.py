@@ -60,7 +60,7 @@ def cluster() -> Iterator[tuple[str, list[Redis]]]:
 
 
 def _wait_until_it_serves(tool: Path, node: Redis) -> None:
-    """Whoever made the cluster waits until its nodes have met, not until each of them knows that all slots are there."""
+    """Whoever made the cluster waits until its nodes have met, not until each knows that all slots are there."""
     deadline = time.monotonic() + 30
     while True:
         told = subprocess.run([tool, "-p", str(node.port), "cluster", "info"], capture_output=True, check=False)
