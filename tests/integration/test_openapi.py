@@ -139,7 +139,7 @@ ROUTES = [
 def test_the_server_does_what_its_document_says(described: Any, served: Served, path: str, method: str) -> None:
     strategy = st.one_of([described[path][method].as_strategy(generation_mode=mode) for mode in GenerationMode])
 
-    @settings(max_examples=40, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(case=strategy)
     def holds(case: Any) -> None:
         case.call_and_validate(headers={"Authorization": f"Bearer {served.key}"}, checks=CHECKS)
