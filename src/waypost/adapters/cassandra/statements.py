@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from importlib.resources import files
 from typing import NamedTuple
 
+from waypost.adapters.sql import named
+
 PACKAGE = "waypost.adapters.cassandra"
-_HEAD = re.compile(r"^-- name: (\w+)( \(idempotent\))?$", re.MULTILINE)
 
 
 class Statement(NamedTuple):
@@ -18,15 +18,7 @@ class Statement(NamedTuple):
 
 
 def parse(text: str) -> dict[str, Statement]:
-    heads = list(_HEAD.finditer(text))
-    ends = [head.start() for head in heads[1:]] + [len(text)]
-    found = {}
-    for head, end in zip(heads, ends, strict=True):
-        name = head.group(1)
-        if name in found:
-            raise ValueError(f"statement {name} stands twice in one file")
-        found[name] = Statement(name, text[head.end() : end].strip(), head.group(2) is not None)
-    return found
+    return {name: Statement(name, each.text, each.marked) for name, each in named.split(text, "idempotent").items()}
 
 
 def load() -> dict[str, Statement]:

@@ -8,6 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from waypost.adapters.sql import named
+
 _MESSAGE = (
     "id org_id sender channel recipient template subject payload dossier_id idempotency_key digest priority "
     "scheduled_at expires_at ordered max_attempts queue_id created_at created_by conversation_id exempt"
@@ -47,8 +49,6 @@ COLUMNS = {
 _PART = re.compile(r"\{part (\w+) at (\$\d)\}")
 """`{part gate_in_front at $3}`: what several statements have in common, from the folder `parts`; `$3` is its `$now`."""
 
-_HEAD = re.compile(r"^-- name: (\w+)( \(set-wise\))?$", re.MULTILINE)
-
 
 class Statement(NamedTuple):
     name: str
@@ -58,15 +58,10 @@ class Statement(NamedTuple):
 
 
 def parse(text: str) -> dict[str, Statement]:
-    heads = list(_HEAD.finditer(text))
-    ends = [head.start() for head in heads[1:]] + [len(text)]
-    found = {}
-    for head, end in zip(heads, ends, strict=True):
-        name = head.group(1)
-        if name in found:
-            raise ValueError(f"statement {name} stands twice in one file")
-        found[name] = Statement(name, _completed(text[head.end() : end].strip()), head.group(2) is not None)
-    return found
+    return {
+        name: Statement(name, _completed(each.text), each.marked)
+        for name, each in named.split(text, "set-wise").items()
+    }
 
 
 def _completed(text: str) -> str:
