@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from blockbuster import blockbuster_ctx
 
+from tests.started import or_skip
 from waypost.testing.cassandra_service import Cassandra
-from waypost.testing.services import Postgres, Redis, ServiceMissing
+from waypost.testing.services import Postgres, Redis
 
 pytest.register_assert_rewrite("waypost.testing.contracts")  # so that their failures show the values too
 
@@ -65,11 +66,8 @@ def no_blocking(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """One PostgreSQL for the whole run: leave it running. To stop or kill one, start your own."""
-    try:
-        with Postgres() as server:
-            yield server
-    except ServiceMissing as missing:
-        pytest.skip(str(missing))
+    with or_skip(Postgres()) as server:
+        yield server
 
 
 @pytest.fixture
@@ -83,11 +81,8 @@ def postgres_url(postgres: Postgres) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def redis() -> Iterator[Redis]:
     """One Redis for the whole run: leave it running. To stop or kill one, start your own."""
-    try:
-        with Redis() as server:
-            yield server
-    except ServiceMissing as missing:
-        pytest.skip(str(missing))
+    with or_skip(Redis()) as server:
+        yield server
 
 
 @pytest.fixture
@@ -100,11 +95,8 @@ def redis_url(redis: Redis) -> str:
 @pytest.fixture(scope="session")
 def cassandra() -> Iterator[Cassandra]:
     """One node of Cassandra for the whole run: leave it running. To stop or kill one, start your own."""
-    try:
-        with Cassandra() as server:
-            yield server
-    except ServiceMissing as missing:
-        pytest.skip(str(missing))
+    with or_skip(Cassandra()) as server:
+        yield server
 
 
 @pytest.fixture

@@ -12,8 +12,9 @@ from typing import Literal, TypeAlias
 import pytest
 
 from tests.acceptance.harness import Site, site
+from tests.started import or_skip
 from waypost.testing.cassandra_service import Cassandra
-from waypost.testing.services import Postgres, ServiceMissing
+from waypost.testing.services import Postgres
 
 Ledger: TypeAlias = Literal["sqlite", "postgres", "stack"]
 """`stack` is PostgreSQL with Redis and Cassandra."""
@@ -80,11 +81,8 @@ def here(place: Place, ledger: Ledger) -> Site:
 @pytest.fixture
 def own_postgres() -> Iterator[Postgres]:
     """One that may be stopped."""
-    try:
-        with Postgres() as server:
-            yield server
-    except ServiceMissing as missing:
-        pytest.skip(str(missing))
+    with or_skip(Postgres()) as server:
+        yield server
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from tests.acceptance.harness import until
 from tests.acceptance.inside import connect
 from tests.acceptance.passage import Passage, check, passage
 from tests.acceptance.test_kill_nine import QUIET, seeded
+from tests.started import or_skip
 from waypost.testing.cassandra_service import Cassandra
-from waypost.testing.services import ServiceMissing
 
 AWAY = float(os.environ.get("WAYPOST_TEST_CASSANDRA_SEC") or 2)
 GRACE = "0.02"
@@ -25,11 +25,8 @@ GRACE = "0.02"
 @pytest.fixture
 def own_cassandra() -> Iterator[Cassandra]:
     """One that may be killed."""
-    try:
-        with Cassandra() as node:
-            yield node
-    except ServiceMissing as missing:
-        pytest.skip(str(missing))
+    with or_skip(Cassandra()) as node:
+        yield node
 
 
 async def test_cassandra_is_killed(place: Place, own_cassandra: Cassandra, report: Report) -> None:

@@ -17,7 +17,8 @@ from tests.acceptance.harness import ORG, free_port, until
 from tests.acceptance.inside import connect
 from tests.acceptance.passage import check, passage
 from tests.acceptance.test_kill_nine import QUIET, seeded
-from waypost.testing.services import Redis, ServiceMissing
+from tests.started import or_skip
+from waypost.testing.services import Redis
 
 AWAY = float(os.environ.get("WAYPOST_TEST_REDIS_SEC") or 1)
 UP, DROPPED = "waypost_redis_up", "waypost_redis_dropped_total"
@@ -28,11 +29,8 @@ COUNTER = f"whatsapp:ratelimit:counter:{ORG}"
 @pytest.fixture
 def own_redis() -> Iterator[Redis]:
     """One that may be stopped."""
-    try:
-        with Redis() as server:
-            yield server
-    except ServiceMissing as missing:
-        pytest.skip(str(missing))
+    with or_skip(Redis()) as server:
+        yield server
 
 
 class Spells:

@@ -15,7 +15,8 @@ import pytest
 from tests.acceptance.clients import Api, clients
 from tests.acceptance.conftest import Place, Report
 from tests.acceptance.harness import Site, free_port, until
-from waypost.testing.services import Redis, ServiceMissing
+from tests.started import or_skip
+from waypost.testing.services import Redis
 
 POLL = 1.5
 MESSAGES = 3
@@ -25,11 +26,8 @@ ANSWER = 0.9
 
 @pytest.fixture
 def redis_alone() -> Iterator[Redis]:
-    try:
-        with Redis() as server:
-            yield server
-    except ServiceMissing as missing:
-        pytest.skip(str(missing))
+    with or_skip(Redis()) as server:
+        yield server
 
 
 class Took(NamedTuple):

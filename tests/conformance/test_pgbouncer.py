@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from tests.conformance.test_postgres_ledger import EMPTY
+from tests.started import or_skip
 from waypost.adapters.postgres.access import WRITER_SETTINGS, find_access
 from waypost.adapters.postgres.engine import PostgresEngine
 from waypost.adapters.postgres.schema import migrate
@@ -23,7 +24,7 @@ from waypost.testing.contracts.lanes import LanesContract
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.pgbouncer_service import PgBouncer
-from waypost.testing.services import Postgres, ServiceMissing
+from waypost.testing.services import Postgres
 
 CONNECTIONS = 3
 """That PgBouncer holds: less than the lines of one process."""
@@ -38,11 +39,8 @@ def direct(postgres: Postgres) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def pooler(postgres: Postgres) -> Iterator[PgBouncer]:
-    try:
-        with PgBouncer(postgres, CONNECTIONS) as pooler:
-            yield pooler
-    except ServiceMissing as missing:
-        pytest.skip(str(missing))
+    with or_skip(PgBouncer(postgres, CONNECTIONS)) as pooler:
+        yield pooler
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import asyncpg
 import pytest
 
+from tests.started import or_skip
 from waypost.adapters.postgres import access
 from waypost.adapters.postgres.engine import PostgresEngine
 from waypost.adapters.postgres.schema import migrate
@@ -29,7 +30,7 @@ from waypost.testing.contracts.examples import (
     status,
     submit,
 )
-from waypost.testing.services import Postgres, ServiceMissing
+from waypost.testing.services import Postgres
 
 PATIENCE = 10.0
 WAITING = """SELECT l.pid FROM pg_locks l JOIN pg_stat_get_activity(NULL) a ON a.pid = l.pid
@@ -211,11 +212,8 @@ async def test_migrations_run_once_though_several_try(postgres_url: str) -> None
 
 @pytest.fixture
 def own_postgres() -> Iterator[Postgres]:
-    try:
-        with Postgres({"max_connections": "20"}) as server:
-            yield server
-    except ServiceMissing as missing:
-        pytest.skip(str(missing))
+    with or_skip(Postgres({"max_connections": "20"})) as server:
+        yield server
 
 
 async def test_what_was_acknowledged_outlives_a_crash_of_the_server(own_postgres: Postgres) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.conformance.machines import Machine, Makes, machines_on
 from tests.conformance.redis_kinds import Sentinel, cluster, write_certificate
+from tests.started import or_skip
 from waypost.adapters.local.clock import SystemClock
 from waypost.adapters.local.whereabouts import LocalWhereabouts
 from waypost.adapters.redis.address import parse
@@ -31,11 +32,8 @@ PEOPLE = [UserId(f"user-{n}") for n in range(20)]
 
 @pytest.fixture(scope="module")
 def of_three() -> Iterator[tuple[str, list[Redis]]]:
-    try:
-        with cluster() as made:
-            yield made
-    except ServiceMissing as missing:
-        pytest.skip(str(missing))
+    with or_skip(cluster()) as made:
+        yield made
 
 
 @pytest.fixture

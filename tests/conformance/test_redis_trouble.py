@@ -12,6 +12,7 @@ import pytest
 from redis.asyncio import Redis as Library
 
 from tests.conformance.machines import Machine, Makes, machines_on
+from tests.started import or_skip
 from waypost.adapters.local.clock import SystemClock
 from waypost.adapters.local.whereabouts import LocalWhereabouts
 from waypost.adapters.redis.line import TOPICS_AT_MOST
@@ -22,7 +23,7 @@ from waypost.ports.hints import OUTBOX, about_message
 from waypost.ports.whereabouts import Presence
 from waypost.runtime.telemetry import Telemetry
 from waypost.testing.contracts.hints import NOW, SOON
-from waypost.testing.services import Redis, ServiceMissing
+from waypost.testing.services import Redis
 
 AT_ONCE = 0.9
 """Seconds; a call that waited for Redis would take longer."""
@@ -30,11 +31,8 @@ AT_ONCE = 0.9
 
 @pytest.fixture
 def own_redis() -> Iterator[Redis]:
-    try:
-        with Redis() as server:
-            yield server
-    except ServiceMissing as missing:
-        pytest.skip(str(missing))
+    with or_skip(Redis()) as server:
+        yield server
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ import anyio
 import asyncpg
 import pytest
 
+from tests.started import or_skip
 from waypost.testing import cassandra_service, services
 from waypost.testing.cassandra_service import Cassandra
 from waypost.testing.services import Postgres, Redis, Service, ServiceFailed, ServiceMissing
@@ -32,20 +33,14 @@ every_ending = pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
 
 @pytest.fixture(scope="module")
 def own_postgres() -> Iterator[Postgres]:
-    try:
-        with Postgres({"max_connections": "20"}) as server:
-            yield server
-    except ServiceMissing as missing:
-        pytest.skip(str(missing))
+    with or_skip(Postgres({"max_connections": "20"})) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
 def own_redis() -> Iterator[Redis]:
-    try:
-        with Redis("--appendonly", "yes", "--appendfsync", "always") as server:
-            yield server
-    except ServiceMissing as missing:
-        pytest.skip(str(missing))
+    with or_skip(Redis("--appendonly", "yes", "--appendfsync", "always")) as server:
+        yield server
 
 
 def ask(url: str, question: Callable[[asyncpg.Connection], Awaitable[T]]) -> T:
