@@ -34,6 +34,7 @@ async def read_request(reader: asyncio.StreamReader) -> bytes:
 async def listening(behave: Behaviour) -> AsyncIterator[str]:
     """The address of a server that does this on each connection; what still runs at the end is dropped."""
     connections: set[asyncio.Task[None]] = set()
+    writers: list[asyncio.StreamWriter] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -44,6 +45,7 @@ async def listening(behave: Behaviour) -> AsyncIterator[str]:
             writer.close()
 
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
         connections.add(asyncio.ensure_future(serve(reader, writer)))
 
     server = await asyncio.start_server(accept, "127.0.0.1", 0)
@@ -53,7 +55,9 @@ async def listening(behave: Behaviour) -> AsyncIterator[str]:
         server.close()
         for connection in connections:
             connection.cancel()
-        await asyncio.gather(*connections, return_exceptions=True)
+        for writer in writers:
+            writer.transport.abort()  # a close would wait for a caller that reads no more
+        await asyncio.gather(*connections, *(writer.wait_closed() for writer in writers), return_exceptions=True)
 
 
 class Other:
