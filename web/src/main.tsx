@@ -15,8 +15,8 @@ if (root === null) throw new Error("the page has no root");
 
 createRoot(root).render(
   <StrictMode>
-    {/* Colours are in page.css: a style element of the provider's own would need an exception in the page's policy. */}
-    <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false}>
+    {/* Colours are in page.css: style elements of the provider's own would need an exception in the page's policy. */}
+    <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
       <QueryClientProvider client={queries}>
         <App />
       </QueryClientProvider>

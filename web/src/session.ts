@@ -35,6 +35,13 @@ export function codeInAddress(): string | null {
   return code;
 }
 
+/** A link that is opened in a tab that is here already only changes the address. */
+export function watchAddress(): void {
+  addEventListener("hashchange", () => {
+    if (CODE.test(location.hash)) location.reload();
+  });
+}
+
 async function ask(method: string, body?: object): Promise<Response> {
   const headers = body === undefined ? {} : { "content-type": "application/json" };
   try {

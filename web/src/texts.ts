@@ -104,7 +104,7 @@ export const texts = {
   composer: {
     label: "Your message",
     placeholder: "Write a message",
-    placeholderBot: "Write a message (the bot answers here; take over first to stop it)",
+    placeholderBot: "Write beside the bot",
     send: "Send",
     hint: "Enter sends, Shift + Enter makes a new line",
     readOnly: "Your role reads only.",

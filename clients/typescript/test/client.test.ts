@@ -10,6 +10,7 @@ import {
   WaypostClient,
   type ClientEvents,
   type ClientOptions,
+  type Fetch,
   type SocketConstructor,
 } from "../src/index.js";
 import { FEED, ROOM, TestServer, TOKEN } from "./server.js";
@@ -89,6 +90,19 @@ test("the token is in the first frame and in no address", async () => {
   await new App(server).live();
   assert.deepEqual(server.heard[0], { type: "hello", device_id: "d1", token: TOKEN });
   assert.deepEqual(server.asked, ["UPGRADE /api/v1/ws"]);
+});
+
+test("without a token neither a frame nor a header names one: the browser's cookie does", async () => {
+  const headers: unknown[] = [];
+  const fetch: Fetch = (url, init) => {
+    headers.push(init.headers);
+    return globalThis.fetch(url, init);
+  };
+  server.signedIn = true;
+  const app = await new App(server, { fetch, token: undefined } as Partial<ClientOptions>).live();
+  await app.client.conversations();
+  assert.deepEqual(server.heard[0], { type: "hello", device_id: "d1" });
+  assert.deepEqual(headers, [{ accept: "application/json" }]);
 });
 
 test("a fresh device is reset, the next start goes on where it was", async () => {

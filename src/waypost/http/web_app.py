@@ -89,7 +89,8 @@ class WebApp:
         found = self._files.get("/index.html" if path == "/" or _is_view(path) else path)
         if found is None:
             missing = path.startswith("/assets/")
-            await _answer(send, scope, 404 if missing else 200, [], b"" if missing else NOT_BUILT)
+            kept = [("cache-control", "no-store")]
+            await _answer(send, scope, 404 if missing else 200, kept, b"" if missing else NOT_BUILT)
             return
         asked = _asked(scope["headers"])
         headers = [("cache-control", found.cache), ("etag", found.tag), ("vary", "accept-encoding")]

@@ -47,7 +47,7 @@ export function Composer({ conversation: { conversation_id: id, floor } }: { rea
         maxRows={8}
         radius="lg"
       />
-      <ActionIcon type="submit" size={40} radius="xl" aria-label={texts.composer.send} disabled={text.trim() === ""}>
+      <ActionIcon type="submit" size={42} radius="xl" aria-label={texts.composer.send} disabled={text.trim() === ""}>
         <Plane />
       </ActionIcon>
     </form>

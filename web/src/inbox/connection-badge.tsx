@@ -18,14 +18,29 @@ const SAID: Readonly<Record<State, readonly [Mood, string]>> = {
 };
 
 export function ConnectionBadge() {
-  const state = useShown((shown) => shown.state);
-  const queued = useShown((shown) => shown.queued);
-  const offline = useShown((shown) => shown.offline);
-  const [mood, said] = SAID[offline ? "waiting" : state];
-  const told = queued > 0 && mood !== "good" ? `${said}: ${texts.connection.queued(queued)}` : said;
+  const { mood, told } = useMood();
   return (
     <span className={styles["connection"]} data-mood={mood} role="status">
       {told}
     </span>
   );
+}
+
+/** On a phone a thread has no bar above it: said there when something is not well. */
+export function ConnectionStrip() {
+  const { mood, told } = useMood();
+  if (mood === "good") return null;
+  return (
+    <div className={styles["strip"]} data-mood={mood}>
+      {told}
+    </div>
+  );
+}
+
+function useMood(): { readonly mood: Mood; readonly told: string } {
+  const state = useShown((shown) => shown.state);
+  const queued = useShown((shown) => shown.queued);
+  const offline = useShown((shown) => shown.offline);
+  const [mood, said] = SAID[offline ? "waiting" : state];
+  return { mood, told: queued > 0 && mood !== "good" ? `${said}: ${texts.connection.queued(queued)}` : said };
 }

@@ -18,7 +18,7 @@ interface Props {
   readonly me: string;
 }
 
-const COLOURS = ["teal", "indigo", "grape", "orange", "cyan", "pink"];
+const COLOURS = ["teal", "indigo", "grape", "blue", "pink", "violet"];
 
 export const ConversationRow = memo(function ConversationRow({ conversation, isOpen, me }: Props) {
   const { conversation_id: id, last_message: last, unread, floor } = conversation;
@@ -35,7 +35,7 @@ export const ConversationRow = memo(function ConversationRow({ conversation, isO
       </Avatar>
       <span className={styles["rowText"]}>
         <span className={styles["rowTop"]}>
-          <span className={styles["rowName"]}>{name}</span>
+          <bdi className={styles["rowName"]}>{name}</bdi>
           <time className={styles["rowTime"]} dateTime={activity(conversation)}>
             {shortMoment(activity(conversation), new Date())}
           </time>
@@ -46,7 +46,7 @@ export const ConversationRow = memo(function ConversationRow({ conversation, isO
             {last !== null && (
               <>
                 {spokenBy(last.sender_id, me)}
-                {summaryOf(last.content)}
+                <bdi>{summaryOf(last.content)}</bdi>
               </>
             )}
           </span>

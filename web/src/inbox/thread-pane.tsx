@@ -11,6 +11,7 @@ import type { Conversation } from "../model";
 import { texts } from "../texts";
 import { initialsOf, nameOf } from "../words";
 import { Composer } from "./composer";
+import { ConnectionStrip } from "./connection-badge";
 import styles from "./inbox.module.css";
 import { Messages } from "./messages";
 import { goTo } from "./path";
@@ -31,6 +32,7 @@ export function ThreadPane({ id }: { readonly id: string }) {
         </ActionIcon>
         {conversation && <Head conversation={conversation} me={desk.me.user_id} />}
       </header>
+      <ConnectionStrip />
       <Messages id={id} name={conversation ? nameOf(conversation) : ""} />
       {conversation && <Composer conversation={conversation} />}
     </section>
@@ -46,7 +48,9 @@ function Head({ conversation, me }: { readonly conversation: Conversation; reado
         {initialsOf(name)}
       </Avatar>
       <div className={styles["headText"]}>
-        <h2 className={styles["headName"]}>{name}</h2>
+        <h2 className={styles["headName"]}>
+          <bdi>{name}</bdi>
+        </h2>
         <p className={styles["headMore"]}>
           {floor !== null && (
             <span className={styles["floor"]} data-urgent={floor === ANYBODY || undefined}>

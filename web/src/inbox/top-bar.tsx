@@ -1,6 +1,6 @@
 /** Whose page this is, how the connection is, and the way out. */
 
-import { ActionIcon, Avatar, Menu, Tooltip, UnstyledButton, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { ActionIcon, Avatar, Menu, UnstyledButton, useComputedColorScheme, useMantineColorScheme, VisuallyHidden } from "@mantine/core";
 
 import { Mark, Moon, Sun } from "../icons";
 import { useDesk } from "../live/use-desk";
@@ -20,8 +20,9 @@ export function TopBar({ onSignOut }: { readonly onSignOut: () => void }) {
       <ColourSwitch />
       <Menu position="bottom-end" width={200} withinPortal={false} transitionProps={{ duration: 0 }}>
         <Menu.Target>
-          <UnstyledButton className={styles["me"]} aria-label={`${texts.account.menu}: ${me.name}`}>
-            <Avatar size={32} radius="xl" color="teal" variant="filled">
+          <UnstyledButton className={styles["me"]} title={me.name}>
+            <VisuallyHidden>{`${texts.account.menu}: ${me.name}`}</VisuallyHidden>
+            <Avatar size={32} radius="xl" color="teal" variant="filled" aria-hidden="true">
               {initialsOf(me.name)}
             </Avatar>
           </UnstyledButton>
@@ -42,14 +43,19 @@ export function TopBar({ onSignOut }: { readonly onSignOut: () => void }) {
 }
 
 function ColourSwitch() {
-  const { setColorScheme } = useMantineColorScheme();
+  const { setColorScheme } = useMantineColorScheme({ keepTransitions: true }); // else it adds a style element for a moment
   const isDark = useComputedColorScheme("light") === "dark";
   const label = isDark ? texts.account.toLight : texts.account.toDark;
   return (
-    <Tooltip label={label} withinPortal={false} transitionProps={{ duration: 0 }}>
-      <ActionIcon variant="subtle" color="gray" size="lg" aria-label={label} onClick={() => setColorScheme(isDark ? "light" : "dark")}>
-        {isDark ? <Sun /> : <Moon />}
-      </ActionIcon>
-    </Tooltip>
+    <ActionIcon
+      variant="subtle"
+      color="gray"
+      size="lg"
+      aria-label={label}
+      title={label}
+      onClick={() => setColorScheme(isDark ? "light" : "dark")}
+    >
+      {isDark ? <Sun /> : <Moon />}
+    </ActionIcon>
   );
 }
