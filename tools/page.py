@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # also the build of a wheel runs this, from wherever it likes
 
 from tools.node import BuildFailed, Node, NodeMissing, alone, find_node, install, said  # noqa: E402  # needs the line above
