@@ -19,6 +19,12 @@ test("a day is named once, and messages of one sender stand together", () => {
   expect(ends).toEqual([[true, true], [true, false], [false, true], [true, true]]);
 });
 
+test("a day that may go on further up is not named yet", () => {
+  const messages = [at(7, "2026-11-15T12:00:00"), at(8, "2026-11-16T12:00:00")];
+  const rows = rowsOf({ ...UNREAD_THREAD, messages, cursor: "more" }, [], []);
+  expect(rows.map((row) => row.is)).toEqual(["message", "day", "message"]);
+});
+
 test("a message that came back as an item is not shown as on its way, and keeps its row", () => {
   const outgoing = { client_message_id: "c1", conversation_id: "1", content: { type: "text", text: "hi" } };
   const before = rowsOf(UNREAD_THREAD, [outgoing], []);

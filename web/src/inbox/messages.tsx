@@ -44,9 +44,10 @@ export function Messages({ id, name }: { readonly id: string; readonly name: str
   const isThere = rows.length > 0;
   const [begun, setBegun] = useState(false);
   useLayoutEffect(() => {
-    if (!isThere) return;
+    if (!isThere) return undefined;
     virtual.scrollToEnd();
-    setBegun(true);
+    const there = requestAnimationFrame(() => setBegun(true)); // until then the beginning counts as seen
+    return () => cancelAnimationFrame(there);
   }, [isThere, virtual]);
   const items = virtual.getVirtualItems();
   const first = items[0]?.index ?? 0;

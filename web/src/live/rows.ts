@@ -29,7 +29,8 @@ export function rowsOf(thread: Thread, outgoing: readonly Outgoing[], refused: r
     while (next < thread.happenings.length && (thread.happenings[next]?.after ?? 0) < message.position) {
       push(rows, thread, next++);
     }
-    if (before === undefined || dayOf(before.timestamp) !== dayOf(message.timestamp)) {
+    // Above the first one only when there is nothing before it: a day that goes on upwards begins further up.
+    if (before === undefined ? thread.cursor === null : dayOf(before.timestamp) !== dayOf(message.timestamp)) {
       rows.push({ is: "day", key: `day:${dayOf(message.timestamp)}`, at: message.timestamp });
     }
     if (message.client_message_id !== null) shown.add(message.client_message_id);
