@@ -122,6 +122,14 @@ class Sandbox(Http):
         shown: list[dict[str, Any]] = (await self.get(f"/_sandbox/phones/{phone}/screen"))["messages"]
         return shown
 
+    async def arrived(self, phone: str) -> None:
+        """Everything is on the phone: its own screen learns so a moment after the server was told."""
+
+        async def looked() -> bool:
+            return all(line["status"] in ("delivered", "read", "failed") for line in await self.screen(phone))
+
+        await until(looked, f"everything has arrived on {phone}")
+
     async def read(self, phone: str) -> None:
         await self.ask("POST", f"/_sandbox/phones/{phone}/read")
 

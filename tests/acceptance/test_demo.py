@@ -52,6 +52,7 @@ async def test_a_message_is_delivered_read_and_explained(laptop: Site) -> None:
         message = posted.body["id"]
         delivered = await api.settled(message)
         assert delivered["readAt"] is None
+        await sandbox.arrived(PHONE)
         await sandbox.read(PHONE)
 
         async def is_read() -> bool:

@@ -77,6 +77,7 @@ async def test_a_customer_writes_the_bot_answers_a_person_takes_over_and_is_read
         await expect(log.get_by_text("You took over")).to_be_visible()
         await sends(page, "It arrives tomorrow.")
         await expect(bubble(page, "It arrives tomorrow.").get_by_label("Delivered")).to_be_visible()
+        await sandbox.arrived(GRACE)
         await sandbox.read(GRACE)
         await expect(log.get_by_label("Read", exact=True)).to_have_count(2)
         await says(sandbox, "Thank you!")

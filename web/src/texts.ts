@@ -108,6 +108,10 @@ export const texts = {
     send: "Send",
     hint: "Enter sends, Shift + Enter makes a new line",
     readOnly: "Your role reads only.",
+    closedSince: (moment: string) =>
+      `WhatsApp's 24 hours after the customer's last message ended ${moment}. Until they write again, only a template can be sent.`,
+    neverOpen: "This customer has not written yet, so only a template can be sent.",
+    closesSoon: (moment: string) => `You may answer freely until ${moment}.`,
   },
   content: {
     image: "Photo",

@@ -29,6 +29,12 @@ export function dayLabel(moment: string, now: Date, locale?: string): string {
 export const clockTime = (moment: string, locale?: string): string =>
   new Date(moment).toLocaleTimeString(locale, { hour: "2-digit", minute: "2-digit" });
 
+/** Within a sentence. */
+export function dayAndTime(moment: string, now: Date, locale?: string): string {
+  const time = clockTime(moment, locale);
+  return daysAgo(new Date(moment), now) === 0 ? time : `${shortMoment(moment, now, locale)}, ${time}`;
+}
+
 /** In a list: the time of today, else the day. */
 export function shortMoment(moment: string, now: Date, locale?: string): string {
   const date = new Date(moment);

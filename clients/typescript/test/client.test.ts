@@ -23,6 +23,9 @@ const FAST = {
 /** For tests that count tries: a busy machine must not add one. */
 const PATIENT = { timings: { ...FAST, ack_timeout: 60_000 } };
 
+/** A token of null is none. */
+type Options = Partial<Omit<ClientOptions, "token">> & { readonly token?: string | null };
+
 /** The application: a list of what it was shown. */
 class App {
   readonly client: WaypostClient;
@@ -31,11 +34,11 @@ class App {
   readonly states: string[] = [];
   readonly tries: string[] = [];
 
-  constructor(server: TestServer, options: Partial<ClientOptions> = {}) {
+  constructor(server: TestServer, { token = TOKEN, ...options }: Options = {}) {
     const Socket = WebSocket as unknown as SocketConstructor;
     this.client = new WaypostClient({
       url: server.url,
-      token: TOKEN,
+      ...(token === null ? {} : { token }),
       deviceId: "d1",
       WebSocket: Socket,
       timings: FAST,
@@ -99,7 +102,7 @@ test("without a token neither a frame nor a header names one: the browser's cook
     return globalThis.fetch(url, init);
   };
   server.signedIn = true;
-  const app = await new App(server, { fetch, token: undefined } as Partial<ClientOptions>).live();
+  const app = await new App(server, { fetch, token: null }).live();
   await app.client.conversations();
   assert.deepEqual(server.heard[0], { type: "hello", device_id: "d1" });
   assert.deepEqual(headers, [{ accept: "application/json" }]);

@@ -8,13 +8,21 @@ import { BOT } from "../live/filters";
 import { useDesk } from "../live/use-desk";
 import type { Conversation } from "../model";
 import { texts } from "../texts";
+import { dayAndTime } from "../time";
 import { setDraft, useDraft } from "./drafts";
 import styles from "./inbox.module.css";
+import { useWindow, type Window } from "./use-window";
 
-export function Composer({ conversation: { conversation_id: id, floor } }: { readonly conversation: Conversation }) {
+/** When so little of the window is left, it is said. */
+const SOON_MS = 2 * 60 * 60_000;
+
+export function Composer({ conversation }: { readonly conversation: Conversation }) {
+  const { conversation_id: id, floor } = conversation;
   const desk = useDesk();
   const text = useDraft(id);
-  if (desk.me.role === "readonly") return <p className={styles["composer"]}>{texts.composer.readOnly}</p>;
+  const window = useWindow(conversation);
+  if (desk.me.role === "readonly") return <p className={styles["instead"]}>{texts.composer.readOnly}</p>;
+  if (window?.open === false) return <p className={styles["instead"]}>{closed(window)}</p>;
   const send = () => {
     if (text.trim() === "") return;
     desk.send(id, text.trim());
@@ -31,8 +39,12 @@ export function Composer({ conversation: { conversation_id: id, floor } }: { rea
   };
   return (
     <form className={styles["composer"]} onSubmit={submit}>
+      {window?.windowExpiresAt && Date.parse(window.windowExpiresAt) - Date.now() < SOON_MS && (
+        <p className={styles["soon"]}>{texts.composer.closesSoon(dayAndTime(window.windowExpiresAt, new Date()))}</p>
+      )}
       <Textarea
         className={styles["words"]}
+        id="composer"
         aria-label={texts.composer.label}
         title={texts.composer.hint}
         placeholder={floor === BOT ? texts.composer.placeholderBot : texts.composer.placeholder}
@@ -52,4 +64,8 @@ export function Composer({ conversation: { conversation_id: id, floor } }: { rea
       </ActionIcon>
     </form>
   );
+}
+
+function closed({ windowExpiresAt }: Window): string {
+  return windowExpiresAt === null ? texts.composer.neverOpen : texts.composer.closedSince(dayAndTime(windowExpiresAt, new Date()));
 }

@@ -10,6 +10,8 @@ import { useDesk, useShown } from "../live/use-desk";
 import { texts } from "../texts";
 import { ConversationRow } from "./conversation-row";
 import styles from "./inbox.module.css";
+import { useKeys } from "./keys";
+import { goTo } from "./path";
 
 const ROW_HEIGHT = 76;
 /** Rows from the end at which the next page is read. */
@@ -39,6 +41,22 @@ export function ConversationList({ open }: { readonly open: string | null }) {
   useEffect(() => {
     if (isRead && listing.more && !listing.failed && lastSeen >= rows.length - AHEAD) void desk.list(filter);
   }, [desk, filter, isRead, listing, lastSeen, rows.length]);
+  const deeds = useMemo(() => {
+    const at = rows.findIndex(({ conversation_id }) => conversation_id === open);
+    const go = (index: number): void => {
+      const row = rows[index];
+      if (row === undefined) return;
+      goTo(row.conversation_id);
+      virtual.scrollToIndex(index);
+    };
+    return {
+      next: () => go(at + 1),
+      previous: () => go(Math.max(0, at - 1)),
+      answer: () => document.getElementById("composer")?.focus(),
+      leave: () => goTo(null),
+    };
+  }, [rows, open, virtual]);
+  useKeys(deeds);
   const isEmpty = rows.length === 0 && listing.asked && !listing.reading;
   return (
     <nav className={styles["list"]} aria-label={texts.list.label}>
