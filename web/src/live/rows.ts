@@ -31,7 +31,7 @@ export function rowsOf(thread: Thread, outgoing: readonly Outgoing[], refused: r
     }
     // Above the first one only when there is nothing before it: a day that goes on upwards begins further up.
     if (before === undefined ? thread.cursor === null : dayOf(before.timestamp) !== dayOf(message.timestamp)) {
-      rows.push({ is: "day", key: `day:${dayOf(message.timestamp)}`, at: message.timestamp });
+      rows.push({ is: "day", key: `day:${message.position}`, at: message.timestamp });
     }
     if (message.client_message_id !== null) shown.add(message.client_message_id);
     const first = !areTogether(before, message);
