@@ -16,6 +16,8 @@ from tests.acceptance.harness import Site
 from tests.acceptance.laptop import bare, demo, first_line, start
 
 GRACE = "15550002222"
+UNREACHABLE = "1555000131026"
+"""The sandbox answers with the code that the number ends with."""
 HOSTILE = '<img src=x onerror="document.title=1"><b>bold</b>'
 
 
@@ -88,6 +90,39 @@ async def test_a_customer_writes_the_bot_answers_a_person_takes_over_and_is_read
         await expect(page.get_by_role("button", name="Take over")).to_be_visible()
         shown = [(line["from"], line["text"]) for line in await sandbox.screen(GRACE)]
         assert ("business", "It arrives tomorrow.") in shown
+        await finds(opened, "tomorrow", "It arrives tomorrow.")
+
+
+async def finds(opened: Tab, words: str, sentence: str) -> None:
+    """By keyboard, from wherever one is."""
+    page = opened.page
+    await page.get_by_role("log").focus()
+    await page.keyboard.press("/")
+    await page.keyboard.type(words)
+    await expect(page.get_by_role("list", name="Found").get_by_role("link").first).to_contain_text(sentence)
+    await opened.picture("inbox-search")
+    await opened.accessible()
+
+
+async def test_a_message_that_failed_says_why_and_the_keyboard_is_enough(laptop: Site) -> None:
+    async with demo(laptop) as (facts, _, sandbox), browser() as chromium, tab(chromium, colours="dark") as opened:
+        page = opened.page
+        await says(sandbox, "Can you hear me?", "Nora", UNREACHABLE)
+        await page.goto(facts["login_url"])
+        await expect(page.get_by_role("link", name="Nora")).to_be_visible()
+        await page.keyboard.press("j")
+        await expect(page.get_by_role("heading", name="Nora")).to_be_visible()
+        await page.keyboard.press("r")
+        await page.keyboard.type("Loud and clear")
+        await page.keyboard.press("Enter")
+        answer = bubble(page, "Loud and clear")
+        await expect(answer.get_by_label("Not delivered")).to_be_visible()
+        await expect(answer).to_contain_text("The customer's WhatsApp cannot receive it.")
+        await opened.picture("inbox-desktop-dark")
+        await opened.accessible()
+        await page.keyboard.press("Escape")
+        await page.keyboard.press("j")
+        await expect(page.get_by_role("heading", name="Ada")).to_be_visible()
 
 
 async def test_on_a_phone_list_and_thread_take_turns_and_what_customers_write_is_text(laptop: Site) -> None:

@@ -6,5 +6,6 @@ type Schemas = components["schemas"];
 
 export type Conversation = Schemas["ConversationView"];
 export type Message = Schemas["ChatMessage"];
+export type Found = Schemas["FoundView"];
 export type Me = Schemas["SessionView"];
 export type MessageStatus = Message["status"];

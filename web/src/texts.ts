@@ -49,6 +49,13 @@ export const texts = {
     you: "You",
     bot: "Bot",
   },
+  search: {
+    label: "Search in all conversations",
+    placeholder: "Search",
+    nothing: "Nothing was found.",
+    failed: "The search did not work. Try again.",
+    results: "Found",
+  },
   thread: {
     none: "Choose a conversation",
     noneHint: "Read along while the bot answers, or take over and answer yourself.",

@@ -9,10 +9,15 @@ export function nameOf({ kind, contact, title }: Conversation): string {
 }
 
 export function initialsOf(name: string): string {
-  const words = name.split(/\s+/).filter((word) => /\p{L}/u.test(word));
-  const [first, last] = [words[0], words.length > 1 ? words.at(-1) : undefined];
-  return [first, last].flatMap((word) => (word === undefined ? [] : [[...word][0]?.toUpperCase() ?? ""])).join("") || "#";
+  const letters = name.split(/\s+/).flatMap((word) => /\p{L}/u.exec(word)?.[0] ?? []);
+  const [first, last] = [letters[0], letters.length > 1 ? letters.at(-1) : undefined];
+  return `${first ?? "#"}${last ?? ""}`.toUpperCase();
 }
+
+const COLOURS = ["teal", "indigo", "grape", "blue", "pink", "violet"];
+
+/** Always the same for one conversation. */
+export const colourOf = (conversation_id: string): string => COLOURS[Number(conversation_id) % COLOURS.length] ?? "teal";
 
 /** What kind of thing it is, where that is not plain text; else null. */
 export function labelOf(content: Message["content"]): string | null {

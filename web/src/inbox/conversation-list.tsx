@@ -1,6 +1,6 @@
 /** The conversations, the latest first; only those that can be seen are drawn. */
 
-import { Button, SegmentedControl, Text } from "@mantine/core";
+import { Button, SegmentedControl, Text, TextInput } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 
@@ -12,6 +12,7 @@ import { ConversationRow } from "./conversation-row";
 import styles from "./inbox.module.css";
 import { useKeys } from "./keys";
 import { goTo } from "./path";
+import { SearchResults } from "./search-results";
 
 const ROW_HEIGHT = 76;
 /** Rows from the end at which the next page is read. */
@@ -20,6 +21,7 @@ const CHOICES = FILTERS.map((value) => ({ value, label: texts.list.filters[value
 
 export function ConversationList({ open }: { readonly open: string | null }) {
   const desk = useDesk();
+  const [words, setWords] = useState("");
   const [filter, setFilter] = useState<Filter>("all");
   const conversations = useShown((shown) => shown.conversations);
   const listing = useShown((shown) => shown.lists[filter]);
@@ -53,6 +55,7 @@ export function ConversationList({ open }: { readonly open: string | null }) {
       next: () => go(at + 1),
       previous: () => go(Math.max(0, at - 1)),
       answer: () => document.getElementById("composer")?.focus(),
+      search: () => document.getElementById("search")?.focus(),
       leave: () => goTo(null),
     };
   }, [rows, open, virtual]);
@@ -61,7 +64,18 @@ export function ConversationList({ open }: { readonly open: string | null }) {
   return (
     <nav className={styles["list"]} aria-label={texts.list.label}>
       <div className={styles["filters"]}>
+        <TextInput
+          id="search"
+          type="search"
+          size="sm"
+          radius="md"
+          aria-label={texts.search.label}
+          placeholder={texts.search.placeholder}
+          value={words}
+          onChange={(event) => setWords(event.currentTarget.value)}
+        />
         <SegmentedControl
+          hidden={words.trim() !== ""}
           fullWidth
           size="xs"
           radius="md"
@@ -72,7 +86,8 @@ export function ConversationList({ open }: { readonly open: string | null }) {
           transitionDuration={0}
         />
       </div>
-      <div className={styles["scroll"]} ref={frame} tabIndex={-1}>
+      {words.trim() !== "" && <SearchResults words={words.trim()} open={open} />}
+      <div className={styles["scroll"]} ref={frame} tabIndex={-1} hidden={words.trim() !== ""}>
         <div role="list" className={styles["tall"]} style={{ height: virtual.getTotalSize() }}>
           {items.map(({ key, index, start }) => {
             const row = rows[index];

@@ -7,7 +7,7 @@ import { ANYBODY, BOT } from "../live/filters";
 import type { Conversation } from "../model";
 import { texts } from "../texts";
 import { shortMoment } from "../time";
-import { initialsOf, isFromCustomer, nameOf, summaryOf } from "../words";
+import { colourOf, initialsOf, isFromCustomer, nameOf, summaryOf } from "../words";
 import styles from "./inbox.module.css";
 import { goTo } from "./path";
 import { Ticks } from "./ticks";
@@ -17,8 +17,6 @@ interface Props {
   readonly isOpen: boolean;
   readonly me: string;
 }
-
-const COLOURS = ["teal", "indigo", "grape", "blue", "pink", "violet"];
 
 export const ConversationRow = memo(function ConversationRow({ conversation, isOpen, me }: Props) {
   const { conversation_id: id, last_message: last, unread, floor } = conversation;
@@ -74,9 +72,4 @@ function Who({ icon, label, urgent }: { readonly icon: React.ReactNode; readonly
 function spokenBy(sender: string, me: string): string {
   if (sender === me) return `${texts.list.you}: `;
   return sender === BOT ? `${texts.list.bot}: ` : "";
-}
-
-/** Always the same for one conversation. */
-function colourOf(id: string): string {
-  return COLOURS[Number(id) % COLOURS.length] ?? "teal";
 }

@@ -1,4 +1,4 @@
-/** The inbox by keyboard: j and k go through the list, r answers, Escape leaves. Nothing while somebody writes. */
+/** The inbox by keyboard: j and k go through the list, r answers, / searches, Escape leaves. Nothing while somebody writes. */
 
 import { useEffect } from "react";
 
@@ -6,10 +6,11 @@ export interface Deeds {
   readonly next: () => void;
   readonly previous: () => void;
   readonly answer: () => void;
+  readonly search: () => void;
   readonly leave: () => void;
 }
 
-const DEEDS: Readonly<Record<string, keyof Deeds>> = { j: "next", k: "previous", r: "answer", Escape: "leave" };
+const DEEDS: Readonly<Record<string, keyof Deeds>> = { j: "next", k: "previous", r: "answer", "/": "search", Escape: "leave" };
 
 export function useKeys(deeds: Deeds): void {
   useEffect(() => {

@@ -9,7 +9,7 @@ import { ANYBODY, BOT } from "../live/filters";
 import { useDesk, useShown } from "../live/use-desk";
 import type { Conversation } from "../model";
 import { texts } from "../texts";
-import { initialsOf, nameOf } from "../words";
+import { colourOf, initialsOf, nameOf } from "../words";
 import { Composer } from "./composer";
 import { ConnectionStrip } from "./connection-badge";
 import styles from "./inbox.module.css";
@@ -44,7 +44,7 @@ function Head({ conversation, me }: { readonly conversation: Conversation; reado
   const { floor, contact } = conversation;
   return (
     <>
-      <Avatar radius="xl" size={36} color="teal" className={styles["headAvatar"]} aria-hidden="true">
+      <Avatar radius="xl" size={36} color={colourOf(conversation.conversation_id)} className={styles["headAvatar"]} aria-hidden="true">
         {initialsOf(name)}
       </Avatar>
       <div className={styles["headText"]}>

@@ -107,8 +107,18 @@ export function conversationWith(conversation: Conversation, item: Item): Conver
 /** When something was last said there. */
 export const activity = ({ last_message, created_at }: Conversation): string => last_message?.timestamp ?? created_at;
 
+/** Read once for each row: a list of many is sorted again with every change. */
+const moments = new WeakMap<Conversation, number>();
+
+function momentOf(conversation: Conversation): number {
+  const known = moments.get(conversation);
+  if (known !== undefined) return known;
+  const moment = Date.parse(activity(conversation));
+  moments.set(conversation, moment);
+  return moment;
+}
+
 /** The latest first. */
 export function byActivity(a: Conversation, b: Conversation): number {
-  const [one, other] = [Date.parse(activity(a)), Date.parse(activity(b))];
-  return other - one || Number(b.conversation_id) - Number(a.conversation_id);
+  return momentOf(b) - momentOf(a) || Number(b.conversation_id) - Number(a.conversation_id);
 }

@@ -2,7 +2,7 @@
 
 import { WaypostClient, type Item, type Outgoing, type OutgoingChange, type State } from "@waypost/client";
 
-import type { Conversation, Me, Message } from "../model";
+import type { Conversation, Found, Me, Message } from "../model";
 import { conversationWith, merged, UNREAD_THREAD, withItem, type Thread } from "./changes";
 import { FILTERS, queryOf, type Filter } from "./filters";
 import type { Refused } from "./rows";
@@ -126,6 +126,13 @@ export class Desk {
     this.client.send(conversation, text).catch(() => undefined); // what is refused comes as an event
   }
 
+  /** What was said with these words, the newest first. */
+  async search(words: string): Promise<readonly Found[]> {
+    const { results } = (await this.client.request("/search", { query: { q: words } })) as { results: readonly Found[] };
+    for (const { conversation_id } of results) if (!this.#now.conversations.has(conversation_id)) void this.#ask(conversation_id);
+    return results;
+  }
+
   discard(client_message_id: string): void {
     this.#change({ refused: this.#now.refused.filter(({ message }) => message.client_message_id !== client_message_id) });
   }
@@ -191,13 +198,10 @@ export class Desk {
 
   /** Two conversations turned out to be one customer's. */
   #joined(id: string, gone: string): void {
-    const conversations = new Map(this.#now.conversations);
-    const threads = new Map(this.#now.threads);
     for (const each of [id, gone]) {
-      conversations.delete(each);
-      threads.delete(each);
+      this.#own("conversations").delete(each);
+      this.#own("threads").delete(each);
     }
-    this.#change({ conversations, threads });
     void this.#ask(id);
     if (this.#open === id) this.open(id);
   }
@@ -242,9 +246,8 @@ export class Desk {
   }
 
   #know(rows: readonly Conversation[]): void {
-    const conversations = new Map(this.#now.conversations);
+    const conversations = this.#own("conversations");
     for (const row of rows) conversations.set(row.conversation_id, row);
-    this.#change({ conversations });
   }
 
   #put(row: Conversation): void {
@@ -252,11 +255,17 @@ export class Desk {
   }
 
   #setThread(id: string, thread: Thread): void {
-    if (this.#now.threads.get(id) !== thread) this.#change({ threads: new Map(this.#now.threads).set(id, thread) });
+    if (this.#now.threads.get(id) !== thread) this.#own("threads").set(id, thread);
   }
 
   #setList(filter: Filter, listing: Listing): void {
     this.#change({ lists: { ...this.#now.lists, [filter]: listing } });
+  }
+
+  /** What the next frame shows, to be changed: copied once a frame, however much comes in it. */
+  #own<Name extends "conversations" | "threads">(name: Name): Mutable<Shown[Name]> {
+    if (this.#changes?.[name] === undefined) this.#change({ [name]: new Map<string, unknown>(this.shown[name]) });
+    return this.#now[name] as Mutable<Shown[Name]>;
   }
 
   /** What will be shown with the next frame. */
@@ -279,6 +288,8 @@ export class Desk {
     for (const listener of this.#listeners) listener();
   };
 }
+
+type Mutable<Kept> = Kept extends ReadonlyMap<infer Key, infer Value> ? Map<Key, Value> : never;
 
 const without = (messages: readonly Outgoing[], id: string): readonly Outgoing[] =>
   messages.some(({ client_message_id }) => client_message_id === id)
