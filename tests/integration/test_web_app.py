@@ -12,7 +12,7 @@ from tests.integration.harness import ON_SQLITE, Answer, Stage
 from waypost.http import app
 from waypost.http.web_app import NOT_BUILT, WebApp
 
-pytestmark = ON_SQLITE
+ROOT = Path(__file__).parents[2]
 INDEX = b"<!doctype html><title>the page</title>" + b" " * 600
 FORMS = {None: INDEX, "gzip": gzip.compress(INDEX, mtime=0), "br": b"as brotli has it"}
 SCRIPT = b"console.log('the page')"
@@ -37,6 +37,7 @@ async def get(stage: Stage, path: str, method: str = "GET", **headers: str) -> A
     return await stage.call(method, path, key="", headers=named)
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("path", ["/", "/inbox", "/inbox/17", "/console/outbox", "/phones"])
 async def test_every_view_of_the_page_is_the_page(stage: Stage, path: str) -> None:
     answer = await get(stage, path)
@@ -45,6 +46,7 @@ async def test_every_view_of_the_page_is_the_page(stage: Stage, path: str) -> No
     assert answer.headers["cache-control"] == "no-cache"
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("path", "status"),
     [
@@ -70,6 +72,7 @@ async def test_the_page_is_never_in_the_way(stage: Stage, path: str, status: int
     assert INDEX not in answer.body
 
 
+@ON_SQLITE
 async def test_only_reading_is_the_pages(stage: Stage) -> None:
     head = await get(stage, "/", "HEAD")
     assert (head.status, head.body) == (200, b"")
@@ -77,6 +80,7 @@ async def test_only_reading_is_the_pages(stage: Stage) -> None:
     assert (await get(stage, "/", "POST")).status in (404, 405)
 
 
+@ON_SQLITE
 async def test_an_asset_is_kept_for_ever_and_the_page_is_asked_for_again(stage: Stage) -> None:
     asset = await get(stage, "/assets/index-1a2b.js")
     assert asset.body == SCRIPT
@@ -88,6 +92,7 @@ async def test_an_asset_is_kept_for_ever_and_the_page_is_asked_for_again(stage: 
     assert (await get(stage, "/", if_none_match='"another"')).status == 200
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("accepted", "encoding"),
     [
@@ -105,6 +110,7 @@ async def test_it_comes_in_the_smallest_form_that_is_taken(stage: Stage, accepte
     assert answer.body == FORMS[encoding]
 
 
+@ON_SQLITE
 async def test_a_page_may_load_nothing_from_elsewhere_and_be_framed_by_nobody(stage: Stage) -> None:
     for path in ("/", "/assets/index-1a2b.js", "/assets/none.js"):
         headers: Any = (await get(stage, path)).headers
@@ -116,6 +122,7 @@ async def test_a_page_may_load_nothing_from_elsewhere_and_be_framed_by_nobody(st
         assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
 
 
+@ON_SQLITE
 async def test_without_a_page_the_server_says_how_to_build_it(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,3 +133,7 @@ async def test_without_a_page_the_server_says_how_to_build_it(
     assert (answer.status, answer.body) == (200, NOT_BUILT)
     assert b"make page" in answer.body
     assert answer.headers["cache-control"] == "no-store"
+
+
+def test_its_lock_names_no_registry() -> None:
+    assert '"resolved"' not in (ROOT / "web" / "package-lock.json").read_text()
