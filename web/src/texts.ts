@@ -113,6 +113,11 @@ export const texts = {
     placeholder: "Write a message",
     placeholderBot: "Write beside the bot",
     send: "Send",
+    note: "Note",
+    noteHint: "Only the team sees a note",
+    notePlaceholder: "Write a note for the team",
+    noteSave: "Save the note",
+    noteFailed: "The note could not be saved. Try again.",
     hint: "Enter sends, Shift + Enter makes a new line",
     readOnly: "Your role reads only.",
     closedSince: (moment: string) =>

@@ -1,7 +1,8 @@
 /** Where an answer is written; it is sent at once, or kept and sent when there is a connection again. */
 
-import { ActionIcon, Textarea } from "@mantine/core";
-import type { FormEvent, KeyboardEvent } from "react";
+import { ActionIcon, Button, Textarea } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { useState, type FormEvent, type KeyboardEvent } from "react";
 
 import { Plane } from "../icons";
 import { BOT } from "../live/filters";
@@ -17,16 +18,23 @@ import { useWindow, type Window } from "./use-window";
 const SOON_MS = 2 * 60 * 60_000;
 
 export function Composer({ conversation }: { readonly conversation: Conversation }) {
-  const { conversation_id: id, floor } = conversation;
+  const { conversation_id: id, kind, floor } = conversation;
   const desk = useDesk();
-  const text = useDraft(id);
   const window = useWindow(conversation);
-  if (desk.me.role === "readonly") return <p className={styles["instead"]}>{texts.composer.readOnly}</p>;
-  if (window?.open === false) return <p className={styles["instead"]}>{closed(window)}</p>;
+  const [wantsNote, setWantsNote] = useState(false);
+  const isClosed = window?.open === false;
+  const isNote = wantsNote || isClosed;
+  // Two drafts, so that what was begun for the team never becomes a message to the customer.
+  const draft = isNote ? `note:${id}` : id;
+  const text = useDraft(draft);
+  const note = useMutation({ mutationFn: (words: string) => desk.note(id, words), onSuccess: () => setDraft(`note:${id}`, "") });
+  if (desk.me.role === "readonly") return <p className={styles["soon"]}>{texts.composer.readOnly}</p>;
   const send = () => {
-    if (text.trim() === "") return;
-    desk.send(id, text.trim());
-    setDraft(id, "");
+    const words = text.trim();
+    if (words === "" || note.isPending) return;
+    if (isNote) return note.mutate(words);
+    desk.send(id, words);
+    setDraft(draft, "");
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -37,21 +45,34 @@ export function Composer({ conversation }: { readonly conversation: Conversation
     event.preventDefault();
     send();
   };
+  const said = note.isError ? texts.composer.noteFailed : window && saidOf(window);
   return (
-    <form className={styles["composer"]} onSubmit={submit}>
-      {window?.windowExpiresAt && Date.parse(window.windowExpiresAt) - Date.now() < SOON_MS && (
-        <p className={styles["soon"]}>{texts.composer.closesSoon(dayAndTime(window.windowExpiresAt, new Date()))}</p>
+    <form className={styles["composer"]} onSubmit={submit} data-note={isNote || undefined}>
+      {said && <p className={styles["soon"]}>{said}</p>}
+      {kind === "customer" && (
+        <Button
+          size="sm"
+          radius="xl"
+          variant={isNote ? "filled" : "default"}
+          className={styles["noteButton"]}
+          aria-pressed={isNote}
+          title={texts.composer.noteHint}
+          disabled={isClosed}
+          onClick={() => setWantsNote(!wantsNote)}
+        >
+          {texts.composer.note}
+        </Button>
       )}
       <Textarea
         className={styles["words"]}
         id="composer"
         aria-label={texts.composer.label}
         title={texts.composer.hint}
-        placeholder={floor === BOT ? texts.composer.placeholderBot : texts.composer.placeholder}
+        placeholder={isNote ? texts.composer.notePlaceholder : floor === BOT ? texts.composer.placeholderBot : texts.composer.placeholder}
         value={text}
         onChange={(event) => {
-          setDraft(id, event.currentTarget.value);
-          desk.client.typing(id);
+          setDraft(draft, event.currentTarget.value);
+          if (!isNote) desk.client.typing(id);
         }}
         onKeyDown={press}
         autosize
@@ -59,13 +80,24 @@ export function Composer({ conversation }: { readonly conversation: Conversation
         maxRows={8}
         radius="lg"
       />
-      <ActionIcon type="submit" size={42} radius="xl" aria-label={texts.composer.send} disabled={text.trim() === ""}>
+      <ActionIcon
+        type="submit"
+        size={42}
+        radius="xl"
+        loading={note.isPending}
+        aria-label={isNote ? texts.composer.noteSave : texts.composer.send}
+        disabled={text.trim() === ""}
+      >
         <Plane />
       </ActionIcon>
     </form>
   );
 }
 
-function closed({ windowExpiresAt }: Window): string {
-  return windowExpiresAt === null ? texts.composer.neverOpen : texts.composer.closedSince(dayAndTime(windowExpiresAt, new Date()));
+/** What is to be known before one writes. */
+function saidOf({ open, windowExpiresAt }: Window): string | null {
+  if (windowExpiresAt === null) return open ? null : texts.composer.neverOpen;
+  const moment = dayAndTime(windowExpiresAt, new Date());
+  if (!open) return texts.composer.closedSince(moment);
+  return Date.parse(windowExpiresAt) - Date.now() < SOON_MS ? texts.composer.closesSoon(moment) : null;
 }

@@ -126,6 +126,11 @@ export class Desk {
     this.client.send(conversation, text).catch(() => undefined); // what is refused comes as an event
   }
 
+  /** For the team only; not kept while there is no connection, since it is no message. */
+  async note(conversation: string, text: string): Promise<void> {
+    await this.client.request(`/conversations/${encodeURIComponent(conversation)}/notes`, { method: "POST", body: { text } });
+  }
+
   /** What was said with these words, the newest first. */
   async search(words: string): Promise<readonly Found[]> {
     const { results } = (await this.client.request("/search", { query: { q: words } })) as { results: readonly Found[] };
