@@ -4,23 +4,28 @@ ENVIRONMENT := .venv/.ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench clean
+.PHONY: help run page test check format bench clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1	\2/p' Makefile
 
 run: $(ENVIRONMENT) ## start the demo server: make run ARGS="--port 9000"
+	@$(BIN)/python tools/page.py
 	$(BIN)/waypost demo $(ARGS)
+
+page: $(ENVIRONMENT) ## build the browser's page, if its sources changed
+	$(BIN)/python tools/page.py --must
 
 test: $(ENVIRONMENT) ## run every test suite: make test ARGS="tests/unit -k retry"
 	$(BIN)/python tools/services.py
 	$(BIN)/python tools/suites.py $(ARGS)
 
-check: $(ENVIRONMENT) ## format, lint, import layers and types, without changing a file
+check: $(ENVIRONMENT) ## format, lint, import layers and types, the page's too, without changing a file
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/lint-imports
 	$(BIN)/mypy
+	$(BIN)/python tools/page.py check
 
 format: $(ENVIRONMENT) ## format the code and repair what the linter can
 	$(BIN)/ruff check --fix-only
@@ -32,6 +37,7 @@ bench: $(ENVIRONMENT) ## measure Waypost beside its peers: make bench ARGS="--he
 
 clean: ## remove the environment and every cache
 	rm -rf clients/typescript/node_modules clients/typescript/dist
+	rm -rf web/node_modules web/src/api src/waypost/http/page
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist
 	find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +
 

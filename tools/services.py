@@ -28,6 +28,7 @@ SERVICES = (
     Service("Maven for Cassandra", "mvn", "maven"),
     Service("PgBouncer", "pgbouncer", "pgbouncer"),
     Service("libfaketime", "faketime", "faketime"),
+    Service("Chromium for the page", "chromium", "chromium"),
 )
 
 # For the time of an install: the programs are wanted, not daemons that run beside the tests.

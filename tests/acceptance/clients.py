@@ -122,13 +122,17 @@ class Sandbox(Http):
         shown: list[dict[str, Any]] = (await self.get(f"/_sandbox/phones/{phone}/screen"))["messages"]
         return shown
 
-    async def read(self, phone: str) -> None:
-        """What is on its screen: that learns of a delivery a moment after the server was told."""
+    async def arrived(self, phone: str) -> None:
+        """Everything is on the phone: its own screen learns so a moment after the server was told."""
 
-        async def all_there() -> bool:
+        async def looked() -> bool:
             return all(line["status"] in ("delivered", "read", "failed") for line in await self.screen(phone))
 
-        await until(all_there, f"everything has arrived on {phone}")
+        await until(looked, f"everything has arrived on {phone}")
+
+    async def read(self, phone: str) -> None:
+        """What is on its screen."""
+        await self.arrived(phone)
         await self.ask("POST", f"/_sandbox/phones/{phone}/read")
 
 

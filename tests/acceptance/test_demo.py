@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 
-from tests.acceptance.clients import Api, Sandbox, clients
-from tests.acceptance.conftest import POLICY, Place
-from tests.acceptance.harness import UNSET, Program, Site, until
+from tests.acceptance.clients import clients
+from tests.acceptance.conftest import Place
+from tests.acceptance.harness import Site, until
+from tests.acceptance.laptop import bare, demo, first_line, start
 
 FIELDS = [
     "url",
@@ -37,35 +34,7 @@ PHONE = "15550001111"
 @pytest.fixture
 def laptop(place: Place) -> Site:
     """Nothing is set: the demo makes what it needs."""
-    here = place("sqlite")
-    here.settings |= {"WAYPOST_SECRET_KEY": UNSET, "WAYPOST_DATABASE_URL": UNSET, "WAYPOST_LOG_LEVEL": UNSET}
-    here.settings |= dict.fromkeys(POLICY, UNSET)
-    return here
-
-
-def start(here: Site, *arguments: str, **settings: str) -> Program:
-    ports = ["--port", str(here.port), "--sandbox-port", str(here.sandbox_port)]
-    return here.start("demo", *ports, "--data", "data", *arguments, **settings)
-
-
-async def first_line(running: Program) -> Any:
-    async def written() -> str | None:
-        line, end, _ = running.output.partition("\n")
-        return line if end else None
-
-    return json.loads(await until(written, "the demo prints its first line"))
-
-
-@asynccontextmanager
-async def demo(here: Site, **settings: str) -> AsyncIterator[tuple[dict[str, str], Api, Sandbox]]:
-    """The demo while it runs; then it is stopped as Ctrl-C does, and must end well."""
-    running = start(here, "--json", **settings)
-    facts = await first_line(running)
-    async with clients(here, api_key=facts["api_key"]) as (api, sandbox):
-        await api.ready()
-        yield facts, api, sandbox
-    running.signal(signal.SIGINT)
-    assert await asyncio.to_thread(running.ended, 15) == 0, running.output
+    return bare(place("sqlite"))
 
 
 def local(here: Site) -> dict[str, str]:
@@ -83,6 +52,7 @@ async def test_a_message_is_delivered_read_and_explained(laptop: Site) -> None:
         message = posted.body["id"]
         delivered = await api.settled(message)
         assert delivered["readAt"] is None
+        await sandbox.arrived(PHONE)
         await sandbox.read(PHONE)
 
         async def is_read() -> bool:
@@ -101,6 +71,15 @@ async def test_a_message_is_delivered_read_and_explained(laptop: Site) -> None:
     assert "wamid." in told.out
 
 
+async def test_its_link_signs_in_once(laptop: Site) -> None:
+    async with demo(laptop) as (facts, api, _):
+        address, _, code = facts["login_url"].partition("#sign-in=")
+        assert address == facts["url"] + "/"
+        first = await api.ask("POST", "/api/v1/session", {"code": code})
+        assert (first.status, first.body["user_id"]) == (200, facts["user_id"])
+        assert (await api.ask("POST", "/api/v1/session", {"code": code})).status == 401
+
+
 async def test_a_wait_is_answered_at_once_in_local_mode(laptop: Site) -> None:
     async with demo(laptop) as (_, api, sandbox):
         await sandbox.fault(delay_ms=5000)
@@ -114,6 +93,7 @@ async def test_a_restart_in_the_same_folder_keeps_keys_and_messages(laptop: Site
         message = (await api.post(HELLO)).body["id"]
         await api.settled(message)
     async with demo(laptop) as (after, api, sandbox):
+        assert after.pop("login_url") != before.pop("login_url"), "each start has a link of its own"
         assert after == before
         assert (await api.message(message))["status"] == "DELIVERED"
         second = (await api.post(HELLO)).body["id"]
@@ -135,7 +115,7 @@ async def test_the_demo_migrates_a_postgresql_that_it_is_given(place: Place) -> 
         message = (await api.post(HELLO)).body["id"]
         await api.settled(message)
     async with demo(here) as (again, api, _):
-        assert again == facts
+        assert again | {"login_url": ""} == facts | {"login_url": ""}
         assert (await api.message(message))["status"] == "DELIVERED"
 
 

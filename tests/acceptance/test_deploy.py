@@ -31,7 +31,7 @@ def copied(target: Path) -> None:
             place = target / (name if where in ("./", name) else where)
             place.parent.mkdir(parents=True, exist_ok=True)
             if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, place, ignore=shutil.ignore_patterns("__pycache__"))
+                shutil.copytree(ROOT / name, place, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
             else:
                 shutil.copy(ROOT / name, place)
 
@@ -88,6 +88,7 @@ def test_the_steps_of_the_image_give_a_server_that_is_healthy_and_can_be_upgrade
     run = installed.run
     drivers = run("python", "-c", "import acsylla, redis, hiredis")
     assert drivers.returncode == 0, drivers.stderr
+    assert list(target.glob("lib/python*/site-packages/waypost/http/page/index.html")), "the page is in the package"
     entry = told(r"^ENTRYPOINT (\[.*\])$")
     assert "messaging server" in run(*entry, "--help").stdout
     assert run(*entry, "migrate").returncode == 0

@@ -10,7 +10,7 @@ from tests.integration.conftest import OpenStage
 from tests.integration.harness import Answer, Stage
 from tests.integration.live_devices import Device, Person, house, person
 from waypost.flow import sign_in
-from waypost.flow.sign_in import LASTS
+from waypost.flow.sign_in import CODE_LASTS, LASTS
 from waypost.http.cookies import NAME
 
 SESSION = "/api/v1/session"
@@ -95,6 +95,31 @@ async def test_a_cookie_changes_things_only_from_our_own_page(stage: Stage, told
     if status == 403:
         assert answer.json["code"] == "foreign_page"
         assert (await by(stage, cookie, "GET", "/api/v1/conversations")).json["conversations"] == []
+
+
+async def test_a_code_signs_in_once(stage: Stage) -> None:
+    ann = await person(stage)
+    code = sign_in.offer(ann.token, stage.world)
+    answer = await stage.call("POST", SESSION, {"code": code}, key="")
+    assert (answer.status, answer.json["user_id"]) == (200, ann.user_id)
+    asked = await by(stage, answer.headers["set-cookie"].partition(";")[0], "GET", SESSION)
+    assert asked.status == 200
+    again = await stage.call("POST", SESSION, {"code": code}, key="")
+    assert (again.status, again.json["code"]) == (401, "not_authenticated")
+    assert ann.token not in repr(stage.world.offered_codes)
+
+
+async def test_a_code_ends_after_ten_minutes(set_up: OpenStage) -> None:
+    stage = await set_up()
+    code = sign_in.offer((await person(stage)).token, stage.world)
+    stage.manual.advance(CODE_LASTS)
+    assert (await stage.call("POST", SESSION, {"code": code}, key="")).status == 401
+
+
+@pytest.mark.parametrize("body", [{}, {"token": "x", "code": "y"}, {"code": ""}, {"code": 7}])
+async def test_who_signs_in_says_one_thing(stage: Stage, body: dict[str, Any]) -> None:
+    answer = await stage.call("POST", SESSION, body, key="")
+    assert answer.status in (400, 422), answer
 
 
 async def test_a_role_is_respected(stage: Stage) -> None:

@@ -211,7 +211,8 @@ export class WaypostClient {
   }
 
   #hello(): ClientFrame {
-    return { type: "hello", device_id: this.#options.deviceId, token: this.#options.token, ...this.#stream.place };
+    const { deviceId, token } = this.#options;
+    return { type: "hello", device_id: deviceId, ...(token === null ? {} : { token }), ...this.#stream.place };
   }
 
   #hear(frame: ServerFrame): void {

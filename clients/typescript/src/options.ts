@@ -13,7 +13,8 @@ import { DEFAULTS, type Timings } from "./timings.js";
 export interface ClientOptions {
   /** The server, without a path: `https://chat.example.com`. */
   readonly url: string;
-  readonly token: string;
+  /** A user's. Without one, the cookie of a browser that signed in at `POST /api/v1/session`: only for pages of the server. */
+  readonly token?: string;
   /** Each tab and each process has one of its own; a tab keeps it in `sessionStorage`. */
   readonly deviceId: string;
   /** `localStorage`, a `FileStorage`; without one, nothing outlives the client. */
@@ -45,14 +46,17 @@ export interface ClientEvents {
   fetch: { readonly feeds: readonly string[] };
 }
 
-export type Settled = Required<Omit<ClientOptions, "epoch" | "timings">> & { readonly timings: Timings };
+export type Settled = Required<Omit<ClientOptions, "epoch" | "timings" | "token">> & {
+  readonly timings: Timings;
+  readonly token: string | null;
+};
 
 export function settled(options: ClientOptions): Settled {
   const Socket = options.WebSocket ?? (globalThis as { WebSocket?: SocketConstructor }).WebSocket;
   if (Socket === undefined) throw new TypeError("there is no global WebSocket here: pass one as `WebSocket`");
   return {
     url: options.url.replace(/\/+$/, ""),
-    token: options.token,
+    token: options.token ?? null,
     deviceId: options.deviceId,
     storage: options.storage ?? new MemoryStorage(),
     WebSocket: Socket,

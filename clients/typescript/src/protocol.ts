@@ -88,7 +88,7 @@ export type ClientFrame =
   | {
       readonly type: "hello";
       readonly device_id: string;
-      readonly token: string;
+      readonly token?: string;
       readonly epoch?: string;
       readonly cursors?: Cursors;
     }

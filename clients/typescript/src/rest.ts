@@ -9,7 +9,8 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface RestOptions {
   readonly url: string;
-  readonly token: string;
+  /** Null: the browser's cookie says who asks. */
+  readonly token: string | null;
   readonly fetch: Fetch;
   readonly clock: Clock;
   /** How long an answer may take, in milliseconds. */
@@ -121,7 +122,8 @@ export class Rest {
 
   async #fetch(path: string, { method = "GET", query = {}, body }: Asked, signal: AbortSignal): Promise<Answer> {
     const { url, token, fetch } = this.#options;
-    const headers: Record<string, string> = { accept: "application/json", authorization: `Bearer ${token}` };
+    const headers: Record<string, string> = { accept: "application/json" };
+    if (token !== null) headers["authorization"] = `Bearer ${token}`;
     if (body !== undefined) headers["content-type"] = "application/json";
     const response = await fetch(`${url}/api/v1${path}${asQuery(query)}`, {
       method,

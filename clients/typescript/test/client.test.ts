@@ -10,6 +10,7 @@ import {
   WaypostClient,
   type ClientEvents,
   type ClientOptions,
+  type Fetch,
   type SocketConstructor,
 } from "../src/index.js";
 import { FEED, ROOM, TestServer, TOKEN } from "./server.js";
@@ -22,6 +23,9 @@ const FAST = {
 /** For tests that count tries: a busy machine must not add one. */
 const PATIENT = { timings: { ...FAST, ack_timeout: 60_000 } };
 
+/** A token of null is none. */
+type Options = Partial<Omit<ClientOptions, "token">> & { readonly token?: string | null };
+
 /** The application: a list of what it was shown. */
 class App {
   readonly client: WaypostClient;
@@ -30,11 +34,11 @@ class App {
   readonly states: string[] = [];
   readonly tries: string[] = [];
 
-  constructor(server: TestServer, options: Partial<ClientOptions> = {}) {
+  constructor(server: TestServer, { token = TOKEN, ...options }: Options = {}) {
     const Socket = WebSocket as unknown as SocketConstructor;
     this.client = new WaypostClient({
       url: server.url,
-      token: TOKEN,
+      ...(token === null ? {} : { token }),
       deviceId: "d1",
       WebSocket: Socket,
       timings: FAST,
@@ -89,6 +93,19 @@ test("the token is in the first frame and in no address", async () => {
   await new App(server).live();
   assert.deepEqual(server.heard[0], { type: "hello", device_id: "d1", token: TOKEN });
   assert.deepEqual(server.asked, ["UPGRADE /api/v1/ws"]);
+});
+
+test("without a token neither a frame nor a header names one: the browser's cookie does", async () => {
+  const headers: unknown[] = [];
+  const fetch: Fetch = (url, init) => {
+    headers.push(init.headers);
+    return globalThis.fetch(url, init);
+  };
+  server.signedIn = true;
+  const app = await new App(server, { fetch, token: null }).live();
+  await app.client.conversations();
+  assert.deepEqual(server.heard[0], { type: "hello", device_id: "d1" });
+  assert.deepEqual(headers, [{ accept: "application/json" }]);
 });
 
 test("a fresh device is reset, the next start goes on where it was", async () => {

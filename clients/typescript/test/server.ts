@@ -25,6 +25,8 @@ export class TestServer {
   epoch = "e1";
   heartbeat = 60_000;
   blockUpgrades = false;
+  /** Whoever comes has signed in, as a browser with a cookie has. */
+  signedIn = false;
   /** Whether a frame to a client goes out. */
   passes: (frame: Frame) => boolean = () => true;
   /** Answers a request instead of the server. */
@@ -99,7 +101,7 @@ export class TestServer {
   }
 
   #greet(socket: WebSocket, hello: ClientFrame & { type: "hello" }): void {
-    if (hello.token !== TOKEN) return socket.close(4401);
+    if (hello.token !== TOKEN && !this.signedIn) return socket.close(4401);
     const known = hello.epoch === undefined || hello.epoch === this.epoch;
     this.#send(socket, {
       type: "welcome",
@@ -158,7 +160,7 @@ export class TestServer {
     this.asked.push(`${path}${new URL(request.url ?? "", this.url).search}`);
     let text = "";
     for await (const chunk of request) text += String(chunk);
-    const allowed = request.headers.authorization === `Bearer ${TOKEN}`;
+    const allowed = this.signedIn || request.headers.authorization === `Bearer ${TOKEN}`;
     const { status, body } = allowed
       ? (this.instead(path) ?? (await this.#route(path, searchParams, text)))
       : { status: 401, body: {} };

@@ -13,10 +13,12 @@ import msgspec
 from waypost.flow import admit
 from waypost.flow.world import World
 from waypost.model.account import Caller, User
-from waypost.model.time import Instant, Span, hours
+from waypost.model.sign_in import OfferedCode
+from waypost.model.time import Instant, Span, hours, minutes
 from waypost.ports.vault import CannotOpen
 
 LASTS: Span = hours(12)
+CODE_LASTS: Span = minutes(10)
 LONGEST = 1024
 """Characters of a cookie that can be one of ours."""
 _PURPOSE = "session"
@@ -46,6 +48,21 @@ async def sign_in(token: str, world: World) -> SignedIn | None:
     until = Instant(world.clock.now() + LASTS)
     sealed = world.vault.seal(msgspec.json.encode(_Kept(token, until)).decode(), _PURPOSE)
     return SignedIn(user=user, cookie=base64.urlsafe_b64encode(sealed).decode().rstrip("="), until=until)
+
+
+def offer(token: str, world: World) -> str:
+    """A code for a link: it signs in once, here, and soon."""
+    code = world.ids.token(18)
+    world.offered_codes[code] = OfferedCode(token, Instant(world.clock.now() + CODE_LASTS))
+    return code
+
+
+async def sign_in_by_code(code: str, world: World) -> SignedIn | None:
+    """None when it was used, has ended, or was never offered by this process."""
+    offered = world.offered_codes.pop(code, None)
+    if offered is None or world.clock.now() >= offered.until:
+        return None
+    return await sign_in(offered.token, world)
 
 
 async def who(caller: Caller, world: World) -> User | None:

@@ -15,6 +15,7 @@ from waypost.model.gate import GateName
 from waypost.model.ids import OrgId, WorkerId
 from waypost.model.policy import RequestRate
 from waypost.model.push import Habits
+from waypost.model.sign_in import OfferedCode
 from waypost.model.time import Instant, Span, days, hours, minutes, seconds
 from waypost.ports.bot import Bot
 from waypost.ports.clock import Clock, Dice, Ids
@@ -165,6 +166,8 @@ class World:
     """Places for large files of customers on their way to the shelf."""
     buckets: dict[OrgId, Instant] = field(default_factory=dict)
     """When each org's bucket of requests is full again."""
+    offered_codes: dict[str, OfferedCode] = field(default_factory=dict)
+    """Links that sign somebody in once: the demo prints one, other servers offer none."""
     works: tuple[Callable[[], Awaitable[None]], ...] = ()
     """What must run beside the steps, for as long as the server does."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)

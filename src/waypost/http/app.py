@@ -38,6 +38,7 @@ from waypost.http import (
 from waypost.http.context import SCOPE_KEY, Host, host_of, reader, world_of
 from waypost.http.documented import Document
 from waypost.http.strict_body import StrictRequest
+from waypost.http.web_app import WebApp, is_of_the_page
 from waypost.http.webhook_door import PATH, Receive, Scope, Send, webhook_door
 from waypost.ports.failure import LedgerError
 
@@ -100,17 +101,25 @@ def api() -> ASGIApp:
     )
 
 
+page = cache(WebApp)
+"""One for all servers of a process: its files are the same."""
+
+
 class Edge:
     """One server's ASGI application."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._api = api()
+        self._page = page()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             if scope["path"] == PATH:
                 await webhook_door(scope, receive, send, self._host.world)
+                return
+            if is_of_the_page(scope):
+                await self._page(scope, send)
                 return
             scope[SCOPE_KEY] = self._host
         await self._api(scope, receive, send)  # type: ignore[arg-type]  # Litestar's own names for the same shapes

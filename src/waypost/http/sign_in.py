@@ -13,6 +13,7 @@ from litestar.params import JSONBody
 from msgspec import Meta
 
 from waypost.flow import sign_in
+from waypost.flow.world import World
 from waypost.http import cookies
 from waypost.http.context import Asking, Here, reader
 from waypost.http.documented import problems
@@ -25,7 +26,11 @@ LONGEST_BODY = 4096
 
 
 class SignIn(msgspec.Struct):
-    token: Annotated[str, Meta(min_length=1, max_length=200)]
+    """One of the two."""
+
+    token: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    code: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    """Of the link that the demo prints: it works once, and for ten minutes."""
 
 
 class SessionView(msgspec.Struct, kw_only=True):
@@ -40,7 +45,7 @@ class SessionView(msgspec.Struct, kw_only=True):
 @post(
     "/",
     status_code=200,
-    summary="Sign in with a person's token",
+    summary="Sign in with a person's token, or with the code of a link",
     responses=problems(400, 403, 413, 422),
     security=[{}],
     opt={FOR_ANYBODY: True},
@@ -50,11 +55,22 @@ async def begin(data: JSONBody[SignIn], request: Request[Any, Any, Any], world: 
     """Sets a cookie that the page's scripts cannot read; requests with it must come from a page of this server."""
     if cookies.is_foreign_page(request.headers, request.headers.get("host", "")):
         raise Problem(403, "foreign_page", "people sign in on a page of this server")
-    signed = await sign_in.sign_in(data.token, world)
-    if signed is None:
-        raise Problem(401, "not_authenticated", "this is no person's token, or it has ended: an admin can renew it")
+    signed = await _sign_in(data, world)
     secure = cookies.is_secure(request.headers, request.url.scheme)
     return Response(_view(signed.user, signed.until), headers={"set-cookie": cookies.given(signed, secure=secure)})
+
+
+async def _sign_in(data: SignIn, world: World) -> sign_in.SignedIn:
+    if (data.token is None) == (data.code is None):
+        raise Problem(422, "invalid_payload", "token: either a token or a code is needed", field="token")
+    if data.code is not None:
+        signed, why = await sign_in.sign_in_by_code(data.code, world), "this link was used before, or has ended"
+    else:
+        signed = await sign_in.sign_in(data.token or "", world)
+        why = "this is no person's token, or it has ended: an admin can renew it"
+    if signed is None:
+        raise Problem(401, "not_authenticated", why)
+    return signed
 
 
 @get("/", summary="Who is signed in", responses=problems(), dependencies={"caller": Provide(reader)})

@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 from rich.console import Console
 
+from waypost.flow import sign_in
 from waypost.http.webhook_door import PATH
 from waypost.runtime import memory
 from waypost.runtime.demo_account import DemoAccount, connect_sandbox, demo_account
@@ -71,7 +72,9 @@ async def demo(settings: Settings, place: DemoPlace) -> None:
     sandbox = demo_sandbox(account, ports, url, sandbox_url)
     await server.start()
     memory.settle()
-    welcome = asyncio.ensure_future(_welcome(account, sandbox, url, sandbox_url, as_json=place.as_json))
+    login_url = f"{url}/#sign-in={sign_in.offer(account.user_token, server.world)}"
+    shown = {"url": url, "sandbox_url": sandbox_url, **msgspec.structs.asdict(account), "login_url": login_url}
+    welcome = asyncio.ensure_future(_welcome(account, sandbox, shown, as_json=place.as_json))
     try:
         await serve_until(
             told, [(web_server(server.app, server.door), front), (web_server(sandbox), back)], server.wind_down
@@ -97,27 +100,29 @@ def demo_sandbox(account: DemoAccount, ports: Ports, url: str, sandbox_url: str)
     return Sandbox(ports.clock, ports.dice, ports.ids, ports.wire, [number], sandbox_url)
 
 
-async def _welcome(account: DemoAccount, sandbox: Sandbox, url: str, sandbox_url: str, *, as_json: bool) -> None:
+async def _welcome(account: DemoAccount, sandbox: Sandbox, facts: dict[str, str], *, as_json: bool) -> None:
     """A customer writes first, which opens the 24 hours in which a business may answer with any text."""
     number = sandbox.numbers.get(account.phone_number_id)
     if number is not None:
         await sandbox.phones.say(CUSTOMER, number, Said(text=FIRST_WORDS, name="Ada"))
-    _show(account, url, sandbox_url, as_json=as_json)
+    _show(facts, as_json=as_json)
 
 
-def _show(account: DemoAccount, url: str, sandbox_url: str, *, as_json: bool) -> None:
-    facts = {"url": url, "sandbox_url": sandbox_url, **msgspec.structs.asdict(account), "login_url": f"{url}/"}
+def _show(facts: dict[str, str], *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
         sys.stdout.flush()
         return
+    url, sandbox_url = facts["url"], facts["sandbox_url"]
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"[bold]Waypost[/bold] is running at {url}, the sandbox phone network at {sandbox_url}\n")
+    console.print("Open the team's inbox (this link signs you in once, within ten minutes):\n")
+    console.print(f"  {facts['login_url']}\n", markup=False)
     console.print(f'The phone +{CUSTOMER} has just written "{FIRST_WORDS}": for 24 hours you may answer with any text.')
     console.print("(A phone that never wrote can only be sent a template.)\n", style="dim")
     console.print("Send a message:\n")
     console.print(
-        f"  curl -s {url}/api/v1/outbound/messages -H 'Authorization: Bearer {account.api_key}' \\\n"
+        f"  curl -s {url}/api/v1/outbound/messages -H 'Authorization: Bearer {facts['api_key']}' \\\n"
         "    -H 'Content-Type: application/json' \\\n"
         """    -d '{"channel": "WHATSAPP", "to": "+15550001111", "payloadJson": {"text": "Hello"}}'\n""",
         markup=False,

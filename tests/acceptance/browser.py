@@ -1,0 +1,95 @@
+"""Debian's Chromium on the page of a demo, as a person at a desk or with a phone in the hand."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import pytest
+from playwright.async_api import Browser, Page, async_playwright
+
+from tools.node import NodeMissing
+from tools.page import WEB, build
+from waypost.testing.services import find_program
+
+Colours: TypeAlias = Literal["light", "dark"]
+DESKTOP, PHONE = (1280, 800), (390, 780)
+OPTIONS = [
+    "--no-sandbox",  # its own needs rights that root in a container may not have
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SERIOUS = ("serious", "critical")
+PICTURES = os.environ.get("WAYPOST_TEST_PICTURES")
+"""A folder: what the page looks like is kept there, to be looked at."""
+
+
+@dataclass
+class Tab:
+    """One page, and what went wrong on it."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+
+    async def picture(self, name: str) -> None:
+        if PICTURES is not None:
+            await self.page.screenshot(path=Path(PICTURES) / f"{name}.png")
+
+    async def accessible(self) -> None:
+        await self.page.evaluate((WEB / "node_modules" / "axe-core" / "axe.min.js").read_text())
+        found: list[dict[str, Any]] = (await self.page.evaluate("axe.run()"))["violations"]
+        told = [(each["id"], [node["html"] for node in each["nodes"]]) for each in found if each["impact"] in SERIOUS]
+        assert not told, json.dumps(told, indent=1)
+
+
+def built_page() -> None:
+    try:
+        build()
+    except NodeMissing as missing:
+        pytest.skip(str(missing))
+
+
+@asynccontextmanager
+async def browser() -> AsyncIterator[Browser]:
+    program = find_program("chromium")
+    if program is None:
+        pytest.skip("there is no chromium on this machine")
+    async with async_playwright() as playwright:
+        running = await playwright.chromium.launch(executable_path=program, args=OPTIONS)
+        try:
+            yield running
+        finally:
+            await running.close()
+
+
+@asynccontextmanager
+async def tab(of: Browser, size: tuple[int, int] = DESKTOP, colours: Colours = "light") -> AsyncIterator[Tab]:
+    """A person of its own: another tab has other cookies. Nothing may be refused by the page's policy, or break."""
+    context = await of.new_context(
+        viewport={"width": size[0], "height": size[1]}, color_scheme=colours, reduced_motion="reduce"
+    )
+    page = await context.new_page()
+    page.set_default_timeout(15_000)
+    opened = Tab(page)
+    page.on("pageerror", lambda error: opened.complaints.append(str(error)))
+    page.on("console", lambda said: _hear(opened, said.type, said.text))
+    try:
+        yield opened
+        assert not opened.complaints
+    finally:
+        await context.close()
+
+
+def _hear(opened: Tab, kind: str, text: str) -> None:
+    """A server that is away, and an answer that is a refusal, are what some tests are about."""
+    if kind == "error" and "Failed to load resource" not in text and "WebSocket connection" not in text:
+        opened.complaints.append(text)

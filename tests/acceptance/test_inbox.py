@@ -1,0 +1,198 @@
+"""The inbox in a real browser, on a real demo: a customer writes, the bot answers, a person takes over and is read."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from playwright.async_api import Browser, Locator, Page, expect
+
+from tests.acceptance.browser import PHONE, Tab, browser, built_page, tab
+from tests.acceptance.clients import Sandbox, clients
+from tests.acceptance.conftest import Place
+from tests.acceptance.harness import Site
+from tests.acceptance.laptop import bare, demo, first_line, start
+
+GRACE = "15550002222"
+UNREACHABLE = "1555000131026"
+"""The sandbox answers with the code that the number ends with."""
+HOSTILE = '<img src=x onerror="document.title=1"><b>bold</b>'
+
+
+@pytest.fixture(scope="module", autouse=True)
+def page_is_built() -> None:
+    built_page()
+
+
+@pytest.fixture
+def laptop(place: Place) -> Site:
+    here = bare(place("sqlite"))
+    here.settings["WAYPOST_TURN_QUIET_SEC"] = "0.2"
+    return here
+
+
+async def says(sandbox: Sandbox, text: str, name: str = "Grace Hopper", phone: str = GRACE) -> None:
+    answer = await sandbox.ask("POST", f"/_sandbox/phones/{phone}/say", {"text": text, "name": name})
+    assert answer.status == 200, answer
+
+
+@asynccontextmanager
+async def at_the_inbox(here: Site) -> AsyncIterator[tuple[Browser, Tab, Sandbox, dict[str, str]]]:
+    async with demo(here) as (facts, _, sandbox), browser() as chromium, tab(chromium) as opened:
+        await opened.page.goto(facts["login_url"])
+        await expect(opened.page.get_by_role("status")).to_have_text("Live")
+        yield chromium, opened, sandbox, facts
+
+
+async def signs_in(page: Page, facts: dict[str, str]) -> None:
+    await page.goto(facts["url"])
+    await page.get_by_label("Token").fill(facts["user_token"])
+    await page.get_by_role("button", name="Sign in").click()
+
+
+async def sends(page: Page, text: str) -> None:
+    await page.get_by_label("Your message").fill(text)
+    await page.keyboard.press("Enter")
+
+
+def bubble(page: Page, text: str) -> Locator:
+    return page.get_by_role("log").locator("[data-kind]").filter(has_text=text)
+
+
+async def test_a_customer_writes_the_bot_answers_a_person_takes_over_and_is_read(laptop: Site) -> None:
+    async with at_the_inbox(laptop) as (_, opened, sandbox, facts):
+        page = opened.page
+        assert page.url == f"{facts['url']}/", "the code has left the address"
+        await says(sandbox, "Where is my parcel?")
+        row = page.get_by_role("link", name="Grace Hopper")
+        await expect(row).to_contain_text("Bot: Where is my parcel?")
+        await expect(row.get_by_label("1 unread message")).to_be_visible()
+        await opened.picture("inbox-list")
+        await row.click()
+        log = page.get_by_role("log")
+        await expect(bubble(page, "Where is my parcel?")).to_have_count(2)
+        await expect(row.get_by_label("1 unread message")).to_have_count(0)
+        await page.get_by_role("button", name="Take over").click()
+        await expect(page.get_by_text("You answer")).to_be_visible()
+        await expect(log.get_by_text("You took over")).to_be_visible()
+        await sends(page, "It arrives tomorrow.")
+        await expect(bubble(page, "It arrives tomorrow.").get_by_label("Delivered")).to_be_visible()
+        await sandbox.arrived(GRACE)
+        await sandbox.read(GRACE)
+        await expect(log.get_by_label("Read", exact=True)).to_have_count(2)
+        await says(sandbox, "Thank you!")
+        await expect(bubble(page, "Thank you!")).to_have_count(1)
+        await opened.picture("inbox-desktop-light")
+        await opened.accessible()
+        await page.get_by_role("button", name="Hand back to the bot").click()
+        await expect(page.get_by_role("button", name="Take over")).to_be_visible()
+        shown = [(line["from"], line["text"]) for line in await sandbox.screen(GRACE)]
+        assert ("business", "It arrives tomorrow.") in shown
+        await finds(opened, "tomorrow", "It arrives tomorrow.")
+
+
+async def finds(opened: Tab, words: str, sentence: str) -> None:
+    """By keyboard, from wherever one is."""
+    page = opened.page
+    await page.get_by_role("log").focus()
+    await page.keyboard.press("/")
+    await page.keyboard.type(words)
+    await expect(page.get_by_role("list", name="Found").get_by_role("link").first).to_contain_text(sentence)
+    await opened.picture("inbox-search")
+    await opened.accessible()
+
+
+async def test_a_message_that_failed_says_why_and_the_keyboard_is_enough(laptop: Site) -> None:
+    async with demo(laptop) as (facts, _, sandbox), browser() as chromium, tab(chromium, colours="dark") as opened:
+        page = opened.page
+        await says(sandbox, "Can you hear me?", "Nora", UNREACHABLE)
+        await page.goto(facts["login_url"])
+        await expect(page.get_by_role("link", name="Nora")).to_be_visible()
+        await page.keyboard.press("j")
+        await expect(page.get_by_role("heading", name="Nora")).to_be_visible()
+        await page.keyboard.press("r")
+        await page.keyboard.type("Loud and clear")
+        await page.keyboard.press("Enter")
+        answer = bubble(page, "Loud and clear")
+        await expect(answer.get_by_label("Not delivered")).to_be_visible()
+        await expect(answer).to_contain_text("The customer's WhatsApp cannot receive it.")
+        await page.get_by_role("button", name="Note").click()
+        await sends(page, "She has another number")
+        await expect(bubble(page, "She has another number")).to_contain_text("Note, for the team only")
+        await opened.picture("inbox-desktop-dark")
+        await opened.accessible()
+        await page.keyboard.press("Escape")
+        await page.keyboard.press("j")
+        await expect(page.get_by_role("heading", name="Ada")).to_be_visible()
+
+
+async def test_on_a_phone_list_and_thread_take_turns_and_what_customers_write_is_text(laptop: Site) -> None:
+    async with demo(laptop) as (facts, _, sandbox), browser() as chromium, tab(chromium, PHONE, "dark") as opened:
+        page = opened.page
+        await says(sandbox, HOSTILE, HOSTILE)
+        await signs_in(page, facts)
+        await expect(page.get_by_role("link", name=HOSTILE)).to_contain_text(f"Bot: {HOSTILE}")
+        await opened.accessible()
+        await opened.picture("inbox-phone-list-dark")
+        await page.get_by_role("link", name=HOSTILE).click()
+        await expect(bubble(page, HOSTILE)).to_have_count(2)
+        await expect(page.get_by_role("navigation")).to_be_hidden()
+        await expect(page.get_by_label("Your message")).to_be_in_viewport()
+        await opened.picture("inbox-phone-thread-dark")
+        await opened.accessible()
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is cut"
+        assert await page.locator("img[src=x]").count() == 0
+        assert await page.title() == "Waypost"
+        await page.go_back()
+        await expect(page.get_by_role("navigation")).to_be_visible()
+
+
+async def test_what_is_written_while_the_server_is_away_waits_and_goes_once(laptop: Site) -> None:
+    running = start(laptop, "--json")
+    facts = await first_line(running)
+    async with browser() as chromium, tab(chromium) as opened:
+        page = opened.page
+        await page.goto(facts["login_url"])
+        await page.get_by_role("link", name="Ada").click()
+        await expect(page.get_by_role("status")).to_have_text("Live")
+        await page.get_by_role("button", name="Take over").click()
+        await expect(page.get_by_text("You answer")).to_be_visible()
+        running.signal(signal.SIGKILL)
+        running.ended(15)
+        await expect(page.get_by_role("status")).to_have_text("Offline")
+        await sends(page, "Are you still there?")
+        await expect(page.get_by_role("status")).to_have_text("Offline: 1 message queued")
+        await expect(page.get_by_role("log").get_by_label("Waits for the server")).to_be_visible()
+        await opened.picture("inbox-offline")
+        again = start(laptop, "--json")
+        await first_line(again)
+        await expect(page.get_by_role("status")).to_have_text("Live", timeout=40_000)
+        await expect(bubble(page, "Are you still there?").get_by_label("Delivered")).to_be_visible()
+        async with clients(laptop) as (_, sandbox):
+            shown = [line["text"] for line in await sandbox.screen("15550001111")]
+        assert shown.count("Are you still there?") == 1
+
+
+async def test_a_token_signs_in_and_out_and_a_used_link_says_so(laptop: Site) -> None:
+    async with demo(laptop) as (facts, _, _), browser() as chromium:
+        async with tab(chromium) as opened:
+            page = opened.page
+            await page.goto(facts["url"])
+            await page.get_by_label("Token").fill("nonsense")
+            await page.get_by_role("button", name="Sign in").click()
+            await expect(page.get_by_role("alert")).to_contain_text("nobody's token")
+            await opened.accessible()
+            await opened.picture("sign-in")
+            await signs_in(page, facts)
+            await page.get_by_role("button", name="Account").click()
+            await expect(page.get_by_text("Demo agent", exact=True)).to_be_visible()
+            await page.get_by_role("menuitem", name="Sign out").click()
+            await expect(page.get_by_label("Token")).to_be_visible()
+            assert not await page.context.cookies()
+            await page.goto(facts["login_url"])
+            await expect(page.get_by_role("link", name="Ada")).to_be_visible()
+        async with tab(chromium) as another:
+            await another.page.goto(facts["login_url"])
+            await expect(another.page.get_by_role("alert")).to_contain_text("used before")

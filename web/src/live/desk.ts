@@ -1,0 +1,302 @@
+/** The agent's desk: what the server told, as the screen shows it, kept current by the live client. */
+
+import { WaypostClient, type Item, type Outgoing, type OutgoingChange, type State } from "@waypost/client";
+
+import type { Conversation, Found, Me, Message } from "../model";
+import { conversationWith, merged, UNREAD_THREAD, withItem, type Thread } from "./changes";
+import { FILTERS, queryOf, type Filter } from "./filters";
+import type { Refused } from "./rows";
+import { UnsentOnly } from "./storage";
+
+export interface Listing {
+  readonly cursor: string | null;
+  readonly more: boolean;
+  readonly reading: boolean;
+  readonly failed: boolean;
+  readonly asked: boolean;
+}
+
+export interface Shown {
+  readonly state: State;
+  /** Since the connection was lost, until there is one again: an attempt is no connection. */
+  readonly offline: boolean;
+  /** The code that stopped it; null while it goes on. */
+  readonly stoppedBy: number | null;
+  readonly conversations: ReadonlyMap<string, Conversation>;
+  readonly lists: Readonly<Record<Filter, Listing>>;
+  readonly threads: ReadonlyMap<string, Thread>;
+  readonly outgoing: readonly Outgoing[];
+  /** How many of them the server has not answered for. */
+  readonly queued: number;
+  readonly refused: readonly Refused[];
+  /** Who writes, by conversation. */
+  readonly typing: ReadonlyMap<string, string>;
+}
+
+const PAGE = 50;
+const TYPING_SHOWN_MS = 4_000;
+const HIDDEN_EVERY_MS = 250;
+const NOT_ASKED: Listing = { cursor: null, more: true, reading: false, failed: false, asked: false };
+const NO_LISTS = Object.fromEntries(FILTERS.map((filter) => [filter, NOT_ASKED])) as Record<Filter, Listing>;
+
+export class Desk {
+  readonly client: WaypostClient;
+  readonly me: Me;
+  shown: Shown;
+  readonly #listeners = new Set<() => void>();
+  readonly #asking = new Set<string>();
+  #changes: Partial<Shown> | null = null;
+  #open: string | null = null;
+
+  constructor(me: Me, deviceId: string) {
+    this.me = me;
+    this.client = new WaypostClient({ url: location.origin, deviceId, storage: new UnsentOnly(localStorage) });
+    this.shown = {
+      state: "connecting",
+      offline: false,
+      stoppedBy: null,
+      conversations: new Map(),
+      lists: NO_LISTS,
+      threads: new Map(),
+      outgoing: this.client.outgoing,
+      queued: this.client.outgoing.length,
+      refused: [],
+      typing: new Map(),
+    };
+    this.#listen();
+  }
+
+  start(): void {
+    this.client.connect();
+    addEventListener("pagehide", this.close);
+  }
+
+  readonly close = (): void => {
+    removeEventListener("pagehide", this.close);
+    this.client.close();
+  };
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  /** The thread that is on the screen; read if it was not. */
+  open(conversation: string | null): void {
+    this.#open = conversation;
+    if (conversation === null) return;
+    if (!this.#now.conversations.has(conversation)) void this.#ask(conversation);
+    if (!this.#now.threads.has(conversation)) void this.earlier(conversation);
+  }
+
+  /** The next page of a list. */
+  async list(filter: Filter): Promise<void> {
+    const listing = this.#now.lists[filter];
+    if (listing.reading || !listing.more) return;
+    this.#setList(filter, { ...listing, reading: true, failed: false });
+    try {
+      const query = { ...queryOf(filter, this.me.user_id), ...(listing.cursor && { cursor: listing.cursor }) };
+      const page = await this.client.conversations(query);
+      this.#know(page.conversations as unknown as Conversation[]);
+      const { next_cursor: cursor, has_more: more } = page;
+      this.#setList(filter, { cursor, more, reading: false, failed: false, asked: true });
+    } catch {
+      this.#setList(filter, { ...listing, reading: false, failed: true });
+    }
+  }
+
+  /** The page before what is there. */
+  async earlier(conversation: string): Promise<void> {
+    const known = this.#now.threads.get(conversation);
+    if (known !== undefined && (known.cursor === null || known.reading) && !known.failed) return;
+    this.#setThread(conversation, { ...(known ?? UNREAD_THREAD), reading: true, failed: false });
+    try {
+      const page = await this.client.history(conversation, { cursor: known?.cursor ?? null, limit: PAGE });
+      const now = this.#now.threads.get(conversation) ?? UNREAD_THREAD;
+      const messages = merged(page.messages as unknown as Message[], now.messages);
+      const cursor = page.has_more ? page.next_cursor : null;
+      this.#setThread(conversation, { ...now, messages, cursor, reading: false });
+    } catch {
+      const now = this.#now.threads.get(conversation) ?? UNREAD_THREAD;
+      this.#setThread(conversation, { ...now, reading: false, failed: true });
+    }
+  }
+
+  send(conversation: string, text: string): void {
+    this.client.send(conversation, text).catch(() => undefined); // what is refused comes as an event
+  }
+
+  /** For the team only; not kept while there is no connection, since it is no message. */
+  async note(conversation: string, text: string): Promise<void> {
+    await this.client.request(`/conversations/${encodeURIComponent(conversation)}/notes`, { method: "POST", body: { text } });
+  }
+
+  /** What was said with these words, the newest first. */
+  async search(words: string): Promise<readonly Found[]> {
+    const { results } = (await this.client.request("/search", { query: { q: words } })) as { results: readonly Found[] };
+    for (const { conversation_id } of results) if (!this.#now.conversations.has(conversation_id)) void this.#ask(conversation_id);
+    return results;
+  }
+
+  discard(client_message_id: string): void {
+    this.#change({ refused: this.#now.refused.filter(({ message }) => message.client_message_id !== client_message_id) });
+  }
+
+  /** Read up to the newest message. */
+  read(conversation: string): void {
+    const newest = this.#now.threads.get(conversation)?.messages.at(-1);
+    const row = this.#now.conversations.get(conversation);
+    if (newest === undefined || row === undefined || newest.position <= row.read_position) return;
+    this.client.read(conversation, newest.message_id);
+    this.#put({ ...row, unread: 0, read_position: newest.position });
+  }
+
+  async giveFloor(conversation: string, holder: "me" | "bot"): Promise<void> {
+    const path = `/conversations/${encodeURIComponent(conversation)}/floor`;
+    this.#put((await this.client.request(path, { method: "POST", body: { holder } })) as Conversation);
+  }
+
+  #listen(): void {
+    const { client } = this;
+    client.on("state", ({ state, code }) => {
+      const offline = state === "waiting" || state === "stopped" || (state === "connecting" && this.#now.offline);
+      this.#change({ state, offline, stoppedBy: state === "stopped" ? (code ?? 0) : null });
+    });
+    client.on("reset", () => this.#readAgain());
+    client.on("item", (item) => this.#apply(item));
+    client.on("outgoing", (change) => this.#outgoing(change));
+    client.on("unread", ({ conversation_id, count }) => {
+      const row = this.#now.conversations.get(conversation_id);
+      if (row !== undefined && row.unread !== count) this.#put({ ...row, unread: count });
+    });
+    client.on("typing", (passing) => this.#typing(String(passing["conversation_id"]), String(passing["user_id"])));
+  }
+
+  /** The old screen stays until the new one is there. */
+  async #readAgain(): Promise<void> {
+    const page = await this.client.conversations();
+    const waiting = new Set(this.client.outgoing.map(({ client_message_id }) => client_message_id));
+    const { next_cursor: cursor, has_more: more } = page;
+    const rows = page.conversations as unknown as Conversation[];
+    const all = { cursor, more, reading: false, failed: false, asked: true };
+    this.#change({
+      conversations: new Map(rows.map((row) => [row.conversation_id, row])),
+      lists: { ...NO_LISTS, all },
+      threads: new Map(),
+      outgoing: this.#now.outgoing.filter(({ client_message_id }) => waiting.has(client_message_id)),
+    });
+    if (this.#open !== null) this.open(this.#open);
+  }
+
+  #apply(item: Item): void {
+    const id = item.conversation_id;
+    if (id === undefined) return;
+    if (item.kind === "joined" && typeof item["gone"] === "string") return this.#joined(id, item["gone"]);
+    const row = this.#now.conversations.get(id);
+    if (row === undefined) void this.#ask(id);
+    else this.#put(conversationWith(row, item));
+    const thread = this.#now.threads.get(id);
+    if (thread !== undefined) this.#setThread(id, withItem(thread, item));
+    const mine = item.message?.client_message_id;
+    if (mine != null) this.#change({ outgoing: without(this.#now.outgoing, mine) });
+  }
+
+  /** Two conversations turned out to be one customer's. */
+  #joined(id: string, gone: string): void {
+    for (const each of [id, gone]) {
+      this.#own("conversations").delete(each);
+      this.#own("threads").delete(each);
+    }
+    void this.#ask(id);
+    if (this.#open === id) this.open(id);
+  }
+
+  #outgoing(change: OutgoingChange): void {
+    const { message } = change;
+    const others = without(this.#now.outgoing, message.client_message_id);
+    const queued = this.client.outgoing.length;
+    switch (change.change) {
+      case "queued":
+        return this.#change({ outgoing: [...others, message], queued });
+      case "refused":
+        return this.#change({ outgoing: others, queued, refused: [...this.#now.refused, { message, code: change.code }] });
+      case "sent": // it is shown as on its way until it comes back as an item
+        return this.#change({ queued });
+      case "trying":
+        return undefined;
+    }
+  }
+
+  #typing(conversation: string, user: string): void {
+    if (user === this.me.user_id) return;
+    this.#change({ typing: new Map(this.#now.typing).set(conversation, user) });
+    setTimeout(() => {
+      const typing = new Map(this.#now.typing);
+      typing.delete(conversation);
+      this.#change({ typing });
+    }, TYPING_SHOWN_MS);
+  }
+
+  /** A conversation that is not on the screen yet. */
+  async #ask(id: string): Promise<void> {
+    if (this.#asking.has(id)) return;
+    this.#asking.add(id);
+    try {
+      this.#put((await this.client.conversation(id)) as unknown as Conversation);
+    } catch {
+      // Gone, or not to be read now: the next item asks again.
+    } finally {
+      this.#asking.delete(id);
+    }
+  }
+
+  #know(rows: readonly Conversation[]): void {
+    const conversations = this.#own("conversations");
+    for (const row of rows) conversations.set(row.conversation_id, row);
+  }
+
+  #put(row: Conversation): void {
+    if (this.#now.conversations.get(row.conversation_id) !== row) this.#know([row]);
+  }
+
+  #setThread(id: string, thread: Thread): void {
+    if (this.#now.threads.get(id) !== thread) this.#own("threads").set(id, thread);
+  }
+
+  #setList(filter: Filter, listing: Listing): void {
+    this.#change({ lists: { ...this.#now.lists, [filter]: listing } });
+  }
+
+  /** What the next frame shows, to be changed: copied once a frame, however much comes in it. */
+  #own<Name extends "conversations" | "threads">(name: Name): Mutable<Shown[Name]> {
+    if (this.#changes?.[name] === undefined) this.#change({ [name]: new Map<string, unknown>(this.shown[name]) });
+    return this.#now[name] as Mutable<Shown[Name]>;
+  }
+
+  /** What will be shown with the next frame. */
+  get #now(): Shown {
+    return this.#changes === null ? this.shown : { ...this.shown, ...this.#changes };
+  }
+
+  /** Shown once a frame, however much comes in between. */
+  #change(change: Partial<Shown>): void {
+    const isFirst = this.#changes === null;
+    this.#changes = { ...this.#changes, ...change };
+    if (!isFirst) return;
+    if (document.hidden) setTimeout(this.#show, HIDDEN_EVERY_MS);
+    else requestAnimationFrame(this.#show);
+  }
+
+  readonly #show = (): void => {
+    this.shown = this.#now;
+    this.#changes = null;
+    for (const listener of this.#listeners) listener();
+  };
+}
+
+type Mutable<Kept> = Kept extends ReadonlyMap<infer Key, infer Value> ? Map<Key, Value> : never;
+
+const without = (messages: readonly Outgoing[], id: string): readonly Outgoing[] =>
+  messages.some(({ client_message_id }) => client_message_id === id)
+    ? messages.filter(({ client_message_id }) => client_message_id !== id)
+    : messages;

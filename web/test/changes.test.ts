@@ -1,0 +1,49 @@
+import type { Item } from "@waypost/client";
+import { describe, expect, test } from "vitest";
+
+import { byActivity, conversationWith, merged, UNREAD_THREAD, withItem } from "../src/live/changes";
+import { aConversation, aMessage } from "./examples";
+
+const item = (kind: string, more: object): Item => ({ feed: "team:x", seq: 1, prev: 0, kind, conversation_id: "1", ...more });
+
+describe("a thread", () => {
+  test("has each message once, in order, however pages and items overlap", () => {
+    const [one, two, three, four] = [1, 2, 3, 4].map((position) => aMessage({ position }));
+    const live = merged([], [four!]);
+    expect(merged([three!, two!, one!, four!], live).map(({ position }) => position)).toEqual([1, 2, 3, 4]);
+    expect(merged(live, [four!])).toHaveLength(1);
+  });
+
+  test("follows a message's status, and keeps why it failed", () => {
+    const thread = { ...UNREAD_THREAD, messages: [aMessage({ position: 1, message_id: "m1", status: "sent" })] };
+    const failed = withItem(thread, item("status", { message_id: "m1", status: "failed", error_code: "131026", error: "no" }));
+    expect(failed.messages[0]).toMatchObject({ status: "failed", failure: { code: "131026", said: "no" } });
+    expect(withItem(thread, item("status", { message_id: "other", status: "read" }))).toBe(thread);
+  });
+
+  test("shows that a message was taken back", () => {
+    const thread = { ...UNREAD_THREAD, messages: [aMessage({ position: 1, message_id: "m1" })] };
+    expect(withItem(thread, item("deleted", { message_id: "m1" })).messages[0]?.content).toEqual({ type: "deleted" });
+  });
+});
+
+describe("a row of the list", () => {
+  test("shows the newest message only", () => {
+    const row = aConversation({ last_message: aMessage({ position: 5 }) });
+    expect(conversationWith(row, item("message", { message: aMessage({ position: 4 }) }))).toBe(row);
+    expect(conversationWith(row, item("message", { message: aMessage({ position: 6 }) })).last_message?.position).toBe(6);
+  });
+
+  test("stands by its latest activity", () => {
+    const quiet = aConversation({ conversation_id: "1", last_message: null, created_at: "2026-01-01T00:00:00Z" });
+    const busy = aConversation({ conversation_id: "2", last_message: aMessage({ timestamp: "2026-01-02T00:00:00.5Z" }) });
+    const busier = aConversation({ conversation_id: "3", last_message: aMessage({ timestamp: "2026-01-02T00:00:00.75Z" }) });
+    expect([quiet, busy, busier].sort(byActivity).map(({ conversation_id }) => conversation_id)).toEqual(["3", "2", "1"]);
+  });
+
+  test("an item of an unknown kind changes nothing", () => {
+    const row = aConversation({});
+    expect(conversationWith(row, item("sparkles", {}))).toBe(row);
+    expect(withItem(UNREAD_THREAD, item("sparkles", {}))).toBe(UNREAD_THREAD);
+  });
+});

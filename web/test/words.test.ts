@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+
+import { dayLabel, shortMoment } from "../src/time";
+import { failureOf, initialsOf, nameOf, summaryOf } from "../src/words";
+import { aConversation } from "./examples";
+
+test("a customer is called by the best that is known", () => {
+  const contact = { contact_id: "7", name: null, username: null, phone: "+15550001111", user_id: null, dossier_id: null };
+  expect(nameOf(aConversation({}))).toBe("Ada");
+  expect(nameOf(aConversation({ contact }))).toBe("+15550001111");
+  expect(nameOf(aConversation({ contact: { ...contact, phone: null } }))).toBe("Unnamed");
+});
+
+test.each([["Ada Lovelace", "AL"], ["ada", "A"], ["+1 555", "#"], ["", "#"], ["Éva  de Nagy", "ÉN"], ["<b>x</b>", "B"]])(
+  "the initials of %s are %s",
+  (name, initials) => expect(initialsOf(name)).toBe(initials),
+);
+
+test.each([
+  [{ type: "text", text: "two\n lines" }, "two lines"],
+  [{ type: "image", image: {} }, "Photo"],
+  [{ type: "image", image: {}, text: "look" }, "Photo: look"],
+  [{ type: "hologram", unknown: true }, "A message that cannot be shown here"],
+  [{ type: "note", text: "vip" }, "vip"],
+])("%j is summed up as %s", (content, summary) => expect(summaryOf(content)).toBe(summary));
+
+test("a failure is told in words, else as the provider told it", () => {
+  expect(failureOf("131026", "raw")).toContain("cannot receive");
+  expect(failureOf("999", "raw")).toBe("raw");
+  expect(failureOf(null, null)).toBe("It was not delivered.");
+});
+
+test("days are named as people name them", () => {
+  const now = new Date("2026-11-16T12:00:00");
+  const labels = ["2026-11-16T00:01:00", "2026-11-15T23:59:00", "2026-11-12T10:00:00", "2026-03-01T10:00:00", "2025-03-01T10:00:00"];
+  expect(labels.map((label) => dayLabel(label, now, "en"))).toEqual(["Today", "Yesterday", "Thursday", "March 1", "March 1, 2025"]);
+  expect(shortMoment("2026-11-15T23:59:00", now, "en")).toBe("Yesterday");
+});
