@@ -1,10 +1,10 @@
-/** Who is signed in sees the inbox, everybody else the door. */
+/** Who is signed in sees the room, everybody else the door. */
 
 import { Center, Loader } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
 
-import { DeskRoom } from "./inbox/desk-room";
+import { DeskRoom } from "./room/desk-room";
 import type { Me } from "./model";
 import { codeInAddress, signIn, SignInFailed, signOut, watchAddress, whoAmI } from "./session";
 import { SignIn } from "./sign-in";

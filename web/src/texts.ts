@@ -21,6 +21,7 @@ export const texts = {
     toDark: "Dark colours",
     toLight: "Light colours",
   },
+  parts: { label: "Parts of the page", inbox: "Inbox", console: "Console", phones: "Phone", loading: "One moment…" },
   connection: {
     live: "Live",
     polling: "Live, checking every few seconds",

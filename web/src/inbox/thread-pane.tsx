@@ -11,7 +11,7 @@ import type { Conversation } from "../model";
 import { texts } from "../texts";
 import { colourOf, initialsOf, nameOf } from "../words";
 import { Composer } from "./composer";
-import { ConnectionStrip } from "./connection-badge";
+import { ConnectionStrip } from "../room/connection-badge";
 import styles from "./inbox.module.css";
 import { Messages } from "./messages";
 import { goTo } from "./path";

@@ -4,7 +4,7 @@ import type { State } from "@waypost/client";
 
 import { useShown } from "../live/use-desk";
 import { texts } from "../texts";
-import styles from "./inbox.module.css";
+import styles from "./room.module.css";
 
 type Mood = "good" | "busy" | "bad";
 

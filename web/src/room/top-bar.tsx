@@ -1,20 +1,35 @@
-/** Whose page this is, how the connection is, and the way out. */
+/** Whose page this is, its parts, how the connection is, and the way out. */
 
 import { ActionIcon, Avatar, Menu, UnstyledButton, useComputedColorScheme, useMantineColorScheme, VisuallyHidden } from "@mantine/core";
 
 import { Mark, Moon, Sun } from "../icons";
 import { useDesk } from "../live/use-desk";
+import { linkTo, type Part } from "../path";
 import { texts } from "../texts";
 import { initialsOf } from "../words";
 import { ConnectionBadge } from "./connection-badge";
-import styles from "./inbox.module.css";
+import styles from "./room.module.css";
 
-export function TopBar({ onSignOut }: { readonly onSignOut: () => void }) {
+const PARTS = ["inbox", "console"] as const;
+
+interface Props {
+  readonly part: Part;
+  readonly onSignOut: () => void;
+}
+
+export function TopBar({ part, onSignOut }: Props) {
   const { me } = useDesk();
   return (
     <header className={styles["top"]}>
       <Mark />
       <h1 className={styles["product"]}>{texts.product}</h1>
+      <nav className={styles["parts"]} aria-label={texts.parts.label}>
+        {PARTS.map((each) => (
+          <a key={each} className={styles["part"]} aria-current={each === part ? "page" : undefined} {...linkTo(`/${each}`)}>
+            {texts.parts[each]}
+          </a>
+        ))}
+      </nav>
       <ConnectionBadge />
       <span className={styles["space"]} />
       <ColourSwitch />
