@@ -27,11 +27,13 @@ from bench import (
     posting,
     results,
     rules,
+    stack,
     startup,
     turn_latency,
     turns,
     waypost_send,
     waypost_webhook,
+    workers,
 )
 from bench.peers import naive_webhook, pgqueuer_send, procrastinate_send, provider, raw_webhook
 from bench.peers.serving import WebhookResult, compared
@@ -97,6 +99,8 @@ PARTS: dict[str, Callable[[str, int, int], list[Line]]] = {
     "paging": paging.measure,
     "hints": hints.measure,
     "log": log.measure,
+    "stack": stack.measure,
+    "workers": workers.measure,
     "startup": startup.measure,
 }
 

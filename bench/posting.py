@@ -122,6 +122,15 @@ async def by_rest(port: int) -> Post:
     return post
 
 
+async def by_socket(pid: int, port: int, chats: list[ConversationId]) -> Posted:
+    """Only that way."""
+    screens = Screens(port, chats)
+    await screens.join(2 * CHATS)
+    found = await _way("by WebSocket", screens, screens.by_socket, pid)
+    await screens.leave()
+    return found
+
+
 async def _run(pid: int, port: int, chats: list[ConversationId]) -> list[Posted]:
     screens = Screens(port, chats)
     await screens.join(2 * CHATS)

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import json
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ import uvloop
 
 from bench.peers import database
 from bench.peers.ledger_rows import insert_people
-from bench.waypost_webhook import settings_for
+from bench.waypost_webhook import named, settings_for
 from waypost.flow import admit
 from waypost.flow.world import World
 from waypost.model.account import Role
@@ -123,10 +123,10 @@ def a_send(name: str, chat: ConversationId) -> bytes:
     return json.dumps({"type": "send", **said(name, chat)}).encode()
 
 
-async def serve(url: str) -> None:
+async def serve(url: str, others: Mapping[str, str]) -> None:
     """On a free port that it prints, until terminated."""
     told = stop_signal()
-    settings = settings_for(url)
+    settings = settings_for(url, **others)
     server = build_server(await system_ports(settings), settings, ALL_ROLES)
     await server.start()
     sock = listen("127.0.0.1", 0)
@@ -142,4 +142,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--serve", action="store_true", required=True, help="serve, on a free port that is printed")
     parser.add_argument("--url", required=True, help="the Ledger's, prepared")
-    uvloop.run(serve(parser.parse_args().url))
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="another setting")
+    options = parser.parse_args()
+    uvloop.run(serve(options.url, named(options.set)))

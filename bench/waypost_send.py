@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import uvloop
 
@@ -60,10 +61,23 @@ async def store(world: World, first: int, count: int) -> None:
 
 @asynccontextmanager
 async def opened(
-    url: str, to: Provider, slots: int, batch: int, *, quota: int = 0, window: str = "ignore"
+    url: str, to: Provider, slots: int, batch: int, *, quota: int = 0, window: str = "ignore", **others: Any
 ) -> AsyncIterator[World]:
     """A world on a migrated Ledger, with numbers whose provider is `to`."""
-    settings = Settings(
+    settings = settings_for(url, slots, batch, quota=quota, window=window, **others)
+    await migrate(settings)
+    async with connected(settings, to) as world:
+        await admit.create_org(ORG, world)
+        secrets = {"token": "E" * 180, "app_secret": "s", "verify_token": "v"}
+        for number in NUMBERS:
+            await admit.connect_number(ORG, admit.NewNumber(number=number, waba_id="w", secrets=secrets), world)
+        yield world
+
+
+def settings_for(
+    url: str, slots: int, batch: int, *, quota: int = 0, window: str = "ignore", **others: Any
+) -> Settings:
+    return Settings(
         env="local",
         secret_key="bench",  # noqa: S106  # seals made-up secrets only
         database_url=url,
@@ -72,19 +86,16 @@ async def opened(
         outbound_quota=quota,
         outbound_pace=1000,
         outbound_window=window,
+        **others,
     )
-    await migrate(settings)
+
+
+@asynccontextmanager
+async def connected(settings: Settings, to: Provider) -> AsyncIterator[World]:
     ports = await system_ports(settings)
     graph = to.messages_url.removesuffix("/messages").rsplit("/", 1)[0]
-    world = build_world(ports, settings.tuning(), Telemetry(), graph_url=graph, graph_timeout=60.0)
-    await admit.create_org(ORG, world)
-    secrets = {"token": "E" * 180, "app_secret": "s", "verify_token": "v"}
-    for number in NUMBERS:
-        await admit.connect_number(ORG, admit.NewNumber(number=number, waba_id="w", secrets=secrets), world)
-    try:
-        yield world
-    finally:
-        await ports.ledger.close()
+    yield build_world(ports, settings.tuning(), Telemetry(), graph_url=graph, graph_timeout=60.0)
+    await ports.close()
 
 
 async def _timed(world: World, to: Provider, count: int, name: str, settings: str) -> SendResult:
@@ -98,8 +109,10 @@ async def _timed(world: World, to: Provider, count: int, name: str, settings: st
     return result
 
 
-async def run_postgres(url: str, to: Provider, count: int, slots: int = 256, batch: int = 256) -> SendResult:
-    async with database.fresh(url, "bench_waypost") as own, opened(own, to, slots, batch) as world:
+async def run_postgres(
+    url: str, to: Provider, count: int, slots: int = 256, batch: int = 256, **others: Any
+) -> SendResult:
+    async with database.fresh(url, "bench_waypost") as own, opened(own, to, slots, batch, **others) as world:
         await store(world, 0, count)
         return await _timed(world, to, count, "Waypost on PostgreSQL", f"{slots} slots, batch {batch}")
 

@@ -50,6 +50,11 @@ def settings_for(url: str, bot: str = "none", **others: Any) -> Settings:
     )
 
 
+def named(pairs: Iterable[str]) -> dict[str, str]:
+    """Settings as a command line has them."""
+    return dict(pair.split("=", 1) for pair in pairs)
+
+
 async def prepare(url: str, count: int, bodies: Path) -> None:
     """`count` messages that the provider has taken, and a status for each."""
     async with connected(settings_for(url)) as world:
@@ -175,9 +180,12 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--bot", default="none", help="with echo, what customers write waits for its turn")
     parser.add_argument("--serve", action="store_true", help="only serve, on a free port that is printed")
+    parser.add_argument("--roles", default="api", help="those of the serving process")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="another setting")
     options = parser.parse_args()
     if options.serve:
-        serve(Lazy(settings_for(options.url, options.bot)))
+        roles = frozenset(Role(name) for name in options.roles.split(","))
+        serve(Lazy(settings_for(options.url, options.bot, **named(options.set)), roles))
     elif options.url:
         print(uvloop.run(run_postgres(options.url, options.count)))
     else:
