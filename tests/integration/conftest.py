@@ -13,6 +13,7 @@ import pytest
 
 from tests.integration.database import Database
 from tests.integration.harness import Stage, live_clock
+from tests.integration.log_apart import ShakyLog
 from tests.integration.staging import open_stage, settle_in
 from tests.integration.thinking import PatientBot
 from tests.integration.webhooks import Account, a_number
@@ -111,3 +112,14 @@ def bot() -> PatientBot:
 @pytest.fixture
 async def talking(set_up: OpenStage, bot: PatientBot) -> Stage:
     return await set_up(bot=bot)
+
+
+@pytest.fixture
+def log() -> ShakyLog:
+    """The Log of the stage `apart`."""
+    return ShakyLog()
+
+
+@pytest.fixture
+async def apart(set_up: OpenStage, log: ShakyLog) -> Stage:
+    return await set_up(log=log)

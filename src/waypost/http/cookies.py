@@ -9,6 +9,7 @@ from waypost.flow import sign_in
 from waypost.flow.sign_in import SignedIn
 from waypost.flow.world import World
 from waypost.model.time import as_seconds
+from waypost.ports.link import Caller
 
 NAME = "waypost_session"
 _OURS_ALONE = "Path=/; HttpOnly; SameSite=Strict"
@@ -23,6 +24,12 @@ def token_of(header: str | None, world: World) -> str | None:
     except CookieError:
         return None
     return sign_in.token_in(found.value, world) if found is not None else None
+
+
+def token_of_handshake(said: Caller, world: World) -> str:
+    """In its header, or of who signed in: the door lets in no page of another origin."""
+    scheme, _, secret = (said.authorization or "").partition(" ")
+    return secret if scheme.lower() == "bearer" else token_of(said.cookie, world) or ""
 
 
 def given(signed: SignedIn, *, secure: bool) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from waypost.flow.devices import Begun
 from waypost.flow.inbox import Said, shown_status
 from waypost.http.conversation_views import ChatMessage, chat_message
 from waypost.model.chat import FeedName, Told
@@ -121,6 +122,14 @@ ToClient: TypeAlias = Welcome | Live | Acked | Pong | SomebodyTypes | SomebodyIs
 
 def one(frame: ToClient) -> Bundle:
     return Bundle((Frame(msgspec.json.encode(frame)),))
+
+
+def welcomes(begun: Begun, heartbeat_ms: int) -> Iterator[ToClient]:
+    """What a hello is answered with; also that everything must be read anew, if it must."""
+    epoch, heads = begun.device.epoch, begun.heads
+    yield Welcome(epoch=epoch, heads=heads, resumed=begun.resumed, heartbeat_ms=heartbeat_ms)
+    if begun.lost is not None:
+        yield ResyncRequired(epoch=epoch, heads=heads, reason=begun.lost)
 
 
 def item(told: Told) -> dict[str, Any]:

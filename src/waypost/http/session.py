@@ -7,7 +7,6 @@ pages have reached it; then both are merged and the device is live, without an a
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, assert_never
 
@@ -17,6 +16,7 @@ import structlog
 from waypost.flow import admit, devices, inbox
 from waypost.flow.devices import Greeting
 from waypost.http import cookies, deeds, frames
+from waypost.http.frame_queue import FrameQueue
 from waypost.http.frames import News, Numbered
 from waypost.model.account import Caller
 from waypost.model.chat import DeviceId, FeedName, Told
@@ -37,8 +37,6 @@ COME_BACK, GOING_AWAY, SLOW = 4000, 4001, 4008
 NOT_KNOWN, FORBIDDEN, REPLACED = 4401, 4403, 4409
 RATE = RequestRate(per_second=50, burst=200)
 """Frames that one connection may send."""
-MOST_UNREAD_FRAMES = 500
-"""Frames heard that wait for those before them; whoever sends more is made to wait."""
 MOST_WAITING = 1024 * 1024
 """Bytes that the network has not taken; a device this slow comes back later, and loses nothing."""
 CATCH_UP_PAGE = 200
@@ -61,15 +59,14 @@ class Session:
         "_answered",
         "_bucket",
         "_cursors",
-        "_frames",
         "_gateway",
         "_kept",
         "_link",
         "_live",
         "_moved",
         "_over",
+        "_queue",
         "_typed",
-        "_working",
         "began",
         "caller",
         "device",
@@ -80,8 +77,7 @@ class Session:
     def __init__(self, link: Link, gateway: Gateway) -> None:
         self._link = link
         self._gateway = gateway
-        self._frames: deque[frames.FromClient] | None = None
-        self._working: asyncio.Task[None] | None = None
+        self._queue = FrameQueue(link, self._answer)
         self._cursors: dict[FeedName, int] = {}
         self._kept: dict[FeedName, list[Numbered]] | None = None
         self._acked: dict[FeedName, int] | None = None
@@ -124,8 +120,7 @@ class Session:
         self._over = True
         for feed in self._cursors:
             self._gateway.tails.leave(feed, self)
-        if self._working is not None:
-            self._working.cancel()
+        self._queue.stop()
         self._gateway.leave(self)
 
     # What the gateway and the tails call
@@ -168,7 +163,7 @@ class Session:
     @property
     def waits_for_welcome(self) -> bool:
         """Hello was said: whoever is slow now, it is not the client."""
-        return self.caller is None and self._working is not None
+        return self.caller is None and self._queue.is_busy
 
     @property
     def is_over(self) -> bool:
@@ -187,7 +182,7 @@ class Session:
         self._send(frames.one(error))
 
     def _dispatch(self, frame: frames.FromClient) -> None:
-        greeted = self.caller is not None or self._working is not None  # what comes while it is answered, waits
+        greeted = self.caller is not None or self._queue.is_busy  # what comes while it is answered, waits
         if not greeted and not isinstance(frame, frames.Hello):
             self._complain("hello_first", "the first frame must be hello")
             return
@@ -199,29 +194,11 @@ class Session:
             case frames.Hello() if greeted:
                 self._complain("hello_again", "hello was said already: open a new connection")
             case _:
-                self._enqueue(frame)
-
-    def _enqueue(self, frame: frames.FromClient) -> None:
-        """Frames are answered one after the other, so that what somebody sends stays in order."""
-        if self._frames is None:
-            self._frames = deque()
-        self._frames.append(frame)
-        if len(self._frames) >= MOST_UNREAD_FRAMES:
-            self._link.pause()
-        if self._working is None:
-            self._working = asyncio.ensure_future(self._work())
-
-    async def _work(self) -> None:
-        try:
-            while self._frames and not self._over:
-                await self._answer(self._frames.popleft())
-                if len(self._frames) < MOST_UNREAD_FRAMES // 2:
-                    self._link.resume()
-        finally:
-            self._working = None
-            self._frames = self._frames or None
+                self._queue.put(frame)
 
     async def _answer(self, frame: frames.FromClient) -> None:
+        if self._over:
+            return
         about = frame.client_message_id if isinstance(frame, frames.Send) else None
         try:
             await self._do(frame)
@@ -258,7 +235,7 @@ class Session:
         if not devices.is_device_id(hello.device_id):
             self.close(FORBIDDEN, "device_id must have 1 to 64 printable characters and no space")
             return
-        token = hello.token or self._token_of_handshake()
+        token = hello.token or cookies.token_of_handshake(self._link.caller, self._gateway.world)
         caller = await admit.caller(token, self._gateway.world) if token else None
         if caller is None:
             self.close(NOT_KNOWN, "this token is unknown or ended")
@@ -268,12 +245,6 @@ class Session:
             self.close(FORBIDDEN, "too many connections of one person")
         else:
             await self._begin(caller, caller.user_id, hello)
-
-    def _token_of_handshake(self) -> str:
-        """In its header, or of who signed in: the door lets in no page of another origin."""
-        said = self._link.caller
-        scheme, _, secret = (said.authorization or "").partition(" ")
-        return secret if scheme.lower() == "bearer" else cookies.token_of(said.cookie, self._gateway.world) or ""
 
     async def _begin(self, caller: Caller, user: UserId, hello: frames.Hello) -> None:
         self._gateway.say_where(self, caller)
@@ -285,13 +256,8 @@ class Session:
             self._gateway.tails.follow(feed, begun.heads[feed], self)
         self.caller, self.heard_at = caller, self._gateway.world.clock.now()
         self.began = (begun.device.seen_at, begun.device.epoch)
-        epoch = begun.device.epoch
-        welcome = frames.Welcome(
-            epoch=epoch, heads=begun.heads, resumed=begun.resumed, heartbeat_ms=self._gateway.heartbeat_ms
-        )
-        self._send(frames.one(welcome))
-        if begun.lost is not None:
-            self._send(frames.one(frames.ResyncRequired(epoch=epoch, heads=begun.heads, reason=begun.lost)))
+        for frame in frames.welcomes(begun, self._gateway.heartbeat_ms):
+            self._send(frames.one(frame))
         await self._catch_up_or_go()
 
     async def _catch_up(self) -> None:
