@@ -21,9 +21,9 @@ from waypost.runtime.simulation.command import (
 )
 from waypost.runtime.simulation.verdict import INVARIANTS
 
-SEEDS = {SENDING: 50, TALKING: 50, FOLLOWING: 8}
+SEEDS = {SENDING: 25, TALKING: 25, FOLLOWING: 8}
 """Of each story; `waypost simulate --seeds 500` runs them all."""
-TOGETHER = {SENDING: 50, TALKING: 50, FOLLOWING: 8}
+TOGETHER = {SENDING: 25, TALKING: 25, FOLLOWING: 8}
 """Half a minute each, about."""
 RUNS = [(story, first) for story in STORIES for first in range(1, SEEDS[story] + 1, TOGETHER[story])]
 FOUND_BY_SIMULATION = {
@@ -68,14 +68,14 @@ def test_a_conversation_that_found_a_bug_holds_now(seed: int) -> None:
 def test_the_same_seed_is_the_same_run_byte_for_byte() -> None:
     first, second = (_digests(hash_seed) for hash_seed in ("1", "4242"))
     assert first == second
-    assert len(set(first.splitlines())) == 3
+    assert len(set(first.splitlines())) == 2
 
 
 def _digests(hash_seed: str) -> str:
     program = Path(__file__).with_name("digest_of_seeds.py")
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     ran = subprocess.run(
-        [sys.executable, str(program), "1", "2", "3"], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, str(program), "1", "2"], env=environment, capture_output=True, text=True, check=True
     )
     return ran.stdout
 
