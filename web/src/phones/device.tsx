@@ -112,7 +112,9 @@ function Messages({ lines, business, phone }: MessagesProps) {
   );
 }
 
-const toEnd = (frame: HTMLElement | null): void => frame?.scrollTo({ top: frame.scrollHeight });
+function toEnd(frame: HTMLElement | null): void {
+  if (frame) frame.scrollTop = frame.scrollHeight;
+}
 
 function Dated({ line, before, children }: { readonly line: Line; readonly before: Line | undefined; readonly children: ReactNode }) {
   const isNewDay = before === undefined || dayOf(before.at) !== dayOf(line.at);
