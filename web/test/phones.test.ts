@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 
+import { carried } from "../src/phones/calls";
 import { answeredIn, choicesOf } from "../src/phones/choices";
 import { codeOf, faultOf, kindOf, KINDS } from "../src/phones/faults";
 import type { Line } from "../src/phones/model";
 import { digitsOf, everybody } from "../src/phones/people";
-import { chime, inBase64 } from "../src/phones/voice";
 
 const line = (message: Record<string, unknown>, more: Partial<Line> = {}): Line => ({
   from: "business",
@@ -96,9 +96,9 @@ describe("people", () => {
   });
 });
 
-it("a voice message is a sound file", () => {
-  const file = chime();
-  expect(new TextDecoder().decode(file.slice(0, 4))).toBe("RIFF");
-  expect(new DataView(file.buffer).getUint32(4, true)).toBe(file.length - 8);
-  expect(atob(inBase64(file)).length).toBe(file.length);
+it("a file is carried byte by byte", async () => {
+  const bytes = Uint8Array.from({ length: 70_000 }, (_, i) => i % 256);
+  const { data, mime_type } = await carried(new Blob([bytes], { type: "image/png" }));
+  expect(mime_type).toBe("image/png");
+  expect(Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0))).toEqual(bytes);
 });

@@ -21,7 +21,7 @@ from waypost.sandbox.webhooks import Webhooks
 Body = TypeVar("Body")
 
 SHOWN_INLINE = frozenset(f"image/{kind}" for kind in ("jpeg", "png", "webp", "gif")) | frozenset(
-    ("audio/aac", "audio/amr", "audio/mp4", "audio/mpeg", "audio/ogg", "audio/wav", "video/mp4", "video/3gpp")
+    ("audio/aac", "audio/amr", "audio/mp4", "audio/mpeg", "audio/ogg", "video/mp4", "video/3gpp")
 )
 _NO_PAGE = (
     (b"x-content-type-options", b"nosniff"),

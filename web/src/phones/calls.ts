@@ -37,4 +37,10 @@ export const removeFault = (id: string): Promise<unknown> => call("DELETE", `fau
 
 export const calm = (): Promise<unknown> => call("DELETE", "faults");
 
+/** A file as a message carries it. */
+export async function carried(file: Blob): Promise<{ mime_type: string; data: string }> {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  return { mime_type: file.type, data: btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")) };
+}
+
 export const fileAt = (mediaId: string): string => `${SANDBOX}/media/${encodeURIComponent(mediaId)}`;

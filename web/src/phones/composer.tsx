@@ -6,11 +6,11 @@ import { useRef, useState, type ChangeEvent, type KeyboardEvent } from "react";
 
 import { Plane } from "../icons";
 import { tried } from "../room/first-steps";
-import { say } from "./calls";
+import { carried, say } from "./calls";
 import type { Person } from "./model";
 import styles from "./phones.module.css";
 import { words } from "./texts";
-import { chime, inBase64 } from "./voice";
+import { chime } from "./voice";
 
 const PICTURES = ["image/jpeg", "image/png", "image/webp"];
 const LARGEST_PICTURE = 5 * 1024 * 1024;
@@ -39,9 +39,15 @@ export function PhoneComposer({ person: { phone, name } }: { readonly person: Pe
   };
   const sendPicture = async (file: File) => {
     if (!PICTURES.includes(file.type) || file.size > LARGEST_PICTURE) return setProblem(words.write.photoWrong);
-    const image = { mime_type: file.type, data: inBase64(new Uint8Array(await file.arrayBuffer())), ...(draft.trim() && { caption: draft }) };
-    send.mutate({ message: { type: "image", image } });
+    send.mutate({ message: { type: "image", image: { ...(await carried(file)), ...(draft.trim() && { caption: draft }) } } });
     return setDraft("");
+  };
+  const sendVoice = async () => {
+    try {
+      send.mutate({ message: { type: "audio", audio: { voice: true, ...(await carried(await chime())) } } });
+    } catch {
+      setProblem(words.write.voiceWrong);
+    }
   };
   return (
     <div className={styles["composer"]}>
@@ -50,7 +56,7 @@ export function PhoneComposer({ person: { phone, name } }: { readonly person: Pe
           {problem}
         </p>
       )}
-      <More onSay={(said) => send.mutate(said)} onPicture={(file) => void sendPicture(file)} />
+      <More onSay={(said) => send.mutate(said)} onPicture={(file) => void sendPicture(file)} onVoice={() => void sendVoice()} />
       <div className={styles["write"]}>
         <Textarea
           className={styles["field"]}
@@ -75,23 +81,23 @@ export function PhoneComposer({ person: { phone, name } }: { readonly person: Pe
 interface MoreProps {
   readonly onSay: (said: object) => void;
   readonly onPicture: (file: File) => void;
+  readonly onVoice: () => void;
 }
 
-function More({ onSay, onPicture }: MoreProps) {
+function More({ onSay, onPicture, onVoice }: MoreProps) {
   const input = useRef<HTMLInputElement>(null);
   const picked = ({ currentTarget }: ChangeEvent<HTMLInputElement>) => {
     const file = currentTarget.files?.[0];
     if (file) onPicture(file);
     currentTarget.value = "";
   };
-  const { photo, photoHint, location, voice, burst, burstHint, burstLines, stop, stopHint, more } = words.write;
-  const sayVoice = () => onSay({ message: { type: "audio", audio: { voice: true, mime_type: "audio/wav", data: inBase64(chime()) } } });
+  const { photo, photoHint, location, voice, voiceHint, burst, burstHint, burstLines, stop, stopHint, more } = words.write;
   return (
     <div className={styles["more"]} role="group" aria-label={more}>
       <input ref={input} type="file" accept={PICTURES.join(",")} aria-label={photoHint} onChange={picked} hidden />
       <Quick name={photo} hint={photoHint} onClick={() => input.current?.click()} />
       <Quick name={location} onClick={() => onSay({ message: { type: "location", location: PLACE } })} />
-      <Quick name={voice} onClick={sayVoice} />
+      <Quick name={voice} hint={voiceHint} onClick={onVoice} />
       <Quick name={burst} hint={burstHint} onClick={() => onSay({ texts: burstLines })} />
       <Quick name={stop} hint={stopHint} onClick={() => onSay({ text: stop })} />
     </div>

@@ -34,6 +34,8 @@ export const words = {
     photoWrong: "A JPEG, PNG or WebP of up to 5 MB, please.",
     location: "Place",
     voice: "Voice",
+    voiceHint: "Two notes; your microphone is not used",
+    voiceWrong: "This browser cannot record a voice message.",
     burst: "Burst",
     burstHint: "Five lines in a second: the bot answers once",
     stop: "STOP",

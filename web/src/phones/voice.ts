@@ -1,36 +1,44 @@
-/** A voice message without a voice: two notes, made here, so that nobody has to lend the page a microphone. */
+/** A voice message without a voice: two notes, recorded from the air, so that nobody has to lend the page a microphone. */
 
-const RATE = 8_000;
-const NOTES: readonly (readonly [pitch: number, seconds: number])[] = [
-  [523, 0.35],
-  [392, 0.55],
+/** What WhatsApp takes and some browser records. */
+const TYPES = ["audio/ogg", "audio/mp4"];
+const NOTES: readonly (readonly [pitch: number, from: number])[] = [
+  [523, 0],
+  [392, 0.4],
 ];
-const HEADER = 44;
+const LASTS_SEC = 1.2;
+const LOUD = 0.5;
+const SILENT = 0.001;
 
-/** A WAV of one channel with eight bits a sample. */
-export function chime(): Uint8Array {
-  const samples = NOTES.flatMap(([pitch, seconds]) => note(pitch, Math.round(seconds * RATE)));
-  const file = new Uint8Array(HEADER + samples.length);
-  const head = new DataView(file.buffer);
-  const word = (at: number, letters: string): void => [...letters].forEach((letter, i) => head.setUint8(at + i, letter.charCodeAt(0)));
-  word(0, "RIFF");
-  head.setUint32(4, HEADER - 8 + samples.length, true);
-  word(8, "WAVEfmt ");
-  head.setUint32(16, 16, true);
-  head.setUint16(20, 1, true);
-  head.setUint16(22, 1, true);
-  head.setUint32(24, RATE, true);
-  head.setUint32(28, RATE, true);
-  head.setUint16(32, 1, true);
-  head.setUint16(34, 8, true);
-  word(36, "data");
-  head.setUint32(40, samples.length, true);
-  file.set(samples, HEADER);
-  return file;
+/** Rejects where the browser cannot record. */
+export async function chime(): Promise<Blob> {
+  const type = TYPES.find((each) => MediaRecorder.isTypeSupported(each));
+  if (type === undefined) throw new Error("nothing that this browser records is a voice message");
+  const room = new AudioContext();
+  const ear = room.createMediaStreamDestination();
+  for (const [pitch, from] of NOTES) strike(room, ear, pitch, from);
+  const parts = await recorded(new MediaRecorder(ear.stream, { mimeType: type }));
+  await room.close();
+  return new Blob(parts, { type });
 }
 
 /** It dies away, as a bell does. */
-const note = (pitch: number, length: number): number[] =>
-  Array.from({ length }, (_, i) => 128 + Math.round(90 * Math.sin((2 * Math.PI * pitch * i) / RATE) * Math.exp((-4 * i) / length)));
+function strike(room: AudioContext, ear: AudioNode, pitch: number, from: number): void {
+  const [bell, fading, at] = [room.createOscillator(), room.createGain(), room.currentTime + from];
+  bell.frequency.value = pitch;
+  fading.gain.setValueAtTime(LOUD, at);
+  fading.gain.exponentialRampToValueAtTime(SILENT, at + LASTS_SEC - from);
+  bell.connect(fading).connect(ear);
+  bell.start(at);
+}
 
-export const inBase64 = (bytes: Uint8Array): string => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+function recorded(recorder: MediaRecorder): Promise<Blob[]> {
+  return new Promise((resolve, reject) => {
+    const parts: Blob[] = [];
+    recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
+    recorder.addEventListener("stop", () => resolve(parts));
+    recorder.addEventListener("error", () => reject(new Error("the recording broke off")));
+    recorder.start();
+    setTimeout(() => recorder.stop(), LASTS_SEC * 1000);
+  });
+}
