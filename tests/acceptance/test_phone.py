@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import zlib
 from collections.abc import AsyncIterator
@@ -10,31 +11,37 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from playwright.async_api import FilePayload, Locator, Page, expect
+from playwright.async_api import Browser, FilePayload, Locator, Page, expect
 
 from tests.acceptance.browser import PHONE, Colours, Tab, browser, built_page, tab
 from tests.acceptance.clients import Api, Sandbox
-from tests.acceptance.conftest import Place
-from tests.acceptance.harness import Site, until
+from tests.acceptance.harness import site, until
 from tests.acceptance.laptop import bare, demo
 from tests.acceptance.test_inbox import HOSTILE, sends
 
 WIDE = (1440, 900)
-ADA, GRACE = "15550001111", "15550002222"
+GRACE, LIN, MARY, EDITH = (f"1555000{each}" for each in (2222, 4444, 5555, 6666))
+SWIFT = {"WAYPOST_TURN_QUIET_SEC": "0.3", "WAYPOST_OUTBOUND_WORKER_POLL_INTERVAL_MS": "300"}
 SLOW = 25_000
 """Milliseconds for what is tried again after a pause."""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def page_is_built() -> None:
+@dataclass
+class Show:
+    """One demo and one browser for all: each test has a tab and a customer of its own."""
+
+    facts: dict[str, str]
+    api: Api
+    sandbox: Sandbox
+    chromium: Browser
+
+
+@pytest.fixture(scope="module")
+async def show(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Show]:
     built_page()
-
-
-@pytest.fixture
-def laptop(place: Place) -> Site:
-    here = bare(place("sqlite"))
-    here.settings["WAYPOST_TURN_QUIET_SEC"] = "0.3"
-    return here
+    with site(tmp_path_factory.mktemp("phone"), "", **SWIFT) as here:
+        async with demo(bare(here)) as (facts, api, sandbox), browser() as chromium:
+            yield Show(facts, api, sandbox, chromium)
 
 
 @dataclass
@@ -42,9 +49,16 @@ class Play:
     """A newcomer's page: the phone at the left, the inbox at the right."""
 
     tab: Tab
-    api: Api
-    sandbox: Sandbox
-    facts: dict[str, str]
+    show: Show
+    name: str
+
+    @property
+    def api(self) -> Api:
+        return self.show.api
+
+    @property
+    def sandbox(self) -> Sandbox:
+        return self.show.sandbox
 
     @property
     def page(self) -> Page:
@@ -58,7 +72,9 @@ class Play:
         return self.phone.get_by_role("log").locator("[data-from]").filter(has_text=text)
 
     def in_inbox(self, text: str) -> Locator:
-        return self.page.get_by_role("log", name="Messages with Ada").locator("[data-kind]").filter(has_text=text)
+        return (
+            self.page.get_by_role("log", name=f"Messages with {self.name}").locator("[data-kind]").filter(has_text=text)
+        )
 
     async def says(self, text: str) -> None:
         await self.phone.get_by_role("textbox").fill(text)
@@ -70,25 +86,26 @@ class Play:
 
 
 @asynccontextmanager
-async def newcomer(
-    here: Site, size: tuple[int, int] = WIDE, colours: Colours = "light", path: str = ""
+async def playing(
+    show: Show, name: str, phone: str, size: tuple[int, int] = WIDE, colours: Colours = "light", path: str = "/"
 ) -> AsyncIterator[Play]:
-    async with (
-        demo(here) as (facts, api, sandbox),
-        browser() as chromium,
-        tab(chromium, size, colours, newcomer=True) as opened,
-    ):
-        opened.page.set_default_timeout(SLOW)
-        await opened.page.goto(facts["login_url"])
-        await expect(opened.page.get_by_role("status")).to_have_text("Live")
-        if path:
-            await opened.page.goto(facts["url"] + path)
-        yield Play(opened, api, sandbox, facts)
+    """Somebody who plays this customer; signed in by a token, since a link works once."""
+    async with tab(show.chromium, size, colours, newcomer=True) as opened:
+        page, url = opened.page, show.facts["url"]
+        signed = await page.request.post(f"{url}/api/v1/session", data={"token": show.facts["user_token"]})
+        assert signed.ok
+        chosen = json.dumps({"chosen": phone, "added": [{"phone": phone, "name": name}]})
+        await page.add_init_script(f"localStorage.setItem('waypost.phones', '{chosen}')")
+        await page.goto(url + path)
+        await expect(page.get_by_role("status")).to_have_text("Live")
+        yield Play(opened, show, name)
 
 
-async def test_a_newcomer_sees_both_sides_on_one_page(laptop: Site) -> None:
-    async with newcomer(laptop) as play:
+async def test_a_newcomer_sees_both_sides_on_one_page(show: Show) -> None:
+    async with tab(show.chromium, WIDE, newcomer=True) as opened:
+        play = Play(opened, show, "Ada")
         page, steps = play.page, play.page.get_by_role("region", name="What to try")
+        await page.goto(show.facts["login_url"])
         await expect(page.get_by_role("heading", name="Demo shop")).to_be_visible()
         await expect(page.get_by_role("heading", name="Ada")).to_be_visible()
         await play.says("Hello!")
@@ -147,9 +164,8 @@ async def what_is_hidden_stays_hidden(play: Play) -> None:
     await expect(play.phone).to_be_visible()
 
 
-async def test_what_a_phone_sends_arrives_and_what_it_is_asked_can_be_tapped(laptop: Site) -> None:
-    async with newcomer(laptop, colours="dark") as play:
-        await expect(play.on_phone("Where is my order?")).to_have_count(2)
+async def test_what_a_phone_sends_arrives_and_what_it_is_asked_can_be_tapped(show: Show) -> None:
+    async with playing(show, "Lin", LIN, colours="dark") as play:
         await play.phone.get_by_role("button", name="Burst").click()
         await expect(play.on_phone("number A-1042")).to_have_count(2)
         answer = play.in_inbox("I ordered a lamp").last
@@ -202,7 +218,10 @@ ASKED = {
 LISTED = {
     "type": "list",
     "body": {"text": "Which lamp?"},
-    "action": {"button": "Lamps", "sections": [{"rows": [{"id": "1", "title": "Crimson", "description": "as a brick"}]}]},
+    "action": {
+        "button": "Lamps",
+        "sections": [{"rows": [{"id": "1", "title": "Crimson", "description": "as a brick"}]}],
+    },
 }
 TRACK = {
     "name": "track_it",
@@ -217,7 +236,7 @@ TRACK = {
 
 async def answers_by_taps(play: Play) -> None:
     for asked in (ASKED, LISTED):
-        await play.api.post({"to": f"+{ADA}", "payloadJson": {"type": "interactive", "interactive": asked}})
+        await play.api.post({"to": f"+{LIN}", "payloadJson": {"type": "interactive", "interactive": asked}})
     await play.phone.get_by_role("button", name="Yes", exact=True).click()
     await expect(play.phone.get_by_role("button", name="No", exact=True)).to_be_disabled()
     await play.phone.get_by_role("button", name="Lamps").click()
@@ -225,12 +244,12 @@ async def answers_by_taps(play: Play) -> None:
     await expect(play.on_phone("Crimson").last.get_by_label("Delivered")).to_be_visible()
     await expect(play.in_inbox("Yes")).to_have_count(1)
     await expect(play.in_inbox("Crimson")).to_have_count(1)
-    graph = {"authorization": f"Bearer {play.facts['access_token']}"}
-    made = await play.sandbox.ask("POST", f"/v25.0/{play.facts['waba_id']}/message_templates", TRACK, **graph)
+    graph = {"authorization": f"Bearer {play.show.facts['access_token']}"}
+    made = await play.sandbox.ask("POST", f"/v25.0/{play.show.facts['waba_id']}/message_templates", TRACK, **graph)
     assert made.status == 200, made
     await play.api.ask("POST", "/api/v1/outbound/templates/sync")
     template = {"templateCode": "track_it", "payloadJson": {"language": "en"}}
-    sent = await play.api.post({"to": f"+{ADA}", **template})
+    sent = await play.api.post({"to": f"+{LIN}", **template})
     assert sent.status == 201, sent
     await expect(play.on_phone("It is on its way.")).to_be_visible()
     await play.phone.get_by_role("button", name="Thank you").click()
@@ -248,8 +267,10 @@ def a_picture() -> bytes:
     return b"\x89PNG\r\n\x1a\n" + part(b"IHDR", head) + part(b"IDAT", zlib.compress(pixels)) + part(b"IEND", b"")
 
 
-async def test_trouble_at_one_click_and_every_message_ends_as_it_should(laptop: Site) -> None:
-    async with newcomer(laptop) as play:
+async def test_trouble_at_one_click_and_every_message_ends_as_it_should(show: Show) -> None:
+    async with playing(show, "Mary", MARY) as play:
+        await play.says("Hello!")
+        await expect(play.in_inbox("Hello!")).to_have_count(2)
         await play.takes_over()
         await play.page.get_by_role("button", name="Make trouble").click()
         for fault in ("Slow", "Doubled statuses", "Lost answers", "Statuses in the wrong order"):
@@ -333,21 +354,20 @@ async def is_held_until_released(play: Play) -> None:
     await is_read_once(play, "Held")
 
 
-async def test_on_a_narrow_screen_the_phone_is_a_page_of_its_own(laptop: Site) -> None:
-    async with newcomer(laptop, PHONE, "dark", "/phones") as play:
+async def test_on_a_narrow_screen_the_phone_is_a_page_of_its_own(show: Show) -> None:
+    async with playing(show, "Edith", EDITH, PHONE, "dark", "/phones") as play:
         page = play.page
-        await expect(play.on_phone("Where is my order?")).to_have_count(2)
         await play.says(HOSTILE)
         await expect(play.on_phone(HOSTILE)).to_have_count(2)
         await page.get_by_role("switch", name="Read automatically").click()
-        await play.sandbox.ask("POST", f"/_sandbox/phones/{ADA}/say", {"text": "Unread"})
+        await play.sandbox.ask("POST", f"/_sandbox/phones/{EDITH}/say", {"text": "Unread"})
         await expect(play.on_phone("Unread")).to_have_count(2)
-        await expect(page.get_by_role("textbox", name="Write as Ada")).to_be_in_viewport()
+        await expect(page.get_by_role("textbox", name="Write as Edith")).to_be_in_viewport()
         await play.tab.picture("phone-narrow-dark")
         await play.tab.accessible()
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is cut"
         await page.get_by_role("link", name="Inbox").click()
-        row = page.get_by_role("link", name="Ada")
+        row = page.get_by_role("link", name="Edith")
         await expect(row.get_by_label("Delivered")).to_be_visible()
         await page.get_by_role("link", name="Phone", exact=True).click()
         await page.get_by_role("button", name="Read now").click()

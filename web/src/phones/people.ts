@@ -18,7 +18,7 @@ export function digitsOf(written: string): string | null {
 export function everybody(added: readonly Person[], told: readonly PersonWithPost[], chosen: string): readonly PersonWithPost[] {
   const known = new Map<string, PersonWithPost>();
   for (const each of [ADA, GRACE, ...added]) known.set(each.phone, { ...each, unread: 0 });
-  for (const each of told) known.set(each.phone, each);
+  for (const each of [...told].sort((a, b) => a.phone.localeCompare(b.phone))) known.set(each.phone, each);
   const all = [...known.values()];
   const first = all.slice(0, MOST_SHOWN);
   const missing = first.some(({ phone }) => phone === chosen) ? [] : all.filter(({ phone }) => phone === chosen);

@@ -21,45 +21,63 @@ interface Props {
 
 export function Trouble({ faults, folded = false }: Props) {
   const [open, setOpen] = useState(!folded);
+  const change = useMutation({ mutationFn: (make: () => Promise<unknown>) => make() });
   const inner = useId();
   const count = faults?.length ?? 0;
   return (
     <section className={styles["trouble"]} aria-label={words.trouble.title} data-on={count > 0 || undefined}>
-      <button type="button" className={styles["troubleTop"]} aria-expanded={open} aria-controls={inner} onClick={() => setOpen(!open)}>
-        <Bolt size={16} />
-        <span className={styles["troubleTitle"]}>{words.trouble.title}</span>
-        {count > 0 && <span className={styles["count"]}>{words.trouble.on(count)}</span>}
-        <span className={styles["fold"]} data-open={open || undefined}>
-          <Down size={16} />
-        </span>
-      </button>
+      <div className={styles["troubleTop"]}>
+        <button type="button" className={styles["troubleTitle"]} aria-expanded={open} aria-controls={inner} onClick={() => setOpen(!open)}>
+          <Bolt size={16} />
+          {words.trouble.title}
+          <span className={styles["fold"]} data-open={open || undefined}>
+            <Down size={16} />
+          </span>
+          {count > 0 && <span className={styles["count"]}>{words.trouble.on(count)}</span>}
+        </button>
+        {count > 0 && (
+          <Button size="compact-xs" variant="default" title={words.trouble.calmHint} onClick={() => change.mutate(calm)}>
+            {words.trouble.calm}
+          </Button>
+        )}
+      </div>
+      {change.isError && (
+        <p className={styles["problem"]} role="alert">
+          {words.trouble.failed}
+        </p>
+      )}
       <Collapse expanded={open} id={inner} transitionDuration={0}>
-        <Switches faults={faults ?? []} brief={folded} />
+        <Switches faults={faults ?? []} brief={folded} onChange={change.mutate} />
       </Collapse>
     </section>
   );
 }
 
-/** Where there is little room, only what is on says what to watch. */
-function Switches({ faults, brief }: { readonly faults: readonly Fault[]; readonly brief: boolean }) {
+interface SwitchesProps {
+  readonly faults: readonly Fault[];
+  /** There is little room: only what is on says what to watch. */
+  readonly brief: boolean;
+  readonly onChange: (make: () => Promise<unknown>) => void;
+}
+
+function Switches({ faults, brief, onChange }: SwitchesProps) {
   const [chosen, setChosen] = useState<Code>(CODES[0]);
   const code = codeOf(faults) ?? chosen;
-  const change = useMutation({ mutationFn: (make: () => Promise<unknown>) => make() });
   const on = new Map(faults.map((fault) => [kindOf(fault), fault.id]));
   const others = faults.filter((fault) => kindOf(fault) === null).length;
   const turn = (kind: Kind, wanted: Code) => {
     const known = on.get(kind);
     if (known === undefined) tried("trouble");
-    change.mutate(() => (known === undefined ? addFault(faultOf(kind, wanted)) : removeFault(known)));
+    onChange(() => (known === undefined ? addFault(faultOf(kind, wanted)) : removeFault(known)));
   };
   const pick = (wanted: Code) => {
     const known = on.get("code");
     setChosen(wanted);
-    if (known !== undefined) change.mutate(() => removeFault(known).then(() => addFault(faultOf("code", wanted))));
+    if (known !== undefined) onChange(() => removeFault(known).then(() => addFault(faultOf("code", wanted))));
   };
   return (
     <div className={styles["switches"]}>
-      <p className={styles["small"]}>{words.trouble.intro}</p>
+      {!brief && <p className={styles["small"]}>{words.trouble.intro}</p>}
       {KINDS.map((kind) => {
         const watch = kind === "code" ? words.trouble.codeWatch[code] : words.trouble.kinds[kind].watch;
         return (
@@ -82,14 +100,6 @@ function Switches({ faults, brief }: { readonly faults: readonly Fault[]; readon
         data={CODES.map((each) => ({ value: String(each), label: words.trouble.codes[each] ?? String(each) }))}
       />
       {others > 0 && <p className={styles["small"]}>{words.trouble.others(others)}</p>}
-      {change.isError && (
-        <p className={styles["problem"]} role="alert">
-          {words.trouble.failed}
-        </p>
-      )}
-      <Button size="xs" variant="default" disabled={faults.length === 0} title={words.trouble.calmHint} onClick={() => change.mutate(calm)}>
-        {words.trouble.calm}
-      </Button>
     </div>
   );
 }
