@@ -123,10 +123,7 @@ def _show(facts: dict[str, str], *, as_json: bool) -> None:
     url, sandbox_url = facts["url"], facts["sandbox_url"]
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"[bold]Waypost[/bold] is running at {url}, the sandbox phone network at {sandbox_url}\n")
-    console.print(
-        "Open it: a phone to play the customer, beside the team's inbox. The link signs you in once, within ten"
-    )
-    console.print("minutes:\n")
+    console.print("Open it, a phone beside the team's inbox (this link signs you in once, within ten minutes):\n")
     console.print(f"  {facts['login_url']}\n", markup=False)
     console.print(f'The phone +{CUSTOMER} has just written "{FIRST_WORDS}": for 24 hours you may answer with any text.')
     console.print("(A phone that never wrote can only be sent a template.)\n", style="dim")
