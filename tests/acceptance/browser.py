@@ -29,6 +29,10 @@ OPTIONS = [
     "--disable-sync",
 ]
 SERIOUS = ("serious", "critical")
+KNOWS_THE_DEMO = """
+localStorage.getItem("waypost.phone") ?? localStorage.setItem("waypost.phone", "hidden");
+localStorage.getItem("waypost.first-steps") ?? localStorage.setItem("waypost.first-steps", '{"closed": true}');
+"""
 PICTURES = os.environ.get("WAYPOST_TEST_PICTURES")
 """A folder: what the page looks like is kept there, to be looked at."""
 
@@ -72,11 +76,18 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 @asynccontextmanager
-async def tab(of: Browser, size: tuple[int, int] = DESKTOP, colours: Colours = "light") -> AsyncIterator[Tab]:
-    """A person of its own: another tab has other cookies. Nothing may be refused by the page's policy, or break."""
+async def tab(
+    of: Browser, size: tuple[int, int] = DESKTOP, colours: Colours = "light", *, newcomer: bool = False
+) -> AsyncIterator[Tab]:
+    """A person of its own: another tab has other cookies. Nothing may be refused by the page's policy, or break.
+
+    Only a newcomer is shown the demo's phone and what to try first.
+    """
     context = await of.new_context(
         viewport={"width": size[0], "height": size[1]}, color_scheme=colours, reduced_motion="reduce"
     )
+    if not newcomer:
+        await context.add_init_script(KNOWS_THE_DEMO)
     page = await context.new_page()
     page.set_default_timeout(15_000)
     opened = Tab(page)

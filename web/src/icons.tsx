@@ -98,3 +98,19 @@ export const Warning = (props: Props) => (
     <path d="M12 7.500v5.500M12 16.200v.1" />
   </Drawing>
 );
+export const Handset = (props: Props) => (
+  <Drawing {...props}>
+    <rect x="7" y="2.500" width="10" height="19" rx="2.500" />
+    <path d="M11 18.500h2" />
+  </Drawing>
+);
+export const Plus = (props: Props) => (
+  <Drawing {...props}>
+    <path d="M12 5v14M5 12h14" />
+  </Drawing>
+);
+export const Bolt = (props: Props) => (
+  <Drawing {...props}>
+    <path d="M13 2.500L5 13.500h6L10.500 21.500 19 10h-6.500z" />
+  </Drawing>
+);

@@ -37,6 +37,7 @@ from waypost.http import (
 )
 from waypost.http.context import SCOPE_KEY, Host, host_of, reader, world_of
 from waypost.http.documented import Document
+from waypost.http.sandbox_door import BELOW, sandbox_door
 from waypost.http.strict_body import StrictRequest
 from waypost.http.web_app import WebApp, is_of_the_page
 from waypost.http.webhook_door import PATH, Receive, Scope, Send, webhook_door
@@ -117,6 +118,9 @@ class Edge:
         if scope["type"] == "http":
             if scope["path"] == PATH:
                 await webhook_door(scope, receive, send, self._host.world)
+                return
+            if self._host.phones is not None and scope["path"].startswith(BELOW):
+                await sandbox_door(scope, receive, send, self._host.phones, self._host.world)
                 return
             if is_of_the_page(scope):
                 await self._page(scope, send)

@@ -5,6 +5,7 @@ The routes know no server: one set of them serves any number of servers in one p
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeAlias, cast
 
 from litestar import Request
@@ -16,6 +17,7 @@ from waypost.flow.world import World
 from waypost.http import cookies
 from waypost.http.gateway import Gateway
 from waypost.http.problems import Problem
+from waypost.http.webhook_door import Receive, Scope, Send
 from waypost.model.account import Caller, Role
 from waypost.rules.rate import retry_after
 
@@ -28,6 +30,10 @@ Here: TypeAlias = NamedDependency[SkipValidation[World]]
 Asking: TypeAlias = NamedDependency[SkipValidation[Caller]]
 
 
+Phones: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+"""A sandbox as an ASGI application: the edge knows no more of it."""
+
+
 class Host(Protocol):
     """The server as its edge sees it."""
 
@@ -36,6 +42,10 @@ class Host(Protocol):
 
     @property
     def gateway(self) -> Gateway: ...
+
+    @property
+    def phones(self) -> Phones | None:
+        """Of a demo only."""
 
     def metrics(self) -> bytes:
         """Everything that is counted, in Prometheus' text format."""

@@ -15,7 +15,7 @@ from msgspec import Meta
 from waypost.flow import sign_in
 from waypost.flow.world import World
 from waypost.http import cookies
-from waypost.http.context import Asking, Here, reader
+from waypost.http.context import Asking, Host, Hosting, reader
 from waypost.http.documented import problems
 from waypost.http.problems import Problem
 from waypost.http.strict_body import FOR_ANYBODY
@@ -40,6 +40,10 @@ class SessionView(msgspec.Struct, kw_only=True):
     org_id: str
     expires_at: datetime | None = None
     """When the cookie ends; only told with it."""
+    bot: bool
+    """Whether a bot answers here: else customers wait for people only."""
+    sandbox: bool
+    """Whether this is a demo, whose page has phones to play the customers with."""
 
 
 @post(
@@ -51,13 +55,15 @@ class SessionView(msgspec.Struct, kw_only=True):
     opt={FOR_ANYBODY: True},
     request_max_body_size=LONGEST_BODY,
 )
-async def begin(data: JSONBody[SignIn], request: Request[Any, Any, Any], world: Here) -> Response[SessionView]:
+async def begin(data: JSONBody[SignIn], request: Request[Any, Any, Any], host: Hosting) -> Response[SessionView]:
     """Sets a cookie that the page's scripts cannot read; requests with it must come from a page of this server."""
     if cookies.is_foreign_page(request.headers, request.headers.get("host", "")):
         raise Problem(403, "foreign_page", "people sign in on a page of this server")
-    signed = await _sign_in(data, world)
+    signed = await _sign_in(data, host.world)
     secure = cookies.is_secure(request.headers, request.url.scheme)
-    return Response(_view(signed.user, signed.until), headers={"set-cookie": cookies.given(signed, secure=secure)})
+    return Response(
+        _view(signed.user, signed.until, host), headers={"set-cookie": cookies.given(signed, secure=secure)}
+    )
 
 
 async def _sign_in(data: SignIn, world: World) -> sign_in.SignedIn:
@@ -74,11 +80,11 @@ async def _sign_in(data: SignIn, world: World) -> sign_in.SignedIn:
 
 
 @get("/", summary="Who is signed in", responses=problems(), dependencies={"caller": Provide(reader)})
-async def whoami(caller: Asking, world: Here) -> SessionView:
-    user = await sign_in.who(caller, world)
+async def whoami(caller: Asking, host: Hosting) -> SessionView:
+    user = await sign_in.who(caller, host.world)
     if user is None:
         raise Problem(403, "key_is_nobody", "a key is nobody: this is about people who signed in")
-    return _view(user, None)
+    return _view(user, None, host)
 
 
 @delete(
@@ -92,9 +98,17 @@ async def end() -> None:
     """The cookie is taken back; who kept a copy of it can use it until it ends or the token is renewed."""
 
 
-def _view(user: User, until: Instant | None) -> SessionView:
+def _view(user: User, until: Instant | None, host: Host) -> SessionView:
     ends = to_datetime(until) if until is not None else None
-    return SessionView(user_id=user.id, name=user.name, role=user.role, org_id=user.org_id, expires_at=ends)
+    return SessionView(
+        user_id=user.id,
+        name=user.name,
+        role=user.role,
+        org_id=user.org_id,
+        expires_at=ends,
+        bot=host.world.tuning.answering,
+        sandbox=host.phones is not None,
+    )
 
 
 router = Router("/api/v1/session", tags=["People"], route_handlers=[begin, whoami, end])

@@ -20,6 +20,7 @@ from waypost.runtime import memory
 from waypost.runtime.demo_account import DemoAccount, connect_sandbox, demo_account
 from waypost.runtime.roles import ALL_ROLES
 from waypost.runtime.serve import build_server
+from waypost.runtime.server import Server
 from waypost.runtime.serving import address, listen, serve_until, show_bugs, stop_signal, web_server
 from waypost.runtime.settings import Settings, SettingsError
 from waypost.runtime.wiring import DEMO_ACCOUNT, Ports, migrate, sqlite_path, system_ports
@@ -69,16 +70,15 @@ async def demo(settings: Settings, place: DemoPlace) -> None:
     server = build_server(ports, settings, ALL_ROLES)
     account = await demo_account(place.data / DEMO_ACCOUNT, server.world)
     await connect_sandbox(account, f"{sandbox_url}/{API_VERSION}", server.world)
-    sandbox = demo_sandbox(account, ports, url, sandbox_url)
+    sandbox = server.phones = demo_sandbox(account, ports, url, sandbox_url)
     await server.start()
     memory.settle()
     login_url = f"{url}/#sign-in={sign_in.offer(account.user_token, server.world)}"
     shown = {"url": url, "sandbox_url": sandbox_url, **msgspec.structs.asdict(account), "login_url": login_url}
     welcome = asyncio.ensure_future(_welcome(account, sandbox, shown, as_json=place.as_json))
+    webs = [(web_server(server.app, server.door), front), (web_server(sandbox), back)]
     try:
-        await serve_until(
-            told, [(web_server(server.app, server.door), front), (web_server(sandbox), back)], server.wind_down
-        )
+        await serve_until(told, webs, lambda: _wind_down(sandbox, server))
     finally:
         welcome.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -86,6 +86,12 @@ async def demo(settings: Settings, place: DemoPlace) -> None:
         await sandbox.close()
         await server.stop()
         alone.close()
+
+
+async def _wind_down(sandbox: Sandbox, server: Server) -> None:
+    """A page that waits for news of a phone would keep the doors open."""
+    sandbox.dismiss()
+    await server.wind_down()
 
 
 def demo_sandbox(account: DemoAccount, ports: Ports, url: str, sandbox_url: str) -> Sandbox:
@@ -96,6 +102,7 @@ def demo_sandbox(account: DemoAccount, ports: Ports, url: str, sandbox_url: str)
         app_secret=account.app_secret,
         verify_token=account.verify_token,
         webhook_url=url + PATH,
+        verified_name="Demo shop",
     )
     return Sandbox(ports.clock, ports.dice, ports.ids, ports.wire, [number], sandbox_url)
 
@@ -116,7 +123,7 @@ def _show(facts: dict[str, str], *, as_json: bool) -> None:
     url, sandbox_url = facts["url"], facts["sandbox_url"]
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"[bold]Waypost[/bold] is running at {url}, the sandbox phone network at {sandbox_url}\n")
-    console.print("Open the team's inbox (this link signs you in once, within ten minutes):\n")
+    console.print("Open it, a phone beside the team's inbox (this link signs you in once, within ten minutes):\n")
     console.print(f"  {facts['login_url']}\n", markup=False)
     console.print(f'The phone +{CUSTOMER} has just written "{FIRST_WORDS}": for 24 hours you may answer with any text.')
     console.print("(A phone that never wrote can only be sent a template.)\n", style="dim")

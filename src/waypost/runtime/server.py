@@ -17,6 +17,7 @@ from waypost.flow.fetch_media import MediaFetcher, forget_media
 from waypost.flow.search import indexer
 from waypost.flow.world import World
 from waypost.http.app import Edge
+from waypost.http.context import Phones
 from waypost.http.gateway import Gateway
 from waypost.http.websocket import Door
 from waypost.http.websocket_handshake import same_host
@@ -53,6 +54,8 @@ class Server:
         self.world = world
         self.app = Edge(self) if roles >= DOORS else RoleEdge(Edge(self), roles)
         self.gateway = Gateway(world)
+        self.phones: Phones | None = None
+        """The sandbox of a demo, which its page plays customers with."""
         self._telemetry = telemetry
         self._roles = roles
         self.door = self._make_door(origins)

@@ -22,6 +22,7 @@ from waypost.sandbox.asgi import (
     transmit,
 )
 from waypost.sandbox.calls import Calls
+from waypost.sandbox.changes import Changes
 from waypost.sandbox.contacts import Contacts
 from waypost.sandbox.control import Control
 from waypost.sandbox.courier import Courier
@@ -37,6 +38,7 @@ from waypost.sandbox.settings import Keep, Timing
 from waypost.sandbox.tasks import Tasks
 from waypost.sandbox.templates import Templates
 from waypost.sandbox.updates import Updates
+from waypost.sandbox.watching import Watching
 from waypost.sandbox.webhooks import Webhooks
 
 
@@ -65,12 +67,14 @@ class Sandbox:
         self.faults = Faults(dice)
         self.calls, self.templates = Calls(keep.calls), Templates()
         self.media = MediaStore(clock, ids, keep.media_bytes)
-        contacts, screens = Contacts(keep.contacts), Screens(keep.messages, self.templates)
+        self._changes = Changes(clock)
+        contacts, screens = Contacts(keep.contacts), Screens(keep.messages, self.templates, self._changes)
         webhooks = Webhooks(clock, wire, self._tasks, timing)
         courier = Courier(clock, ids, self._tasks, webhooks, contacts, screens, timing, enforce_window)
         self.phones = Phones(clock, ids, webhooks, contacts, screens, courier, self.media)
         updates = Updates(clock, self.numbers, webhooks)
-        self._control = Control(ids, self.numbers, self.faults, self.calls, self.phones, webhooks, updates)
+        watching = Watching(clock, self.numbers, contacts, screens, self.faults, self._changes)
+        self._control = Control(ids, self.numbers, self.faults, self.calls, self.phones, webhooks, updates, watching)
         self._graph = Graph(
             ids,
             AccountEndpoints(ids, self.numbers, self.templates),
@@ -78,8 +82,13 @@ class Sandbox:
             Messages(clock, ids, self.numbers, self.templates, self.faults, self.calls, screens, courier),
         )
 
+    def dismiss(self) -> None:
+        """Whoever waits for a change on a phone is answered now, so that a stop need not wait for them."""
+        self._changes.end()
+
     async def close(self) -> None:
         """Stop everything under way: no webhook leaves after this."""
+        self.dismiss()
         await self._tasks.cancel()
 
     async def settled(self) -> None:

@@ -10,13 +10,23 @@ from waypost.ports.clock import Ids
 from waypost.sandbox.asgi import Answer, Request, answer
 from waypost.sandbox.calls import Calls, shown
 from waypost.sandbox.faults import Fault, Faults, InvalidFault
+from waypost.sandbox.media import Media
 from waypost.sandbox.numbers import Numbers, SandboxNumber
 from waypost.sandbox.phones import Moved, Phones, Said, Unsayable, is_burst
 from waypost.sandbox.recipients import phone_of, user_id_of
 from waypost.sandbox.updates import Update, Updates
+from waypost.sandbox.watching import Watching
 from waypost.sandbox.webhooks import Webhooks
 
 Body = TypeVar("Body")
+
+SHOWN_INLINE = frozenset(f"image/{kind}" for kind in ("jpeg", "png", "webp", "gif")) | frozenset(
+    ("audio/aac", "audio/amr", "audio/mp4", "audio/mpeg", "audio/ogg", "video/mp4", "video/3gpp")
+)
+_NO_PAGE = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; sandbox"),
+)
 
 
 class Control:
@@ -29,6 +39,7 @@ class Control:
         phones: Phones,
         webhooks: Webhooks,
         updates: Updates,
+        watching: Watching,
     ) -> None:
         self._ids = ids
         self._numbers = numbers
@@ -37,6 +48,7 @@ class Control:
         self._phones = phones
         self._webhooks = webhooks
         self._updates = updates
+        self._watching = watching
 
     async def answer(self, request: Request, parts: list[str]) -> Answer:
         try:
@@ -50,8 +62,8 @@ class Control:
                 return answer(200, {"status": "ok"})
             case (_, "numbers", *rest):
                 return await self._number_call(request, rest)
-            case (_, "faults"):
-                return self._fault_call(request)
+            case (_, "faults", *rest):
+                return self._fault_call(request, rest)
             case ("GET", "calls"):
                 calls = self._calls.listed(request.query.get("to"))
                 return answer(200, {"calls": [shown(call) for call in calls]})
@@ -64,6 +76,8 @@ class Control:
         match (request.method, *parts):
             case (_, "phones", phone, verb):
                 return await self._phone_call(request, phone, verb)
+            case ("GET", "media", media_id):
+                return _file(self._phones.file(media_id))
             case _:
                 return _sorry(404, f"{request.method} {request.path} is no call of the sandbox")
 
@@ -83,14 +97,22 @@ class Control:
             case _:
                 return _sorry(405, f"{request.method} is not for numbers")
 
-    def _fault_call(self, request: Request) -> Answer:
-        match request.method:
-            case "POST":
-                return answer(201, {"id": self._faults.add(_read(request, Fault))})
-            case "GET":
+    def _fault_call(self, request: Request, rest: list[str]) -> Answer:
+        match (request.method, *rest):
+            case ("POST",):
+                made = self._faults.add(_read(request, Fault))
+                self._watching.tell()
+                return answer(201, {"id": made})
+            case ("GET",):
                 return answer(200, {"faults": self._faults.listed()})
-            case "DELETE":
-                return answer(200, {"cleared": self._faults.clear()})
+            case ("DELETE",):
+                cleared = self._faults.clear()
+                self._watching.tell()
+                return answer(200, {"cleared": cleared})
+            case ("DELETE", fault_id):
+                removed = self._faults.remove(fault_id)
+                self._watching.tell()
+                return answer(200, {"cleared": 1}) if removed else _sorry(404, f"no fault {fault_id}")
             case _:
                 return _sorry(405, f"{request.method} is not for faults")
 
@@ -106,9 +128,15 @@ class Control:
             case ("POST", "read"):
                 return answer(200, {"read": await self._phones.read(phone)})
             case ("GET", "screen"):
-                return answer(200, {"phone": phone, "messages": self._phones.screen(phone)})
+                return answer(200, await self._screen(phone, request.query))
             case _:
                 return _sorry(404, f"a phone cannot {request.method} {verb}")
+
+    async def _screen(self, phone: str, query: dict[str, str]) -> dict[str, Any]:
+        """Who names the version that they have seen waits for the next, and is told more."""
+        if "after" in query:
+            return await self._watching.watched(phone, query)
+        return {"phone": phone, "messages": self._phones.screen(phone)}
 
     async def _say(self, phone: str, said: Said) -> Answer:
         number = self._written_to(said.phone_number_id)
@@ -134,6 +162,17 @@ class Control:
         if answered is None:
             return _sorry(404, f"no number {update.phone_number_id or update.waba_id or 'at all'}")
         return answer(200, {"answered": answered})
+
+
+def _file(media: Media | None) -> Answer:
+    """Pictures and sound as they are; anything else only to be kept, so that no browser takes it for a page."""
+    if media is None:
+        return _sorry(404, "no such file")
+    kind = media.mime_type.partition(";")[0].strip().lower()
+    if kind in SHOWN_INLINE:
+        return Answer(200, media.content, content_type=kind, headers=_NO_PAGE)
+    kept = (b"content-disposition", b"attachment")
+    return Answer(200, media.content, content_type="application/octet-stream", headers=(*_NO_PAGE, kept))
 
 
 def _read(request: Request, kind: type[Body]) -> Body:

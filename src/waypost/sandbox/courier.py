@@ -67,7 +67,7 @@ class Courier:
         """Everything delivered and unread is read now; returns how much that was, after the first tries."""
         unread = [letter for letter in self._screens.letters(phone) if letter.status == "delivered"]
         for letter in unread:
-            letter.reached("read")
+            self._screens.reached(letter, "read")
         await asyncio.gather(*(self._tell(letter, "read") for letter in unread))
         return len(unread)
 
@@ -91,4 +91,4 @@ class Courier:
         body = webhook_body(letter.number, status_value(letter, status, self._clock.now(), person, error))
         for _ in range(copies):
             await self._webhooks.post_in_order(letter.number, letter.waiting, body)
-        letter.reached(status)
+        self._screens.reached(letter, status)

@@ -88,6 +88,12 @@ class Faults:
         self._armed.clear()
         return cleared
 
+    def remove(self, fault_id: str) -> bool:
+        kept = [armed for armed in self._armed if armed.id != fault_id]
+        known = len(kept) < len(self._armed)
+        self._armed = kept
+        return known
+
     def listed(self) -> list[dict[str, Any]]:
         return [{"id": armed.id, **msgspec.to_builtins(armed.fault), "left": armed.left} for armed in self._armed]
 

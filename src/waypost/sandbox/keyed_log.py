@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from typing import Generic, TypeVar
 
 Entry = TypeVar("Entry")
@@ -43,6 +44,11 @@ class KeyedLog(Generic[Entry]):
 
     def of(self, key: str) -> list[Entry]:
         return list(self._by_key.get(key, {}).values())
+
+    def latest_keys(self, most: int, within: int = 2000) -> list[str]:
+        """The keys of the newest entries, the newest first; looks at no more entries than `within`."""
+        newest = (key for key, _, _ in islice(reversed(self._all), within))
+        return list(islice(dict.fromkeys(newest), most))
 
     def __iter__(self) -> Iterator[Entry]:
         return (entry for _, _, entry in self._all)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from waypost.model.time import seconds
+from waypost.model.time import Instant, seconds
 from waypost.ports.clock import Clock, Ids
 from waypost.sandbox.account import json_object
 from waypost.sandbox.asgi import Answer, Request, answer, gateway_page, refused
@@ -19,6 +19,8 @@ from waypost.sandbox.screens import Screens
 from waypost.sandbox.shape import Json
 from waypost.sandbox.templates import Templates
 
+TYPING_SHOWN = seconds(25)
+"""Meta takes the sign away then, or with the next message."""
 _NOT_JSON = Refusal(INVALID_PARAMETER, details="The request body is not a JSON object")
 
 
@@ -78,6 +80,8 @@ class Messages:
         if refusal := await self._befallen(fault):
             return refusal
         self._screens.marked_read(body["message_id"])
+        if "typing_indicator" in body:
+            self._screens.typing(body["message_id"], Instant(self._clock.now() + TYPING_SHOWN))
         return _as_told(answer(200, {"success": True}), fault)
 
     async def _befallen(self, fault: Fault) -> Answer | None:

@@ -13,7 +13,7 @@ from waypost.sandbox.contacts import Contacts
 from waypost.sandbox.courier import Courier
 from waypost.sandbox.inbound import MEDIA_TYPES, a_move, as_posted, inbound_value, is_notice
 from waypost.sandbox.letters import wamid_of
-from waypost.sandbox.media import INBOUND_KEPT, MediaStore
+from waypost.sandbox.media import INBOUND_KEPT, Media, MediaStore
 from waypost.sandbox.numbers import SandboxNumber
 from waypost.sandbox.recipients import phone_digits
 from waypost.sandbox.screens import Note, Screens
@@ -123,15 +123,19 @@ class Phones:
     async def _post(self, number: SandboxNumber, notes: list[Note]) -> None:
         body = webhook_body(number, inbound_value(notes, self._contacts.person(notes[0].phone)))
         answered = await self._webhooks.post(number, body)
-        for note in notes:
-            if answered and note.status == "sent":
-                note.status = "delivered"
+        if answered:
+            for note in notes:
+                self._screens.delivered(note)
 
     async def read(self, phone: str) -> int:
         return await self._courier.read(phone)
 
     def screen(self, phone: str) -> list[dict[str, Any]]:
         return self._screens.shown(phone)
+
+    def file(self, media_id: str) -> Media | None:
+        """One that was sent to or by a phone."""
+        return self._media.get(media_id)
 
     def _with_file(self, number: SandboxNumber, said: Said, message: dict[str, Any]) -> dict[str, Any]:
         given = message.get(message["type"])

@@ -8,8 +8,9 @@ import msgspec
 
 from waypost.model.time import Instant
 from waypost.sandbox.calls import iso
+from waypost.sandbox.changes import Changes
 from waypost.sandbox.keyed_log import KeyedLog
-from waypost.sandbox.letters import Letter
+from waypost.sandbox.letters import Letter, Status
 from waypost.sandbox.templates import Templates
 
 
@@ -24,20 +25,36 @@ class Note(msgspec.Struct):
 
 
 class Screens:
-    def __init__(self, most: int, templates: Templates) -> None:
+    def __init__(self, most: int, templates: Templates, changes: Changes) -> None:
         self._log: KeyedLog[Letter | Note] = KeyedLog(most)
         self._notes: dict[str, Note] = {}
+        self._typing: dict[str, Instant] = {}
         self._templates = templates
+        self._changes = changes
 
     def received(self, letter: Letter) -> None:
+        self._typing.pop(letter.recipient.phone, None)
         self._forget(self._log.add(letter.recipient.phone, letter))
+        self._changes.happened()
+
+    def reached(self, letter: Letter, status: Status) -> None:
+        letter.reached(status)
+        self._changes.happened()
 
     def wrote(self, note: Note) -> None:
         self._notes[note.wamid] = note
         self._forget(self._log.add(note.phone, note))
+        self._changes.happened()
+
+    def delivered(self, note: Note) -> None:
+        """A business that has marked it as read meanwhile knows it already."""
+        if note.status == "sent":
+            note.status = "delivered"
+            self._changes.happened()
 
     def moved(self, phone: str, new_phone: str) -> None:
         self._log.move(phone, new_phone)
+        self._changes.happened()
 
     def _forget(self, entry: Letter | Note | None) -> None:
         if isinstance(entry, Note):
@@ -46,12 +63,37 @@ class Screens:
     def marked_read(self, wamid: str) -> None:
         if note := self._notes.get(wamid):
             note.status = "read"
+            self._changes.happened()
+
+    def typing(self, wamid: str, until: Instant) -> None:
+        """The business lets the writer of this message see that it types."""
+        if note := self._notes.get(wamid):
+            self._typing[note.phone] = until
+            self._changes.happened()
+
+    def typing_until(self, phone: str) -> Instant | None:
+        return self._typing.get(phone)
 
     def letters(self, phone: str) -> list[Letter]:
         return [entry for entry in self._log.of(phone) if isinstance(entry, Letter)]
 
+    def latest_phones(self, most: int) -> list[str]:
+        return self._log.latest_keys(most)
+
+    def unread(self, phone: str) -> int:
+        return sum(letter.status in ("accepted", "sent", "delivered") for letter in self.letters(phone))
+
     def shown(self, phone: str) -> list[dict[str, Any]]:
         return [self._shown(entry) for entry in self._log.of(phone)]
+
+    def watched(self, phone: str, most: int) -> list[dict[str, Any]]:
+        """The latest, with what only a picture of a phone needs: the buttons of a template."""
+        return [self._with_buttons(entry, self._shown(entry)) for entry in self._log.of(phone)[-most:]]
+
+    def _with_buttons(self, entry: Letter | Note, shown: dict[str, Any]) -> dict[str, Any]:
+        if not isinstance(entry, Letter) or entry.kind != "template":
+            return shown
+        return {**shown, "buttons": self._templates.buttons(entry.number.waba_id, shown["message"]["template"])}
 
     def _shown(self, entry: Letter | Note) -> dict[str, Any]:
         ours = isinstance(entry, Letter)

@@ -156,3 +156,29 @@ def rendered(layout: Layout, components: list[Json]) -> str:
     header = _filled(layout.header, _sent(components, "header"))
     body = _filled(layout.body, _sent(components, "body"))
     return "\n".join(part for part in (header, body, layout.footer) if part)
+
+
+def shown_buttons(components: list[Json], sent: list[Json]) -> list[Json]:
+    """The buttons of a message by template, with the values that were sent for them."""
+    defined: list[Json] = next(
+        (part["buttons"] for part in components if str(part.get("type")).upper() == "BUTTONS"), []
+    )
+    values = {str(part.get("index")): part.get("parameters", []) for part in sent if _is_button(part)}
+    return [_button(one, next(iter(values.get(str(place), [])), {})) for place, one in enumerate(defined)]
+
+
+def _is_button(part: Json) -> bool:
+    return str(part.get("type")).lower() == "button"
+
+
+def _button(defined: Json, value: Json) -> Json:
+    """A quick reply answers with its payload, or with its own words where it was given none."""
+    text = str(defined.get("text", ""))
+    shown = {"type": str(defined.get("type")).upper(), "text": text}
+    match shown["type"]:
+        case "QUICK_REPLY":
+            return {**shown, "payload": str(value.get("payload") or text)}
+        case "URL":
+            return {**shown, "url": _VARIABLE.sub(lambda _: str(value.get("text", "")), str(defined.get("url", "")))}
+        case _:
+            return shown

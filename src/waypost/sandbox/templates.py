@@ -18,7 +18,14 @@ from waypost.sandbox.graph_errors import (
 )
 from waypost.sandbox.recipients import Recipient
 from waypost.sandbox.shape import Json
-from waypost.sandbox.template_parameters import Layout, layout_of, rendered, variables, wrong_parameters
+from waypost.sandbox.template_parameters import (
+    Layout,
+    layout_of,
+    rendered,
+    shown_buttons,
+    variables,
+    wrong_parameters,
+)
 
 MOST_TEMPLATES: Final = 250
 CATEGORIES: Final = ("AUTHENTICATION", "MARKETING", "UTILITY")
@@ -130,6 +137,11 @@ class Templates:
         if recipient.by_user_id and template.category == "AUTHENTICATION":
             return Refusal(USER_ID_NOT_SUPPORTED, details="Authentication templates need a phone number in 'to'")
         return wrong_parameters(self._layouts[template.id], sent.get("components") or []) or template
+
+    def buttons(self, waba_id: str, sent: Json) -> list[Json]:
+        """What the customer can tap below it."""
+        template = self.find(waba_id, sent)
+        return shown_buttons(template.components, sent.get("components") or []) if template else []
 
     def rendered(self, waba_id: str, sent: Json) -> str | None:
         """The text that the customer reads; None when the template was deleted since."""

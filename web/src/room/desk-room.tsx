@@ -9,13 +9,17 @@ import { Desk } from "../live/desk";
 import { deviceId, newDeviceId } from "../live/storage";
 import { DeskContext, useShown } from "../live/use-desk";
 import type { Me } from "../model";
-import { partIn, useAddress } from "../path";
+import { partIn, useAddress, type Part } from "../path";
 import { texts } from "../texts";
+import { usePhoneBeside } from "./phone-shown";
 import styles from "./room.module.css";
+import { StepsStrip } from "./steps-strip";
 import { Stopped } from "./stopped";
 import { TopBar } from "./top-bar";
 
 const Console = lazy(() => import("../console/console"));
+const PhonePanel = lazy(() => import("../phones/panel"));
+const PhonePage = lazy(() => import("../phones/page"));
 
 interface Props {
   readonly me: Me;
@@ -36,12 +40,18 @@ export function DeskRoom({ me, onLeave }: Props) {
   if (desk === null) return null;
   return (
     <DeskContext value={desk}>
-      <Room onLeave={onLeave} onUseHere={() => setDevice(newDeviceId())} />
+      <Room isDemo={me.sandbox} onLeave={onLeave} onUseHere={() => setDevice(newDeviceId())} />
     </DeskContext>
   );
 }
 
-function Room({ onLeave, onUseHere }: Pick<Props, "onLeave"> & { readonly onUseHere: () => void }) {
+interface RoomProps extends Pick<Props, "onLeave"> {
+  readonly isDemo: boolean;
+  readonly onUseHere: () => void;
+}
+
+function Room({ isDemo, onLeave, onUseHere }: RoomProps) {
+  const phone = usePhoneBeside(isDemo);
   const part = useAddress(partIn);
   const reads = useAddress(({ pathname }) => conversationIn(pathname) !== null);
   const stoppedBy = useShown(({ stoppedBy }) => stoppedBy);
@@ -49,18 +59,29 @@ function Room({ onLeave, onUseHere }: Pick<Props, "onLeave"> & { readonly onUseH
     if (stoppedBy === NOT_KNOWN) void onLeave(false);
   }, [stoppedBy, onLeave]);
   return (
-    <div className={styles["room"]} data-open={reads || undefined}>
-      <TopBar part={part} onSignOut={() => void onLeave(true)} />
+    <div className={styles["room"]} data-part={part} data-open={reads || undefined}>
+      <TopBar part={part} phone={phone} onSignOut={() => void onLeave(true)} />
+      {isDemo && <StepsStrip />}
       {stoppedBy !== null && stoppedBy !== 0 && stoppedBy !== NOT_KNOWN && <Stopped code={stoppedBy} onUseHere={onUseHere} />}
-      {part === "console" ? (
-        <Suspense fallback={<Waiting />}>
-          <Console />
-        </Suspense>
-      ) : (
-        <Inbox />
-      )}
+      <div className={styles["beside"]}>
+        {phone.shown && part === "inbox" && (
+          <Suspense fallback={<div className={styles["phonePlace"]} />}>
+            <PhonePanel />
+          </Suspense>
+        )}
+        <div className={styles["partPlace"]}>
+          <Suspense fallback={<Waiting />}>
+            <Shown part={part} isDemo={isDemo} />
+          </Suspense>
+        </div>
+      </div>
     </div>
   );
+}
+
+function Shown({ part, isDemo }: { readonly part: Part; readonly isDemo: boolean }) {
+  if (part === "console") return <Console />;
+  return part === "phones" && isDemo ? <PhonePage /> : <Inbox />;
 }
 
 const Waiting = () => (

@@ -1,37 +1,41 @@
 /** Whose page this is, its parts, how the connection is, and the way out. */
 
-import { ActionIcon, Avatar, Menu, UnstyledButton, useComputedColorScheme, useMantineColorScheme, VisuallyHidden } from "@mantine/core";
+import { ActionIcon, Avatar, Button, Menu, UnstyledButton, useComputedColorScheme, useMantineColorScheme, VisuallyHidden } from "@mantine/core";
 
-import { Mark, Moon, Sun } from "../icons";
+import { Handset, Mark, Moon, Sun } from "../icons";
 import { useDesk } from "../live/use-desk";
 import { linkTo, type Part } from "../path";
+import { words } from "../phones/texts";
 import { texts } from "../texts";
 import { initialsOf } from "../words";
 import { ConnectionBadge } from "./connection-badge";
+import type { PhoneBeside } from "./phone-shown";
 import styles from "./room.module.css";
 
-const PARTS = ["inbox", "console"] as const;
+const PARTS = ["inbox", "console", "phones"] as const;
 
 interface Props {
   readonly part: Part;
+  readonly phone: PhoneBeside;
   readonly onSignOut: () => void;
 }
 
-export function TopBar({ part, onSignOut }: Props) {
+export function TopBar({ part, phone, onSignOut }: Props) {
   const { me } = useDesk();
   return (
     <header className={styles["top"]}>
       <Mark />
       <h1 className={styles["product"]}>{texts.product}</h1>
       <nav className={styles["parts"]} aria-label={texts.parts.label}>
-        {PARTS.map((each) => (
-          <a key={each} className={styles["part"]} aria-current={each === part ? "page" : undefined} {...linkTo(`/${each}`)}>
+        {PARTS.filter((each) => each !== "phones" || me.sandbox).map((each) => (
+          <a key={each} className={styles["part"]} data-part={each} aria-current={each === part ? "page" : undefined} {...linkTo(`/${each}`)}>
             {texts.parts[each]}
           </a>
         ))}
       </nav>
       <ConnectionBadge />
       <span className={styles["space"]} />
+      {me.sandbox && part === "inbox" && <PhoneSwitch {...phone} />}
       <ColourSwitch />
       <Menu position="bottom-end" width={200} withinPortal={false} transitionProps={{ duration: 0 }}>
         <Menu.Target>
@@ -54,6 +58,23 @@ export function TopBar({ part, onSignOut }: Props) {
         </Menu.Dropdown>
       </Menu>
     </header>
+  );
+}
+
+/** On a narrow screen the phone is a part of its own, with a link. */
+function PhoneSwitch({ shown, toggle }: PhoneBeside) {
+  return (
+    <Button
+      className={styles["phoneSwitch"]}
+      variant={shown ? "light" : "default"}
+      size="compact-sm"
+      leftSection={<Handset size={16} />}
+      aria-pressed={shown}
+      title={shown ? words.hide : words.show}
+      onClick={toggle}
+    >
+      {texts.parts.phones}
+    </Button>
   );
 }
 
