@@ -1,0 +1,12 @@
+/** What all pages of the console are made of. */
+
+export { Answered, Failed } from "./answered";
+export { Copyable, CopyButton } from "./copy";
+export { Commands, Curl } from "./curl";
+export { Deed, Dialog } from "./deed";
+export { Moment, useNow } from "./moment";
+export { Fact, Facts, Page, Panel, Tile, Tiles, Toolbar } from "./page";
+export { useSay } from "./said";
+export { MessageStatus, Status, type Mood } from "./status";
+export { AnswerTable, Table, type Column } from "./table";
+export { agoWords, exactly, lasting } from "./time";
