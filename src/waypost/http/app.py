@@ -27,6 +27,7 @@ from waypost.http import (
     operations,
     org_policy,
     outbound,
+    overview,
     problems,
     push,
     search,
@@ -64,6 +65,7 @@ ROUTES = [
     ),
     sync.router,
     push.router,
+    overview.router,
     operations.router,
 ]
 
