@@ -47,7 +47,7 @@ interface Loose {
 
 /** `call("post", "/api/v1/outbound/gates/{gate_id}/release", { path: { gate_id: 3 } })`. What is null, undefined or "" is left out of a query. */
 export function call<M extends Method, P extends PathOf<M>>(method: M, path: P, ...given: Arguments<paths[P][M]>): Call<AnswerOf<paths[P][M]>> {
-  const { path: named = {}, query = {}, body } = (given[0] ?? {}) as Loose;
+  const { path: named = {}, query = {}, body } = (given as unknown as readonly Loose[])[0] ?? {};
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(named[name] ?? "")));
   const asked = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== null && value !== undefined && value !== "") asked.set(name, String(value));
