@@ -23,7 +23,9 @@ def message(
 ) -> Moments:
     moments = {"sent_at": sent, "delivered_at": delivered, "failed_at": failed}
     when = {name: None if span is None else ago(span) for name, span in moments.items()}
-    return Moments(created_at=ago(created), wanted_at=ago(created), **when)
+    return Moments(
+        created_at=ago(created), wanted_at=ago(created), done_at=when["sent_at"] or when["failed_at"], **when
+    )
 
 
 def lately(*messages: Moments, received: Sequence[Instant] = (), cut: Instant | None = None) -> Lately:
@@ -89,3 +91,15 @@ def test_a_longer_look_back_has_wider_steps() -> None:
 def test_a_message_of_this_very_moment_has_a_step() -> None:
     found = course(lately(message(Span(0), sent=Span(0)), cut=NOW), HOUR, NOW)
     assert [step.sent for step in found.steps] == [1]
+
+
+def test_the_age_of_the_queue_is_that_of_whoever_waits_longest_at_the_end_of_a_step() -> None:
+    waited = [
+        message(minutes(10), sent=minutes(8)),
+        message(seconds(20)),
+        message(minutes(9), sent=minutes(9)),
+        message(minutes(5), failed=minutes(3)),
+    ]
+    ages = [step.queue_age for step in course(lately(*waited), HOUR, NOW).steps]
+    assert [age for age in ages if age] == [30.0, 90.0, 30.0, 90.0, 20.0]
+    assert ages[-1] == 20.0, "at this moment, since the step is not over"

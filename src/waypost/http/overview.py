@@ -32,6 +32,8 @@ class StepView(msgspec.Struct, kw_only=True):
     failed: int
     queued_to_sent_seconds: Spread
     sent_to_delivered_seconds: Spread
+    queue_age_seconds: float
+    """How long the one that waited longest had waited at its end."""
 
 
 class WaitingView(msgspec.Struct, kw_only=True):
@@ -88,6 +90,7 @@ def _step(step: Step) -> StepView:
         failed=step.failed,
         queued_to_sent_seconds=step.queued_to_sent,
         sent_to_delivered_seconds=step.sent_to_delivered,
+        queue_age_seconds=step.queue_age,
     )
 
 

@@ -19,6 +19,8 @@ class Moments(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     sent_at: Instant | None
     delivered_at: Instant | None
     failed_at: Instant | None
+    done_at: Instant | None
+    """When it waited no longer: the provider had it, or it was given up or taken back."""
 
 
 class Lately(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import msgspec
 
-from waypost.model.overview import Lately
+from waypost.model.overview import Lately, Moments
 from waypost.model.time import Instant, Span, as_seconds, minutes, seconds
 from waypost.rules.figures import Spread, spread
 
@@ -27,6 +28,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """Of those that were sent in this step."""
     sent_to_delivered: Spread
     """Of those that were delivered in it."""
+    queue_age: float
+    """Seconds that the one that waited longest had waited at its end."""
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +49,9 @@ def course(lately: Lately, span: Span, now: Instant) -> Course:
     width = next((width for width in WIDTHS if now - since <= width * MOST_STEPS), WIDTHS[-1])
     first = min(-(-since // width) * width, now // width * width)
     happened = _happened(lately, first, width)
-    steps = [happened.step(Instant(at)) for at in range(first, now + 1, width)]
+    starts = [Instant(at) for at in range(first, now + 1, width)]
+    ages = _ages(lately.messages, [Instant(min(at + width, now)) for at in starts])
+    steps = [happened.step(at, age) for at, age in zip(starts, ages, strict=True)]
     return Course(
         since=since,
         width=width,
@@ -66,7 +71,7 @@ class _Happened(msgspec.Struct, frozen=True, kw_only=True):
     delivered: ByStep
     failed: ByStep
 
-    def step(self, at: Instant) -> Step:
+    def step(self, at: Instant, queue_age: float) -> Step:
         return Step(
             at=at,
             received=len(self.received[at]),
@@ -75,6 +80,7 @@ class _Happened(msgspec.Struct, frozen=True, kw_only=True):
             failed=len(self.failed[at]),
             queued_to_sent=spread(self.sent[at]),
             sent_to_delivered=spread(self.delivered[at]),
+            queue_age=queue_age,
         )
 
 
@@ -98,3 +104,13 @@ def _happened(lately: Lately, first: int, width: Span) -> _Happened:
 def _took(begin: Instant | None, end: Instant | None) -> float:
     """Clocks differ, so nothing takes less than no time."""
     return 0.0 if begin is None or end is None else max(0.0, as_seconds(end - begin))
+
+
+def _ages(messages: Sequence[Moments], ends: Sequence[Instant]) -> list[float]:
+    """At each of these moments, how long the oldest waited that was to have gone by then."""
+    oldest: dict[Instant, Instant] = {}
+    for each in sorted(messages, key=lambda moments: moments.wanted_at):
+        upto = len(ends) if each.done_at is None else bisect_left(ends, each.done_at)
+        for end in ends[bisect_left(ends, each.wanted_at) : upto]:
+            oldest.setdefault(end, each.wanted_at)
+    return [as_seconds(end - oldest.get(end, end)) for end in ends]

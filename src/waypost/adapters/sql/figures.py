@@ -67,10 +67,12 @@ class SqlFigures:
 
 def _moments(row: Row) -> Moments:
     created_at, scheduled_at, sent_at, delivered_at, status, updated_at = row
+    is_over = status in (Status.FAILED.value, Status.CANCELLED.value)
     return Moments(
         created_at=created_at,
         wanted_at=max(created_at, scheduled_at or 0),
         sent_at=sent_at,
         delivered_at=delivered_at,
         failed_at=updated_at if status == Status.FAILED.value else None,
+        done_at=sent_at or (updated_at if is_over else None),
     )
