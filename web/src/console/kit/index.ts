@@ -1,6 +1,7 @@
 /** What all pages of the console are made of. */
 
 export { Answered, Failed } from "./answered";
+export { Chart, type Series } from "./chart";
 export { Copyable, CopyButton } from "./copy";
 export { Commands, Curl } from "./curl";
 export { Deed, Dialog } from "./deed";
