@@ -63,8 +63,8 @@ function useNames(): (actor: string) => string {
 function columnsFor(named: (actor: string) => string): readonly Column<Entry>[] {
   return [
     { head: words.columns.at, cell: ({ at }) => <Moment at={at} /> },
-    { head: words.columns.what, cell: (entry) => <What entry={entry} />, wide: true },
-    { head: words.columns.who, cell: ({ actor }) => <span title={actor}>{named(actor)}</span> },
+    { head: words.columns.what, cell: (entry) => <What entry={entry} /> },
+    { head: words.columns.who, cell: ({ actor }) => <span className={styles["who"]} title={actor}>{named(actor)}</span> },
     { head: words.columns.details, cell: ({ details }) => <Details text={details} />, wide: true },
   ];
 }

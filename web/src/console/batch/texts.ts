@@ -8,6 +8,7 @@ export const words = {
   drop: "or drop it here",
   paste: "Or paste lines",
   pasteHint: "With the header, as in the example",
+  lines: "Lines",
   usePasted: "Check these lines",
   pastedName: "pasted.csv",
   example: "to,templateCode,language,body1,body2\n+15550001111,order_confirmation,en,Ada,7\n+15550002222,order_confirmation,en,\"Grace, again\",8",

@@ -6,7 +6,7 @@ import { call, useAnswer } from "../api";
 import { quoted } from "../curl";
 import { Deed, Moment, Panel, Table, type Column } from "../kit";
 import { adviceOn } from "../message/advice";
-import { summaryOf, type OutboundMessage } from "../message/model";
+import { saidOf, summaryOf, type OutboundMessage } from "../message/model";
 import type { SentAgain } from "./became";
 import styles from "./dead-letters.module.css";
 import type { Group } from "./groups";
@@ -76,7 +76,7 @@ function columnsFor(org: string, onSentAgain: Props["onSentAgain"]): readonly Co
     { head: columns.id, cell: ({ id }) => id },
     { head: columns.to, cell: ({ to }) => to },
     { head: columns.what, cell: summaryOf, wide: true },
-    { head: columns.said, cell: ({ errorMessage }) => errorMessage ?? "", wide: true },
+    { head: columns.said, cell: ({ errorCode, errorMessage }) => saidOf(errorCode, errorMessage), wide: true },
     { head: columns.when, cell: ({ updatedAt }) => <Moment at={updatedAt} /> },
   ];
   if (onSentAgain === null) return shown;

@@ -2,7 +2,7 @@
 
 import { lasting, Moment, Panel, Status, Table, type Column, type Mood } from "../kit";
 import styles from "./message.module.css";
-import type { Attempt } from "./model";
+import { saidOf, type Attempt } from "./model";
 import { words } from "./texts";
 
 const MOODS: Readonly<Record<string, Mood>> = { TRYING: "busy", SUCCESS: "good", FAILED: "bad", UNSURE: "busy" };
@@ -13,7 +13,7 @@ const COLUMNS: readonly Column<Attempt>[] = [
   { head: heads.status, cell: ({ status }) => <Status mood={MOODS[status] ?? "calm"}>{words.attemptStatus[status] ?? status}</Status> },
   { head: heads.at, cell: ({ createdAt }) => <Moment at={createdAt} /> },
   { head: heads.took, cell: ({ createdAt, finishedAt }) => (finishedAt === null ? "" : lasting((Date.parse(finishedAt) - Date.parse(createdAt)) / 1000)), align: "right" },
-  { head: heads.error, cell: ({ errorCode, errorMessage }) => [errorCode, errorMessage].filter(Boolean).join(": "), wide: true },
+  { head: heads.error, cell: ({ errorCode, errorMessage }) => [errorCode, saidOf(errorCode, errorMessage)].filter(Boolean).join(": "), wide: true },
   { head: heads.answer, cell: ({ providerResponseJson }) => <Folded json={providerResponseJson} />, wide: true },
 ];
 

@@ -26,7 +26,7 @@ export default function MessagePage({ id }: PageProps) {
   return (
     <Page
       title={words.title(id)}
-      intro={<a {...linkTo(wayBack())}>← {words.back}</a>}
+      intro={<a className={styles["back"]} {...linkTo(wayBack())}>← {words.back}</a>}
       actions={
         <>
           <Curl call={life} cli={`waypost why ${id}`} />

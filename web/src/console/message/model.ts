@@ -35,6 +35,9 @@ export function textIn(payload: unknown): string {
 const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 
+/** The provider repeats its code in its words. */
+export const saidOf = (code: string | null, said: string | null): string => (said ?? "").replace(`(#${code ?? ""}) `, "");
+
 /** Seconds between an event and the one before it; null for the first. */
 export function gapsOf(events: readonly TimelineEvent[]): readonly (number | null)[] {
   return events.map(({ at }, index) => {

@@ -7,7 +7,7 @@ import { call, useAnswer } from "../api";
 import { Copyable, Fact, Facts, MessageStatus, Moment, Panel } from "../kit";
 import { adviceOn } from "./advice";
 import styles from "./message.module.css";
-import { statusOf, summaryOf, type OutboundMessage } from "./model";
+import { saidOf, statusOf, summaryOf, type OutboundMessage } from "./model";
 import { errors, words } from "./texts";
 
 interface Props {
@@ -38,9 +38,10 @@ export function Standing({ message, why, nextAt }: Props) {
 function ErrorInWords({ message, code }: { readonly message: OutboundMessage; readonly code: string }) {
   const catalogue = useAnswer(call("get", "/api/v1/outbound/error-codes", { query: { catalogue: message.channel === "EMAIL" ? "smtp" : null } }));
   const { title, remedy } = adviceOn(code, catalogue.data ?? []);
+  const said = saidOf(code, message.errorMessage);
   return (
     <Alert color={message.status === "FAILED" ? "red" : "yellow"} variant="light" title={`${code}: ${title}`} className={styles["advice"] ?? ""}>
-      {message.errorMessage !== null && message.errorMessage !== title && <p>{message.errorMessage}</p>}
+      {said !== "" && said !== title && <p>{said}</p>}
       <p>
         <strong>{errors.doing}:</strong> {remedy}
       </p>
@@ -84,7 +85,7 @@ function KnownOf({ message }: { readonly message: OutboundMessage }) {
         <Copyable text={message.idempotencyKey} />
       </Fact>
       <Fact name={words.audit}>
-        <a {...linkTo(`/console/audit?type=OUTBOUND_MESSAGE&id=${id}`)}>{words.audit}</a>
+        <a className={styles["link"]} {...linkTo(`/console/audit?type=OUTBOUND_MESSAGE&id=${id}`)}>{words.audit}</a>
       </Fact>
     </Facts>
   );
@@ -98,7 +99,7 @@ function ConversationLink({ to, from }: { readonly to: string; readonly from: st
   if (conversation === undefined) return null;
   return (
     <Fact name={words.conversation}>
-      <a {...linkTo(`/inbox/${conversation.conversation_id}`)}>{words.openConversation}</a>
+      <a className={styles["link"]} {...linkTo(`/inbox/${conversation.conversation_id}`)}>{words.openConversation}</a>
     </Fact>
   );
 }
@@ -109,7 +110,7 @@ function DossierFact({ id }: { readonly id: number }) {
   return (
     <Fact name={words.dossier}>
       {id}
-      {name ? `, ${name}` : ""} (<a {...linkTo(`/console/outbox?dossier=${id}`)}>{words.dossierMessages}</a>)
+      {name ? `, ${name}` : ""} (<a className={styles["link"]} {...linkTo(`/console/outbox?dossier=${id}`)}>{words.dossierMessages}</a>)
     </Fact>
   );
 }

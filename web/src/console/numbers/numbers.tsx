@@ -47,15 +47,20 @@ export default function Numbers() {
 function columnsFor(gates: readonly Gate[], edit: (number: Number_) => void): readonly Column<Number_>[] {
   const { columns } = words;
   return [
-    { head: columns.id, cell: ({ phone_number_id }) => <code>{phone_number_id}</code> },
-    { head: columns.account, cell: ({ waba_id }) => <code>{waba_id}</code> },
+    { head: columns.id, cell: ({ phone_number_id, waba_id }) => <Two first={phone_number_id} second={words.accountOf(waba_id)} /> },
     { head: columns.health, cell: (number) => <HealthOf number={number} gates={gates} />, wide: true },
-    { head: columns.pace, cell: ({ pace }) => words.paceOf(pace) },
-    { head: columns.tier, cell: ({ tier }) => (tier === null ? words.noTier : words.tierOf(tier)) },
+    { head: columns.limits, cell: ({ pace, tier }) => <Two first={words.paceOf(pace)} second={tier === null ? words.noTier : words.tierOf(tier)} /> },
     { head: columns.failover, cell: ({ failover }) => (failover === null ? words.noFailover : words.failoverTo(failover)) },
     { head: columns.deeds, cell: (number) => <Deeds number={number} onEdit={() => edit(number)} /> },
   ];
 }
+
+const Two = ({ first, second }: { readonly first: string; readonly second: string }) => (
+  <div className={styles["two"]}>
+    {first}
+    <span>{second}</span>
+  </div>
+);
 
 function HealthOf({ number, gates }: { readonly number: Number_; readonly gates: readonly Gate[] }) {
   const { mood, said, remedy } = healthOf(number, gates);

@@ -1,7 +1,7 @@
 /** A number is connected in three steps: what Meta gives, what Meta needs, and whether it works. */
 
 import { Button } from "@mantine/core";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
 import { Panel } from "../kit";
 import { Checks } from "./checks";
@@ -13,6 +13,8 @@ import { Webhook } from "./webhook";
 export function ConnectWizard({ onClose }: { readonly onClose: () => void }) {
   const [step, setStep] = useState(0);
   const [number, setNumber] = useState<NewNumber | null>(null);
+  const begin = useRef<HTMLOListElement>(null);
+  useEffect(() => begin.current?.scrollIntoView({ block: "center" }), [step]);
   return (
     <Panel
       title={wizard.title}
@@ -23,7 +25,7 @@ export function ConnectWizard({ onClose }: { readonly onClose: () => void }) {
         </Button>
       }
     >
-      <ol className={styles["steps"]}>
+      <ol ref={begin} className={styles["steps"]}>
         {wizard.steps.map((name, index) => (
           <li key={name} aria-current={index === step ? "step" : undefined} data-done={index < step || undefined}>
             <span aria-hidden="true">{index < step ? "✓" : index + 1}</span>

@@ -21,6 +21,7 @@ export const words = {
   paging: "Pages",
   fresh: (count: number) => (count === 1 ? "1 new message" : `${count} new messages`),
   next: "goes on",
+  soon: "any moment",
   many: "100k+",
   /** By `deferredBy`. */
   waits: {

@@ -5,6 +5,8 @@ import type { OutboundMessage } from "../message/model";
 import styles from "./outbox.module.css";
 import { words } from "./texts";
 
+const SOON_MS = 5_000;
+
 export function WhyItWaits({ message }: { readonly message: OutboundMessage }) {
   const { status, deferredBy, nextRetryAt, scheduledAt, errorCode, errorMessage } = message;
   if (status !== "QUEUED") return errorCode === null ? null : <span title={errorMessage ?? ""}>{errorCode}</span>;
@@ -14,7 +16,7 @@ export function WhyItWaits({ message }: { readonly message: OutboundMessage }) {
       {reason}
       {until !== null && (
         <span>
-          {words.next} <Moment at={until} />
+          {words.next} {Date.parse(until) - Date.now() < SOON_MS ? words.soon : <Moment at={until} />}
         </span>
       )}
     </span>

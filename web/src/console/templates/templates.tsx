@@ -39,19 +39,14 @@ export default function Templates() {
     <Page
       title={frame.pages.templates}
       intro={words.intro}
-      actions={
-        <>
-          <Curl call={listing} cli={`waypost admin templates ${me.org_id}`} />
-          <Sync />
-        </>
-      }
+      actions={<Curl call={listing} cli={`waypost admin templates ${me.org_id}`} />}
     >
       <Answered to={answer}>
         {({ content, accounts }) => (
           <>
             <Chosen templates={content} />
             <Listed templates={content} />
-            <Panel title={words.accounts}>
+            <Panel title={words.accounts} intro={words.accountsIntro} actions={<Sync />}>
               <Table label={words.accounts} columns={ACCOUNT_COLUMNS} rows={accounts} keyOf={({ wabaId }) => wabaId} empty={words.noAccounts} />
             </Panel>
           </>

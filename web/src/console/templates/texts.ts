@@ -6,6 +6,7 @@ export const words = {
   synced: "The templates were fetched.",
   syncFailed: (count: number) => (count === 1 ? "One account could not be fetched." : `${count} accounts could not be fetched.`),
   accounts: "Accounts",
+  accountsIntro: "Their lists are fetched every hour, and whenever a message names a template that is not known.",
   account: { id: "Account", count: "Templates", synced: "Synced", error: "Trouble" },
   never: "never: nothing is enforced until then",
   noAccounts: "No number is connected, so there is no account.",
