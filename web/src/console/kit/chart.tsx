@@ -14,6 +14,8 @@ export interface Series {
   /** Of the four colours of charts. */
   readonly colour: 1 | 2 | 3 | 4;
   readonly values: readonly (number | null)[];
+  /** Of something that is not there at every moment: each one is a dot, and lines go over gaps. */
+  readonly dots?: boolean;
 }
 
 interface Props {
@@ -27,6 +29,8 @@ interface Props {
 }
 
 const HEIGHT = 180;
+/** Name, colour, dots. */
+type Kind = [string, number, boolean];
 
 export function Chart({ title, times, series, format, least }: Props) {
   const place = useRef<HTMLDivElement>(null);
@@ -36,11 +40,11 @@ export function Chart({ title, times, series, format, least }: Props) {
   const [at, setAt] = useState<number | null>(null);
   const scheme = useComputedColorScheme("light");
   const id = useId();
-  const shape = JSON.stringify(series.map(({ name, colour }) => [name, colour]));
+  const shape = JSON.stringify(series.map(({ name, colour, dots = false }) => [name, colour, dots] satisfies Kind));
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
-    const kinds = JSON.parse(shape) as [string, number][];
+    const kinds = JSON.parse(shape) as Kind[];
     const chart = new uPlot(options(element, kinds, least, (value) => formatting.current(value), setAt), [[]], element);
     drawn.current = chart;
     const resized = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }));
@@ -54,7 +58,7 @@ export function Chart({ title, times, series, format, least }: Props) {
   useEffect(() => {
     drawn.current?.setData([[...times], ...series.map(({ values }) => [...values])] as uPlot.AlignedData);
   }, [times, series, scheme, shape, least]);
-  const shownAt = at !== null && at < times.length ? at : times.length - 1;
+  const shownAt = at !== null && at < times.length ? at : latest(series, times.length - 1);
   const moment = times[shownAt];
   return (
     <figure className={styles["chart"]} aria-labelledby={id}>
@@ -77,12 +81,18 @@ export function Chart({ title, times, series, format, least }: Props) {
   );
 }
 
+/** The last moment that has something to tell. */
+function latest(series: readonly Series[], last: number): number {
+  for (let index = last; index >= 0; index--) if (series.some(({ values }) => (values[index] ?? null) !== null)) return index;
+  return last;
+}
+
 function clock(seconds: number, times: readonly number[]): string {
   const close = times.length > 1 && (times[1] ?? 0) - (times[0] ?? 0) < 60;
   return new Date(seconds * 1000).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", ...(close && { second: "2-digit" }) });
 }
 
-function options(element: HTMLElement, kinds: readonly [string, number][], least: number, format: (value: number) => string, onAt: (index: number | null) => void): uPlot.Options {
+function options(element: HTMLElement, kinds: readonly Kind[], least: number, format: (value: number) => string, onAt: (index: number | null) => void): uPlot.Options {
   const style = getComputedStyle(element);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
   const axis = { stroke: colour("--ink-soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: `12px ${style.fontFamily}` };
@@ -93,12 +103,15 @@ function options(element: HTMLElement, kinds: readonly [string, number][], least
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
     scales: { x: { time: true }, y: { range: (_, __, most) => [0, Math.max(least, (most ?? 0) * 1.1)] } },
     axes: [
-      { ...axis, grid: { show: false }, space: 70, values: (chart, splits) => splits.map((split) => clock(split, chart.data[0] as number[])) },
+      { ...axis, grid: { show: false }, size: 28, space: 70, values: (chart, splits) => splits.map((split) => clock(split, chart.data[0] as number[])) },
       { ...axis, size: 58, values: (_, splits) => splits.map(format) },
     ],
     series: [
       {},
-      ...kinds.map(([label, number]) => ({ label, stroke: colour(`--series-${number}`), width: 2, spanGaps: false, points: { size: 4 } })),
+      ...kinds.map(([label, number, dots]) => {
+        const stroke = colour(`--series-${number}`);
+        return { label, stroke, width: 2, spanGaps: dots, points: { show: dots, size: 5, fill: stroke } };
+      }),
     ],
     hooks: { setCursor: [({ cursor }) => onAt(cursor.idx ?? null)] },
   };

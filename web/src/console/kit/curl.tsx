@@ -18,7 +18,7 @@ export function Curl({ call, cli }: Props) {
   return (
     <Popover position="bottom-end" trapFocus withRoles transitionProps={{ duration: 0 }} classNames={{ dropdown: styles["curl"] ?? "" }}>
       <Popover.Target>
-        <Button size="compact-sm" variant="subtle" color="gray">
+        <Button size="compact-sm" variant="default" fw={500}>
           {words.curl.button}
         </Button>
       </Popover.Target>

@@ -5,6 +5,7 @@ export { Chart, type Series } from "./chart";
 export { Copyable, CopyButton } from "./copy";
 export { Commands, Curl } from "./curl";
 export { Deed, Dialog } from "./deed";
+export { Marked } from "./marked";
 export { Moment, useNow } from "./moment";
 export { Fact, Facts, Page, Panel, Tile, Tiles, Toolbar } from "./page";
 export { useSay } from "./said";

@@ -48,7 +48,7 @@ export function Table<Row>({ label, columns, rows, keyOf, linkOf, empty = words.
             <tr key={keyOf(row)} role="row" data-link={linkOf !== undefined || undefined}>
               {columns.map(({ head, cell, align, wide }, index) => (
                 <td key={head} role="cell" data-head={head} data-align={align} data-wide={wide}>
-                  {index === 0 && linkOf !== undefined ? <a {...linkTo(linkOf(row))}>{cell(row)}</a> : cell(row)}
+                  <div>{index === 0 && linkOf !== undefined ? <a {...linkTo(linkOf(row))}>{cell(row)}</a> : cell(row)}</div>
                 </td>
               ))}
             </tr>

@@ -40,6 +40,6 @@ export function Charts({ overview: { steps, step_seconds } }: { readonly overvie
 }
 
 const spreadOf = (spreads: readonly { readonly p50: number | null; readonly p95: number | null }[]): Series[] => [
-  { name: charts.half, colour: 1, values: spreads.map(({ p50 }) => p50) },
-  { name: charts.most, colour: 2, values: spreads.map(({ p95 }) => p95) },
+  { name: charts.most, colour: 2, values: spreads.map(({ p95 }) => p95), dots: true },
+  { name: charts.half, colour: 1, values: spreads.map(({ p50 }) => p50), dots: true },
 ];

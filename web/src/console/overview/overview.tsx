@@ -59,8 +59,10 @@ function Shown({ overview, cut }: { readonly overview: Answer; readonly cut: boo
       <Charts overview={overview} />
       <div className={styles["panels"]}>
         <Parts parts={overview.parts} />
-        <WhatWaits waiting={overview.waiting} />
-        <Invariants invariants={overview.invariants} at={overview.at} />
+        <div className={styles["column"]}>
+          <WhatWaits waiting={overview.waiting} />
+          <Invariants invariants={overview.invariants} at={overview.at} />
+        </div>
       </div>
     </>
   );
