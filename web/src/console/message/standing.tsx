@@ -85,7 +85,7 @@ function KnownOf({ message }: { readonly message: OutboundMessage }) {
         <Copyable text={message.idempotencyKey} />
       </Fact>
       <Fact name={words.audit}>
-        <a className={styles["link"]} {...linkTo(`/console/audit?type=OUTBOUND_MESSAGE&id=${id}`)}>{words.audit}</a>
+        <a className={styles["link"]} {...linkTo(`/console/audit?type=OUTBOUND_MESSAGE&id=${id}`)}>{words.auditLink}</a>
       </Fact>
     </Facts>
   );

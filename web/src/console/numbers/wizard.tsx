@@ -14,7 +14,9 @@ export function ConnectWizard({ onClose }: { readonly onClose: () => void }) {
   const [step, setStep] = useState(0);
   const [number, setNumber] = useState<NewNumber | null>(null);
   const begin = useRef<HTMLOListElement>(null);
-  useEffect(() => begin.current?.scrollIntoView({ block: "center" }), [step]);
+  useEffect(() => {
+    begin.current?.scrollIntoView({ block: "center" });
+  }, [step]);
   return (
     <Panel
       title={wizard.title}
