@@ -101,7 +101,15 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 OWN_ROWS = re.compile("VIRTUAL TABLE|CONSTANT ROW|SCAN (b|busy|waiting|recent|unread|oldest)$")
 """A batch's own rows, or what the statement itself has just found: all of them are wanted."""
 OF_A_FEW = {
-    *("later_depth", "media_depth", "on_the_way", "outlets_depth", "quotas_fullest", "gates_closed"),
+    *(
+        "later_depth",
+        "media_depth",
+        "on_the_way",
+        "outlets_depth",
+        "outlets_depth_org",
+        "quotas_fullest",
+        "gates_closed",
+    ),
     *("turns_depth", "turns_open"),
 }
 """What they scan is what they have just limited themselves to, or what is closed, held or waits at this moment."""
@@ -334,6 +342,7 @@ FEW_HERE = {
     "outlets_busy",
     "outlets_standing",
     "outlets_depth",
+    "outlets_depth_org",
     "waiting_behind_org",
     "gates_closed",
 }

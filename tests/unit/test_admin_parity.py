@@ -44,6 +44,7 @@ SAME: dict[str, set[str]] = {
     "change-conversation": {"PATCH /api/v1/conversations/{conversation_id}"},
     "note": {"POST /api/v1/conversations/{conversation_id}/notes"},
     "replay-turn": {"POST /api/v1/turns/{conversation_id}/{position}/replay"},
+    "settings": {"GET /api/v1/settings"},
     "policy": {"GET /api/v1/policy", "PUT /api/v1/policy", "PATCH /api/v1/policy"},
     "spend": {f"GET {OUT}/spend"},
     "quota": {f"GET {OUT}/quota"},
@@ -93,6 +94,7 @@ ONLY_ROUTES = {
     "/healthz": "asks one server about itself: `waypost doctor`",
     "/readyz": "asks one server about itself: `waypost doctor`",
     "/metrics": "asks one server about itself",
+    "/api/v1/overview": "many answers at once, for a page: `stats`, `gates` and `waypost doctor` are its commands",
     "/api/v1/openapi.json": "the routes themselves",
 }
 """By how their paths begin."""

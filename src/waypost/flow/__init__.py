@@ -42,7 +42,7 @@ They stand on what is no step: `read_behind` follows the feeds for those who ind
 what only the Log has, `channels` says which way a message goes, `marketing` who wants none, `pictures` what a
 bot may look at, `time_zones` what night is where. `numbers` and `mail_book` keep who sends at hand, `template_book`
 and `templates` what their accounts may send at any time, `policies` and `policy_book` what an org has set for itself.
-For whoever asks, `read_back` tells why a message waits, `policy` what the rules are, `audit` who did what. `extras`
-are read receipts and uploads, `mailboxes` how mailboxes are connected, `dossiers` who the customers are and what they
-agreed to. `world` holds it all together.
+For whoever asks, `read_back` tells why a message waits, `policy` what the rules are, `audit` who did what, `overview`
+what is going on. `extras` are read receipts and uploads, `mailboxes` how mailboxes are connected, `dossiers` who the
+customers are and what they agreed to. `world` holds it all together.
 """

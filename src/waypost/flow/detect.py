@@ -61,6 +61,7 @@ async def detect(world: World, memory: Memory) -> list[Finding]:
     for finding in fresh:
         world.meters.violated(finding.invariant.value, finding.subject)
     _remember(memory, fresh)
+    await world.ledger.operating.looked_for_losses(world.clock.now())
     return fresh
 
 

@@ -27,6 +27,7 @@ from waypost.http import (
     operations,
     org_policy,
     outbound,
+    overview,
     problems,
     push,
     search,
@@ -65,6 +66,7 @@ ROUTES = [
     ),
     sync.router,
     push.router,
+    overview.router,
     operations.router,
 ]
 

@@ -19,6 +19,8 @@ from waypost.http.gateway import Gateway
 from waypost.http.problems import Problem
 from waypost.http.webhook_door import Receive, Scope, Send
 from waypost.model.account import Caller, Role
+from waypost.model.overview import Part
+from waypost.model.setting import SettingInForce
 from waypost.rules.rate import retry_after
 
 SCOPE_KEY = "waypost"
@@ -52,6 +54,15 @@ class Host(Protocol):
 
     async def readiness(self) -> dict[str, list[str]]:
         """By the process's roles: what keeps each from doing its work; nothing when it is ready."""
+
+    async def parts(self) -> list[Part]:
+        """How those parts are that only the process itself knows of."""
+
+    async def violations(self) -> dict[str, int]:
+        """By invariant, how often it was found broken since the server started, by any of its processes."""
+
+    async def settings_in_force(self) -> list[SettingInForce]:
+        """What the server was told to do, and by whom."""
 
 
 Hosting: TypeAlias = NamedDependency[SkipValidation[Host]]

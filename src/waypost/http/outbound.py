@@ -167,9 +167,14 @@ async def list_messages(
     dossier_id: Dossier = None,
     status: Annotated[Status | None, QueryParameter(required=False)] = None,
     to: Annotated[str | None, QueryParameter(max_length=254, required=False)] = None,
+    before: Annotated[
+        int | None, QueryParameter(ge=1, le=LARGEST_ID, required=False, description="Only ids below this one")
+    ] = None,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
 ) -> list[MessageView]:
-    query = Query(dossier_id=dossier_id, status=status, recipient=await _recipient(to, caller, world))
+    """Newest first; the next page is what comes `before` the last id of this one."""
+    below = None if before is None else MessageId(before)
+    query = Query(dossier_id=dossier_id, status=status, recipient=await _recipient(to, caller, world), before=below)
     return await read_all_back(await world.ledger.messages.find(caller.org_id, query, limit), world)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from waypost.model.figures import Survey
+from waypost.model.figures import Survey, Waiting
+from waypost.model.ids import OrgId
+from waypost.model.overview import Lately
 from waypost.model.time import Instant
 
 
@@ -14,3 +17,10 @@ class Figures(Protocol):
 
         Bounded, so that it costs the same in front of a million messages; it locks nothing.
         """
+
+    async def waiting(self, org: OrgId, now: Instant) -> Sequence[Waiting]:
+        """What of one org is due and waits, by reason, the longest queue first; each counted up to a limit."""
+
+    async def lately(self, org: OrgId, most: int) -> Lately:
+        """The stations of the org's `most` newest messages, and the customers' messages among the `most` newest things
+        that its team was told. Bounded, and true for any number of processes; not all of one moment."""

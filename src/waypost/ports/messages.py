@@ -16,6 +16,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     dossier_id: int | None = None
     status: Status | None = None
     recipient: str | None = None
+    before: MessageId | None = None
+    """Only smaller ids: the next page, whatever came meanwhile."""
 
 
 class PageQuery(msgspec.Struct, frozen=True, kw_only=True):

@@ -50,3 +50,9 @@ class Operating(Protocol):
 
     async def worker_seen_at(self) -> Instant | None:
         """When one last said so."""
+
+    async def looked_for_losses(self, now: Instant) -> None:
+        """A process says that it has looked for what must never be; an older word changes nothing."""
+
+    async def losses_looked_for_at(self) -> Instant | None:
+        """When one last did."""

@@ -20,7 +20,15 @@ from waypost.model.ids import KeyId, NumberId, OrgId, UserId
 from waypost.model.time import minutes
 from waypost.ports.accounts import NumberChange
 from waypost.rules.address import web_address
-from waypost.runtime import admin_dossiers, admin_media, admin_org_policy, admin_search, admin_turns, admin_upkeep
+from waypost.runtime import (
+    admin_dossiers,
+    admin_media,
+    admin_org_policy,
+    admin_search,
+    admin_settings,
+    admin_turns,
+    admin_upkeep,
+)
 from waypost.runtime.cli import Failed, with_world
 from waypost.runtime.settings import load
 from waypost.runtime.tables import Json, Org, checked, day, known_org, of_known, show, table
@@ -43,6 +51,7 @@ admin_dossiers.register(app)
 admin_media.register(app)
 admin_org_policy.register(app)
 admin_search.register(app)
+admin_settings.register(app)
 admin_turns.register(app)
 admin_upkeep.register(app)
 

@@ -56,7 +56,7 @@ def _read(file: Path) -> DemoAccount | None:
 
 async def _create(world: World) -> DemoAccount:
     issued = await admit.create_org(ORG, world) or await admit.create_key(ORG, Role.ADMIN, "demo", world)
-    agent = await admit.create_user(ORG, "Demo agent", Role.AGENT, world)
+    agent = await admit.create_user(ORG, "Demo agent", Role.ADMIN, world)  # so that the whole console can be tried
     return DemoAccount(
         org_id=ORG,
         api_key=issued.secret,

@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import socket
+from functools import partial
 
 import structlog
 import uvloop
@@ -18,6 +19,7 @@ from waypost.runtime.roles import Role
 from waypost.runtime.server import GRACE, LEAVING_GRACE, Server
 from waypost.runtime.serving import address, leave_signal, serve_until, show_bugs, stop_signal, web_server
 from waypost.runtime.settings import Settings
+from waypost.runtime.settings_in_force import settings_in_force
 from waypost.runtime.telemetry import Telemetry
 from waypost.runtime.wiring import Ports, build_world, system_ports
 
@@ -40,7 +42,8 @@ def build_server(ports: Ports, settings: Settings, roles: frozenset[Role]) -> Se
         predecessors=settings.predecessors.split(),
     )
     origins = [origin.strip() for origin in settings.allowed_origins.split(",") if origin.strip()]
-    return Server(world, telemetry, in_force(settings, roles), origins)
+    told = partial(settings_in_force, settings, os.environ)
+    return Server(world, telemetry, in_force(settings, roles), origins, told)
 
 
 def in_force(settings: Settings, roles: frozenset[Role]) -> frozenset[Role]:

@@ -21,6 +21,8 @@ from waypost.http.context import Phones
 from waypost.http.gateway import Gateway
 from waypost.http.websocket import Door
 from waypost.http.websocket_handshake import same_host
+from waypost.model.overview import Part, PartState
+from waypost.model.setting import SettingInForce
 from waypost.model.time import Span, seconds
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import ACCOUNTS, FEED
@@ -50,8 +52,10 @@ class Server:
         telemetry: Telemetry,
         roles: frozenset[Role] = ALL_ROLES,
         origins: Sequence[str] = (),
+        settings: Callable[[], list[SettingInForce]] = list,
     ) -> None:
         self.world = world
+        self._settings = settings
         self.app = Edge(self) if roles >= DOORS else RoleEdge(Edge(self), roles)
         self.gateway = Gateway(world)
         self.phones: Phones | None = None
@@ -196,6 +200,20 @@ class Server:
     def metrics(self) -> bytes:
         return self._telemetry.text()
 
+    async def parts(self) -> list[Part]:
+        troubles = await self.readiness()
+        told = [
+            Part(f"this process: {role}", _state(waits), "; ".join(waits) or "ready")
+            for role, waits in troubles.items()
+        ]
+        return [_redis(self._telemetry.redis), *told]
+
+    async def violations(self) -> dict[str, int]:
+        return await asyncio.to_thread(self._telemetry.violations_found)
+
+    async def settings_in_force(self) -> list[SettingInForce]:
+        return await asyncio.to_thread(self._settings)
+
     async def readiness(self) -> dict[str, list[str]]:
         """All roles need the Ledger; each needs something more."""
         problems = ["stopping"] if self._stopping and not self._followed else []
@@ -214,3 +232,17 @@ class Server:
             case Role.GATEWAY:
                 full = ["as many are connected as may be"] if self.door is not None and self.door.is_full else []
                 return [f"feeds: {trouble}", *full] if (trouble := self.gateway.tails.trouble) else full
+
+
+def _state(waits: Sequence[str]) -> PartState:
+    return PartState.TROUBLE if waits else PartState.OK
+
+
+def _redis(known: tuple[str, bool] | None) -> Part:
+    match known:
+        case None:
+            return Part("redis", PartState.OFF, "none: machines poll")
+        case (kind, True):
+            return Part("redis", PartState.OK, f"{kind}, reachable")
+        case (kind, _):
+            return Part("redis", PartState.TROUBLE, f"{kind}, away: machines poll, nothing is lost")

@@ -345,7 +345,7 @@ def load(environment: Mapping[str, str] | None = None, file: Path = FILE) -> Set
     """The settings in force, checked; raises SettingsError with one clear line."""
     given = dict(os.environ if environment is None else environment)
     found: dict[str, Any] = {}
-    written = _file(file)
+    written = written_in(file)
     for name in Settings.__struct_fields__:
         if (value := given.get(PREFIX + name.upper())) is not None:
             found[name] = value
@@ -356,7 +356,7 @@ def load(environment: Mapping[str, str] | None = None, file: Path = FILE) -> Set
     return settings
 
 
-def _file(file: Path) -> dict[str, Any]:
+def written_in(file: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:

@@ -28,6 +28,7 @@ _WAITS_KEPT = 2_000
 _CODES_KEPT = 100
 """Error codes that get a label of their own: a provider gone wild must not fill the figures."""
 _WARN_EVERY: Span = seconds(60)
+VIOLATIONS = METRICS["violations"].name
 
 log = structlog.get_logger("telemetry")
 
@@ -94,17 +95,28 @@ class Telemetry:
         self.of_whatsapp = _Labelled(self, Channel.WHATSAPP.value.lower())
         self._of: dict[Channel, _Labelled] = {Channel.WHATSAPP: self.of_whatsapp}
         self.board = Board(self)
+        self.redis: tuple[str, bool] | None = None
+        """Its kind and whether it can be reached; None where there is none."""
         self._waits: deque[float] = deque(maxlen=_WAITS_KEPT)
         self._unknown: set[str] = set()
         self._warned_at: Instant | None = None
         self._unwarned = 0
 
     def text(self) -> bytes:
+        return generate_latest(self._of_all())
+
+    def _of_all(self) -> CollectorRegistry:
+        """This process's, or those of all that share a folder."""
         if not _shared():
-            return generate_latest(self.registry)
+            return self.registry
         registry = CollectorRegistry()
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # the library has no types here
-        return generate_latest(registry)
+        return registry
+
+    def violations_found(self) -> dict[str, int]:
+        """By invariant; reads files where processes share their figures."""
+        found = [one for metric in self._of_all().collect() if metric.name == VIOLATIONS for one in metric.samples]
+        return {one.labels["invariant"]: int(one.value) for one in found if one.name.endswith("_total")}
 
     def waited(self, seconds: float) -> None:
         self.wait.observe(seconds)
@@ -158,6 +170,7 @@ class Telemetry:
         self.sent.labels(str(code)).inc()
 
     def redis_is(self, kind: str, *, up: bool) -> None:
+        self.redis = (kind, up)
         self.redis_up.labels(kind).set(up)
 
     def redis_dropped(self, count: int) -> None:

@@ -10,6 +10,7 @@ from waypost.model.time import Instant
 from waypost.ports.operating import Place, Tally, Times
 
 WORKER = "worker"
+DETECTOR = "detector"
 
 
 class SqlOperating:
@@ -34,7 +35,16 @@ class SqlOperating:
         await self._engine.transact(_sign(WORKER, now))
 
     async def worker_seen_at(self) -> Instant | None:
-        found = await self._engine.read("sign_get", WORKER)
+        return await self._seen(WORKER)
+
+    async def looked_for_losses(self, now: Instant) -> None:
+        await self._engine.transact(_sign(DETECTOR, now))
+
+    async def losses_looked_for_at(self) -> Instant | None:
+        return await self._seen(DETECTOR)
+
+    async def _seen(self, name: str) -> Instant | None:
+        found = await self._engine.read("sign_get", name)
         return Instant(found[0][0]) if found else None
 
 

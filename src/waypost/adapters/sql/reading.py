@@ -66,16 +66,17 @@ class SqlMessages:
     async def find(self, org: OrgId, query: Query, limit: int) -> Sequence[Message]:
         """The most selective filter that is given picks the index."""
         status = query.status.value if query.status else None
+        below = LARGEST if query.before is None else query.before
         if query.dossier_id is not None:
             found = await self._engine.read(
-                "messages_by_dossier", org, limit, query.dossier_id, status, query.recipient
+                "messages_by_dossier", org, limit, query.dossier_id, status, query.recipient, below
             )
         elif query.recipient is not None:
-            found = await self._engine.read("messages_by_recipient", org, limit, query.recipient, status)
+            found = await self._engine.read("messages_by_recipient", org, limit, query.recipient, status, below)
         elif status is not None:
-            found = await self._engine.read("messages_by_status", org, limit, status)
+            found = await self._engine.read("messages_by_status", org, limit, status, below)
         else:
-            found = await self._engine.read("messages_newest", org, limit)
+            found = await self._engine.read("messages_newest", org, limit, below)
         return [rows.message(row) for row in found]
 
     async def dead(self, org: OrgId, error_code: str | None, before: MessageId | None, limit: int) -> Sequence[Message]:

@@ -80,3 +80,34 @@ class FiguresContract:
         assert {(each.org_id, each.reason) for each in survey.waiting} == {(ORG, "quota"), (OTHER_ORG, "hold")}
         assert survey.quotas == [QuotaUse(ORG, 2, 2)]
         assert survey.closed == [ClosedGates("hold", "190", 1)]
+
+    async def test_what_waits_of_one_org_is_told_by_reason_and_of_no_other(self, ledger: Ledger) -> None:
+        for n in range(2):
+            await submit(ledger, now=later(seconds(n)))
+        await submit(ledger, org_id=OTHER_ORG, sender=OTHER_NUMBER)
+        now = later(seconds(9))
+        assert list(await ledger.figures.waiting(ORG, now)) == [Waiting(ORG, "none", 2, T0)]
+        held = Closing(org_id=ORG, name=of_number(NUMBER), kind=GateKind.HOLD, code="190", reason="token expired")
+        await ledger.gates.close(held, T0)
+        assert [each.reason for each in await ledger.figures.waiting(ORG, now)] == ["hold"]
+        assert [each.reason for each in await ledger.figures.waiting(OTHER_ORG, now)] == ["none"]
+
+    async def test_what_came_and_went_lately_is_told_newest_first(self, ledger: Ledger) -> None:
+        nothing = await ledger.figures.lately(ORG, 10)
+        assert (list(nothing.messages), list(nothing.received), nothing.sent_since) == ([], [], None)
+        first = await submit(ledger)
+        await accept(ledger, await claim_one(ledger), now=later(seconds(1)))
+        second = await submit(ledger, scheduled_at=later(minutes(5)), now=later(seconds(2)))
+        await arrive(ledger, an_arrival())
+        found = await ledger.figures.lately(ORG, 10)
+        assert [(each.created_at, each.wanted_at) for each in found.messages] == [
+            (second.created_at, later(minutes(5))),
+            (first.created_at, first.created_at),
+        ]
+        assert [each.sent_at for each in found.messages] == [None, later(seconds(1))]
+        assert len(found.received) == 1
+        assert (found.sent_since, found.received_since) == (None, None)
+        cut = await ledger.figures.lately(ORG, 1)
+        assert (len(cut.messages), cut.sent_since) == (1, second.created_at)
+        assert cut.received_since == found.received[0]
+        assert list((await ledger.figures.lately(OTHER_ORG, 10)).messages) == []

@@ -106,6 +106,10 @@ class MessagesContract:
             Query(dossier_id=7, recipient=CUSTOMER, status=gone): [],
             Query(dossier_id=7, recipient=OTHER_CUSTOMER, status=gone): [two],
             Query(dossier_id=9): [],
+            Query(before=three.id): [two, one],
+            Query(dossier_id=7, before=two.id): [one],
+            Query(recipient=CUSTOMER, before=four.id): [three, one],
+            Query(status=gone, before=four.id): [two],
         }
         for query, messages in expected.items():
             assert ids(await ledger.messages.find(ORG, query, 10)) == ids(messages), query

@@ -119,6 +119,14 @@ class OperatingContract:
         await other.operating.worker_lives(T0)
         assert await other.operating.worker_seen_at() == later(seconds(5))
 
+    async def test_that_somebody_looked_for_losses_is_known_to_every_process(self, ledgers: Ledgers) -> None:
+        one, other = ledgers
+        assert await one.operating.losses_looked_for_at() is None
+        await one.operating.looked_for_losses(later(seconds(5)))
+        await other.operating.looked_for_losses(T0)
+        assert await other.operating.losses_looked_for_at() == later(seconds(5))
+        assert await other.operating.worker_seen_at() is None
+
     async def test_a_place_is_ready_in_line_or_none(self, ledger: Ledger) -> None:
         head, second = await submit(ledger, ordered=True), await submit(ledger, ordered=True)
         assert await ledger.operating.place(head.id) == Place(ready_since=T0, head=None)

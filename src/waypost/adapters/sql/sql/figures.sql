@@ -37,3 +37,29 @@ SELECT
 SELECT
     (SELECT count(*) FROM (SELECT 1 FROM media WHERE due_at > 0 LIMIT $2) AS counted),
     (SELECT min(due_at) FROM media WHERE due_at > 0 AND due_at <= $1)
+
+-- name: outlets_depth_org
+-- One org's outlets that have something ready, as above.
+SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, coalesce(n.pace, mb.pace), n.tier,
+    (SELECT count(*) FROM (SELECT 1 FROM ready r WHERE r.outlet = o.id LIMIT $3) AS counted), {gate},
+    (SELECT r.ready_at FROM ready r WHERE r.outlet = o.id ORDER BY r.rank, r.message_id LIMIT 1)
+FROM (
+    SELECT x.id FROM outlet x WHERE x.org_id = $1 AND EXISTS (SELECT 1 FROM ready r WHERE r.outlet = x.id) LIMIT $2
+) b
+JOIN outlet o ON o.id = b.id
+LEFT JOIN number n ON n.id = o.sender
+{part gate_in_front at $4}
+
+-- name: stations_recent
+SELECT recent.created_at, recent.scheduled_at, d.sent_at, d.delivered_at, d.status, d.updated_at
+FROM (SELECT id, created_at, scheduled_at FROM message WHERE org_id = $1 ORDER BY id DESC LIMIT $2) AS recent
+JOIN delivery d ON d.message_id = recent.id ORDER BY recent.id DESC
+
+-- name: told_recent
+-- The newest items of a team's feed, and who said what each tells of.
+SELECT recent.at, recent.kind, e.sender
+FROM (
+    SELECT seq, at, kind, conversation_id, position FROM feed_item WHERE feed = $1 ORDER BY seq DESC LIMIT $2
+) AS recent
+LEFT JOIN entry e ON e.conversation_id = recent.conversation_id AND e.position = recent.position
+ORDER BY recent.seq DESC

@@ -2,20 +2,22 @@
 SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id WHERE m.id = $1 AND m.org_id = $2
 
 -- name: messages_newest
-SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id WHERE m.org_id = $1 ORDER BY m.id DESC LIMIT $2
+SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id WHERE m.org_id = $1 AND m.id < $3
+ORDER BY m.id DESC LIMIT $2
 
 -- name: messages_by_status
 SELECT {message}, {delivery} FROM delivery d JOIN message m ON m.id = d.message_id
-WHERE d.org_id = $1 AND d.status = $3 ORDER BY d.message_id DESC LIMIT $2
+WHERE d.org_id = $1 AND d.status = $3 AND d.message_id < $4 ORDER BY d.message_id DESC LIMIT $2
 
 -- name: messages_by_recipient
 SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id
-WHERE m.org_id = $1 AND m.recipient = $3 AND d.status = coalesce(CAST($4 AS text), d.status) ORDER BY m.id DESC LIMIT $2
+WHERE m.org_id = $1 AND m.recipient = $3 AND d.status = coalesce(CAST($4 AS text), d.status) AND m.id < $5
+ORDER BY m.id DESC LIMIT $2
 
 -- name: messages_by_dossier
 SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id
 WHERE m.org_id = $1 AND m.dossier_id = $3 AND d.status = coalesce(CAST($4 AS text), d.status)
-    AND m.recipient = coalesce(CAST($5 AS text), m.recipient)
+    AND m.recipient = coalesce(CAST($5 AS text), m.recipient) AND m.id < $6
 ORDER BY m.id DESC LIMIT $2
 
 -- name: messages_count

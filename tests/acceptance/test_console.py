@@ -1,0 +1,199 @@
+"""The operator's console in a real browser: figures that move, a gate that is released, a turn that is replayed."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from tests.acceptance import moody_bot
+from tests.acceptance.browser import PHONE, Tab, browser, built_page, tab
+from tests.acceptance.clients import Api, Sandbox
+from tests.acceptance.conftest import Place
+from tests.acceptance.harness import Site
+from tests.acceptance.laptop import bare, demo
+
+GRACE, SAM = "15550002222", "15550003333"
+SECRET = "sk-only-the-server-knows"
+PAGES = ["overview", "turns", "limits", "settings"]
+WIDE = """(() => {
+  const page = document.documentElement, main = document.querySelector('main');
+  return Math.max(page.scrollWidth - innerWidth, main.scrollWidth - main.clientWidth);
+})()"""
+"""By how much the page is wider than the screen."""
+CUT = """[...document.querySelectorAll('main *')].filter((element) =>
+  element.children.length === 0 && element.textContent.trim() !== '' && element.clientWidth > 0 &&
+  element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX !== 'visible'
+).map((element) => element.textContent)"""
+"""Texts of which a part cannot be seen."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def page_is_built() -> None:
+    built_page()
+
+
+@pytest.fixture
+def laptop(place: Place) -> Site:
+    here = bare(place("sqlite"))
+    shutil.copy(moody_bot.__file__, here.folder)
+    here.settings |= {
+        "WAYPOST_BOT": "moody_bot:answer",
+        "WAYPOST_TURN_QUIET_SEC": "0.2",
+        "WAYPOST_TURN_RETRY_SEC": "",
+        "WAYPOST_OPENAI_API_KEY": SECRET,
+    }
+    return here
+
+
+async def says(sandbox: Sandbox, text: str, name: str, phone: str) -> None:
+    answer = await sandbox.ask("POST", f"/_sandbox/phones/{phone}/say", {"text": text, "name": name})
+    assert answer.status == 200, answer
+
+
+async def signs_in(page: Page, url: str, token: str) -> None:
+    await page.goto(url)
+    await page.get_by_label("Token").fill(token)
+    await page.get_by_role("button", name="Sign in").click()
+    await page.get_by_role("link", name="Console").click()
+    await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+
+
+async def opens(page: Page, name: str) -> None:
+    await page.get_by_role("navigation", name="Pages of the console").get_by_role("link", name=name).click()
+    await expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+
+
+def tile(page: Page, label: str) -> Locator:
+    return page.locator("dl > div").filter(has=page.locator("dt", has_text=label)).locator("dd").first
+
+
+async def does(page: Page, label: str) -> None:
+    """Asks for a deed, reads what the dialog says, and confirms."""
+    await page.get_by_role("button", name=label).click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog).to_contain_text("Bearer $WAYPOST_KEY")
+    await expect(dialog).to_contain_text("waypost admin")
+    await dialog.get_by_role("button", name=label, exact=True).click()
+    await expect(dialog).to_have_count(0)
+
+
+async def test_an_operator_sees_what_goes_on_and_lets_go_what_waits(laptop: Site) -> None:
+    async with demo(laptop) as (facts, api, sandbox), browser() as chromium, tab(chromium) as opened:
+        page = opened.page
+        await says(sandbox, "Where is my parcel?", "Grace Hopper", GRACE)
+        await page.goto(facts["login_url"])
+        await page.get_by_role("link", name="Console").click()
+        await sees_what_flows(opened)
+        await releases_a_gate(opened, api, sandbox)
+        await replays_a_turn(opened, sandbox)
+        await reads_the_settings(opened)
+
+
+async def sees_what_flows(opened: Tab) -> None:
+    page = opened.page
+    await expect(tile(page, "Received")).to_have_text("2")
+    await expect(tile(page, "Delivered")).to_have_text("2")
+    await expect(page.get_by_role("region", name="Health").first).to_contain_text("every part is well")
+    await expect(page.get_by_role("figure", name="Messages per minute").locator("canvas")).to_be_visible()
+    await expect(page.get_by_role("figure")).to_have_count(4)
+    await page.get_by_role("button", name="as curl").first.click()
+    await expect(page.get_by_role("dialog")).to_contain_text("/api/v1/overview?minutes=60")
+    await page.keyboard.press("Escape")
+    await expect(page).to_have_title("Overview · Waypost")
+    await opened.accessible()
+    await opened.picture("console-overview")
+
+
+async def releases_a_gate(opened: Tab, api: Api, sandbox: Sandbox) -> None:
+    page = opened.page
+    await sandbox.ask("POST", "/_sandbox/faults", {"error_code": 190, "times": 1})
+    await api.post({"to": GRACE, "payloadJson": {"text": "It comes tomorrow"}})
+    await expect(page.get_by_text("Somebody to remove the cause")).to_be_visible()
+    await expect(tile(page, "Waiting now")).to_have_text("1")
+    await opens(page, "Limits and holds")
+    row = page.get_by_role("table", name="What is closed").get_by_role("row").last
+    await expect(row).to_contain_text("Hold")
+    await expect(row).to_contain_text("waypost admin change-number demo")
+    await opened.accessible()
+    await opened.picture("console-limits")
+    await does(page, "Release")
+    await expect(page.get_by_text("Nothing is closed")).to_be_visible()
+    await expect(page.get_by_text("Released: what waited goes now.")).to_be_visible()
+    await page.get_by_role("button", name="Change the limit").click()
+    await page.get_by_label("Messages in 24 hours").fill("77")
+    await expect(page.get_by_role("dialog")).to_contain_text('{"quotaLimit":77}')
+    await page.get_by_role("button", name="Change", exact=True).click()
+    await expect(page.get_by_text("77 in 24 hours")).to_be_visible()
+    await page.get_by_label("Phone number or user id").fill(f"+{GRACE}")
+    await page.get_by_role("button", name="Look").click()
+    await expect(page.get_by_text("Open", exact=True)).to_be_visible()
+
+
+async def replays_a_turn(opened: Tab, sandbox: Sandbox) -> None:
+    page = opened.page
+    await says(sandbox, "please stumble", "Sam", SAM)
+    await opens(page, "Bot's turns")
+    row = page.get_by_role("table", name="Given up").get_by_role("row").last
+    await expect(row).to_contain_text("it stumbled")
+    await opened.accessible()
+    await opened.picture("console-turns")
+    await does(page, "Answer now")
+    await expect(page.get_by_text("Nothing was given up.")).to_be_visible()
+    await page.goto(page.url.replace("/console/turns", "/inbox"))
+    await page.get_by_role("link", name="Sam").click()
+    await expect(page.get_by_role("log")).to_contain_text("Heard: please stumble")
+    await page.get_by_role("link", name="Console").click()
+
+
+async def reads_the_settings(opened: Tab) -> None:
+    page = opened.page
+    await opens(page, "Settings")
+    settings = page.get_by_role("table", name="The server's settings")
+    key = settings.get_by_role("row").filter(has_text="WAYPOST_OPENAI_API_KEY")
+    await expect(key).to_contain_text("set, not shown")
+    await expect(key).to_contain_text("Environment")
+    await expect(settings.get_by_role("row").filter(has_text="WAYPOST_ENV")).to_contain_text("How it was started")
+    assert SECRET not in await page.content()
+    await page.get_by_role("searchbox", name="Find a setting").fill("turn_slots")
+    await expect(settings.get_by_role("row")).to_have_count(2)
+    await page.get_by_role("button", name="Change A try without an answer?").click()
+    await page.get_by_label("Value, as JSON").fill('"nonsense"')
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("dialog").get_by_role("alert")).to_be_visible()
+    await page.get_by_label("Value, as JSON").fill('"park"')
+    await opened.accessible()
+    await page.get_by_role("button", name="Save").click()
+    await expect(
+        page.get_by_role("table", name="The org's policy").get_by_role("row").filter(has_text="park")
+    ).to_contain_text("Set here")
+    await opened.accessible()
+    await opened.picture("console-settings")
+
+
+async def test_on_a_phone_in_the_dark_nothing_is_cut_and_an_agent_sees_no_admins_pages(laptop: Site) -> None:
+    async with demo(laptop) as (facts, api, sandbox), browser() as chromium, tab(chromium, PHONE, "dark") as opened:
+        page = opened.page
+        await says(sandbox, "please stumble", "Sam", SAM)
+        await sandbox.ask("POST", "/_sandbox/faults", {"error_code": 190, "times": 1})
+        await api.post({"to": GRACE, "templateCode": "hello_world", "payloadJson": {"language": "en_US"}})
+        await signs_in(page, facts["url"], facts["user_token"])
+        for name in PAGES:
+            await page.get_by_label("Page", exact=True).select_option(name)
+            await expect(page).to_have_url(f"{facts['url']}/console/{name}")
+            await expect(page.get_by_role("table").first).to_be_visible()
+            assert await page.evaluate(WIDE) <= 0, name
+            assert await page.evaluate(CUT) == [], name
+            await opened.accessible()
+            await opened.picture(f"console-phone-{name}-dark")
+        made = await api.ask("POST", "/api/v1/users", {"name": "Ann", "role": "agent"})
+        async with tab(chromium) as anns:
+            await signs_in(anns.page, facts["url"], made.body["token"])
+            side = anns.page.get_by_role("navigation", name="Pages of the console")
+            await expect(side.get_by_role("link", name="Outbox")).to_be_visible()
+            await expect(side.get_by_role("link", name="Settings")).to_have_count(0)
+            await anns.page.goto(f"{facts['url']}/console/settings")
+            await expect(anns.page.get_by_text("Only an admin may see this page.")).to_be_visible()
+            await opens(anns.page, "Limits and holds")
+            await expect(anns.page.get_by_role("button", name="Change the limit")).to_have_count(0)

@@ -1,0 +1,37 @@
+/** An entry of the audit as a sentence, and which entries the address asks for. */
+
+import type { components } from "../../api/schema";
+import { words } from "./texts";
+
+export type Entry = components["schemas"]["AuditView"];
+
+export const TYPES: readonly string[] = Object.keys(words.types);
+
+export interface Wanted {
+  readonly type: string;
+  readonly id: string;
+}
+
+/** An id alone says nothing: of what is asked, too. */
+export function wantedIn(search: string): Wanted {
+  const asked = new URLSearchParams(search);
+  const type = asked.get("type") ?? "";
+  return TYPES.includes(type) ? { type, id: asked.get("id")?.trim() ?? "" } : { type: "", id: "" };
+}
+
+export function addressOf({ type, id }: Wanted): string {
+  if (type === "") return "/console/audit";
+  return `/console/audit?${new URLSearchParams({ type, ...(id !== "" && { id }) }).toString()}`;
+}
+
+export const sentenceOf = ({ entityType, entityId, action }: Entry): string =>
+  `${words.types[entityType] ?? entityType} ${entityId} ${words.actions[action] ?? action}`;
+
+/** Where more is to be seen of it, if anywhere. */
+export function linkOf({ entityType, entityId }: Entry): string | null {
+  const id = encodeURIComponent(entityId);
+  if (entityType === "OUTBOUND_MESSAGE") return `/console/outbox/${id}`;
+  if (entityType === "DOSSIER") return `/console/outbox?dossier=${id}`;
+  if (entityType === "CONVERSATION") return `/inbox/${id}`;
+  return null;
+}

@@ -1,0 +1,61 @@
+/** What became of the messages that were just sent again; followed until nothing more will happen. */
+
+import { Button } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+
+import { linkTo } from "../../path";
+import { ask, call } from "../api";
+import { Answered, Panel, Tile, Tiles, type Mood } from "../kit";
+import styles from "./dead-letters.module.css";
+import { fatesOf, isOver, type Fate } from "./groups";
+import { words } from "./texts";
+
+export interface SentAgain {
+  readonly count: number;
+  /** Newest first. */
+  readonly ids: readonly number[];
+}
+
+const LOOKED_AT = 30;
+const EVERY_MS = 1_500;
+const MOODS: Readonly<Partial<Record<Fate, Mood>>> = { delivered: "good", waiting: "busy", failed: "bad" };
+
+export function Became({ again, onClose }: { readonly again: SentAgain; readonly onClose: () => void }) {
+  const ids = again.ids.slice(0, LOOKED_AT);
+  const fates = useQuery({
+    queryKey: ["became", ...ids],
+    queryFn: () => Promise.all(ids.map((id) => ask(call("get", "/api/v1/outbound/messages/{message_id}", { path: { message_id: id } })))),
+    refetchInterval: ({ state }) => (state.data !== undefined && isOver(state.data) ? false : EVERY_MS),
+    gcTime: 0,
+  });
+  return (
+    <Panel
+      title={words.became}
+      intro={words.becameIntro(again.count, ids.length)}
+      actions={
+        <Button size="compact-sm" variant="default" onClick={onClose}>
+          {words.close}
+        </Button>
+      }
+    >
+      <Answered to={fates}>
+        {(messages) => (
+          <>
+            <Tiles>
+              {(Object.entries(fatesOf(messages)) as [Fate, number][]).map(
+                ([fate, count]) => (count > 0 || fate !== "cancelled") && <Tile key={fate} label={words.tally[fate]} value={count} {...(count > 0 && MOODS[fate] && { mood: MOODS[fate] })} />,
+              )}
+            </Tiles>
+            <p className={styles["ids"]}>
+              {messages.map(({ id }) => (
+                <a key={id} {...linkTo(`/console/outbox/${id}`)}>
+                  {id}
+                </a>
+              ))}
+            </p>
+          </>
+        )}
+      </Answered>
+    </Panel>
+  );
+}

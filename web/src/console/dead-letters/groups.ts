@@ -1,0 +1,44 @@
+/** Dead letters by what ended them, and what became of those that were sent again. */
+
+import type { OutboundMessage } from "../message/model";
+
+export interface Group {
+  /** Empty for messages that ended without one. */
+  readonly code: string;
+  readonly channel: string;
+  /** Newest first. */
+  readonly messages: readonly OutboundMessage[];
+}
+
+/** The largest first; of two that are as large, the one with the newest message. */
+export function groupsOf(messages: readonly OutboundMessage[]): readonly Group[] {
+  const found = new Map<string, OutboundMessage[]>();
+  for (const message of messages) {
+    const code = message.errorCode ?? "";
+    const group = found.get(code);
+    if (group === undefined) found.set(code, [message]);
+    else group.push(message);
+  }
+  const groups = [...found].map(([code, all]) => ({ code, messages: all, channel: all[0]?.channel ?? "WHATSAPP" }));
+  return groups.sort((one, other) => other.messages.length - one.messages.length || (other.messages[0]?.id ?? 0) - (one.messages[0]?.id ?? 0));
+}
+
+export type Fate = "delivered" | "sent" | "waiting" | "failed" | "cancelled";
+
+const FATES: Readonly<Record<OutboundMessage["status"], Fate>> = {
+  QUEUED: "waiting",
+  SENDING: "waiting",
+  SENT: "sent",
+  DELIVERED: "delivered",
+  FAILED: "failed",
+  CANCELLED: "cancelled",
+};
+
+export function fatesOf(messages: readonly OutboundMessage[]): Readonly<Record<Fate, number>> {
+  const tally = { delivered: 0, sent: 0, waiting: 0, failed: 0, cancelled: 0 };
+  for (const { status } of messages) tally[FATES[status]] += 1;
+  return tally;
+}
+
+/** Nothing more will happen to them by itself, or only a delivery is missing. */
+export const isOver = (messages: readonly OutboundMessage[]): boolean => messages.every(({ status }) => FATES[status] !== "waiting" && FATES[status] !== "sent");

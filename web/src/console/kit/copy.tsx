@@ -1,0 +1,55 @@
+/** Something to be copied, such as an id. */
+
+import { Button, UnstyledButton } from "@mantine/core";
+import { useEffect, useState } from "react";
+
+import { words } from "../texts";
+import styles from "./kit.module.css";
+
+const SHOWN_MS = 1_500;
+
+/** True for a moment after `copy`. */
+function useCopied(): readonly [boolean, (text: string) => void] {
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(() => setCopied(false), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  return [copied, (text) => void toClipboard(text).then(setCopied)];
+}
+
+/** A page that came by plain HTTP from another machine has no clipboard of its own. */
+async function toClipboard(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    (document.querySelector("[role=dialog]") ?? document.body).append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+}
+
+/** An id, or anything short, that is copied by a click. */
+export function Copyable({ text, shown = text }: { readonly text: string; readonly shown?: string }) {
+  const [copied, copy] = useCopied();
+  return (
+    <UnstyledButton className={styles["copyable"]} title={words.copy.do} aria-label={copied ? words.copy.done : words.copy.label(text)} onClick={() => copy(text)}>
+      {copied ? words.copy.done : shown}
+    </UnstyledButton>
+  );
+}
+
+export function CopyButton({ text }: { readonly text: string }) {
+  const [copied, copy] = useCopied();
+  return (
+    <Button size="compact-sm" variant="default" onClick={() => copy(text)}>
+      {copied ? words.copy.done : words.copy.do}
+    </Button>
+  );
+}

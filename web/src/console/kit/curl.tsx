@@ -1,0 +1,54 @@
+/** What the page does, as a command that does the same. */
+
+import { Button, Popover } from "@mantine/core";
+
+import type { Call } from "../api";
+import { curlOf } from "../curl";
+import { words } from "../texts";
+import { CopyButton } from "./copy";
+import styles from "./kit.module.css";
+
+interface Props {
+  readonly call: Call<unknown>;
+  /** The `waypost` command that does the same, if there is one. */
+  readonly cli?: string | undefined;
+}
+
+export function Curl({ call, cli }: Props) {
+  return (
+    <Popover position="bottom-end" trapFocus withRoles transitionProps={{ duration: 0 }} classNames={{ dropdown: styles["curl"] ?? "" }}>
+      <Popover.Target>
+        <Button size="compact-sm" variant="default" fw={500}>
+          {words.curl.button}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <Commands call={call} cli={cli} />
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+/** The command itself, for where there is room for it. */
+export function Commands({ call, cli }: Props) {
+  const command = curlOf(call, location.origin);
+  return (
+    <div className={styles["commands"]}>
+      <div className={styles["commandHead"]}>
+        <span>{words.curl.title}</span>
+        <CopyButton text={command} />
+      </div>
+      <pre tabIndex={0}>{command}</pre>
+      <p>{words.curl.hint}</p>
+      {cli !== undefined && (
+        <>
+          <div className={styles["commandHead"]}>
+            <span>{words.curl.cli}</span>
+            <CopyButton text={cli} />
+          </div>
+          <pre tabIndex={0}>{cli}</pre>
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,18 @@
+/** What may keep messages waiting, and how to let them go. */
+
+import { Page } from "../kit";
+import { words } from "../texts";
+import { Gates } from "./gates";
+import { Quota } from "./quota";
+import { texts } from "./texts";
+import { Window } from "./window";
+
+export default function Limits() {
+  return (
+    <Page title={words.pages.limits} intro={texts.intro}>
+      <Gates />
+      <Quota />
+      <Window />
+    </Page>
+  );
+}

@@ -1,0 +1,29 @@
+/** An error in words: what it is, by the catalogue, and what to do about it. */
+
+import type { components } from "../../api/schema";
+import { errors } from "./texts";
+
+export type ErrorCode = components["schemas"]["ErrorCodeView"];
+
+export interface Advice {
+  readonly title: string;
+  readonly remedy: string;
+}
+
+/** A row of its own wins over a range such as `200-299`. */
+export function rowOf(code: string, catalogue: readonly ErrorCode[]): ErrorCode | null {
+  const exact = catalogue.find((row) => row.code === code);
+  if (exact !== undefined || !/^\d+$/.test(code)) return exact ?? null;
+  return catalogue.find((row) => isWithin(Number(code), row.code)) ?? null;
+}
+
+function isWithin(code: number, range: string): boolean {
+  const [first, last] = range.split("-").map(Number);
+  return first !== undefined && last !== undefined && first <= code && code <= last;
+}
+
+export function adviceOn(code: string, catalogue: readonly ErrorCode[]): Advice {
+  const row = rowOf(code, catalogue);
+  const byAction = errors.action[row?.action ?? "unknown"] ?? "";
+  return { title: errors.title[code] ?? row?.title ?? errors.unknownTitle, remedy: errors.remedy[code] ?? byAction };
+}

@@ -1,0 +1,83 @@
+/** The first step: ids and secrets, as Meta's pages show them. */
+
+import { Button, NativeSelect, PasswordInput, TextInput } from "@mantine/core";
+import { useState } from "react";
+
+import type { components } from "../../api/schema";
+import { useDesk } from "../../live/use-desk";
+import { call, useDeed } from "../api";
+import { quoted } from "../curl";
+import { Commands, Failed } from "../kit";
+import { madeUp, withoutSecrets } from "./form";
+import type { Number_ } from "./health";
+import styles from "./numbers.module.css";
+import { words, wizard } from "./texts";
+
+/** What the next steps need; of the secrets only the one that Meta has to be told. */
+export type NewNumber = Pick<Number_, "phone_number_id" | "waba_id"> & { readonly verify_token: string };
+
+const EMPTY = { phone_number_id: "", waba_id: "", token: "", app_secret: "", verify_token: "", graph_url: "", error_catalogue: "meta" };
+type Entered = typeof EMPTY;
+
+export function EnterNumber({ onConnected }: { readonly onConnected: (number: NewNumber) => void }) {
+  const { me } = useDesk();
+  const [entered, setEntered] = useState<Entered>(() => ({ ...EMPTY, verify_token: madeUp() }));
+  const deed = useDeed<Number_>(({ phone_number_id, waba_id }) => onConnected({ phone_number_id, waba_id, verify_token: body.verify_token }));
+  const body = bodyOf(entered);
+  const of = (name: keyof Entered) => ({
+    label: words.fields[name],
+    value: entered[name],
+    onChange: ({ currentTarget: { value } }: { currentTarget: { value: string } }) => setEntered((now) => ({ ...now, [name]: value })),
+  });
+  const needed = (name: Exclude<keyof Entered, "error_catalogue">) => ({ ...of(name), description: words.hints[name], required: true, autoComplete: "off" });
+  return (
+    <form
+      className={styles["form"]}
+      onSubmit={(event) => {
+        event.preventDefault();
+        deed.mutate(call("post", "/api/v1/numbers", { body }));
+      }}
+    >
+      <p className={styles["text"]}>{wizard.enter}</p>
+      <div className={styles["fields"]}>
+        <TextInput {...needed("phone_number_id")} pattern="[0-9A-Za-z_\-]{1,64}" />
+        <TextInput {...needed("waba_id")} maxLength={64} />
+        <PasswordInput {...needed("token")} autoComplete="new-password" />
+        <PasswordInput {...needed("app_secret")} autoComplete="new-password" />
+        <div className={styles["verify"]}>
+          <TextInput {...needed("verify_token")} />
+          <Button variant="default" onClick={() => setEntered((now) => ({ ...now, verify_token: madeUp() }))}>
+            {words.another}
+          </Button>
+        </div>
+      </div>
+      <details className={styles["more"]}>
+        <summary>{words.more}</summary>
+        <div className={styles["fields"]}>
+          <TextInput {...of("graph_url")} description={words.hints.graph_url} placeholder="https://graph.facebook.com/v25.0" />
+          <NativeSelect {...of("error_catalogue")} data={Object.entries(words.catalogues).map(([value, label]) => ({ value, label }))} />
+        </div>
+        <Commands call={call("post", "/api/v1/numbers", { body: withoutSecrets(body) })} cli={cliFor(me.org_id, body)} />
+      </details>
+      {deed.error !== null && <Failed error={deed.error} />}
+      <div className={styles["foot"]}>
+        <Button type="submit" loading={deed.isPending}>
+          {wizard.connect}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+type Body = components["schemas"]["ConnectNumber"];
+
+function bodyOf(entered: Entered): Body {
+  const { graph_url, error_catalogue, ...needed } = Object.fromEntries(Object.entries(entered).map(([name, value]) => [name, value.trim()])) as Entered;
+  return { ...needed, error_catalogue: error_catalogue as Body["error_catalogue"], enabled: true, ...(graph_url !== "" && { graph_url }) };
+}
+
+function cliFor(org: string, body: Body): string {
+  const { phone_number_id, waba_id, token, app_secret, verify_token, graph_url } = withoutSecrets(body);
+  const options = { "phone-number-id": phone_number_id, "waba-id": waba_id, token, "app-secret": app_secret, "verify-token": verify_token, ...(graph_url != null && { "graph-url": graph_url }) };
+  return `waypost admin connect-whatsapp ${org} ${Object.entries(options).map(([name, value]) => `--${name} ${quoted(value)}`).join(" ")}`;
+}

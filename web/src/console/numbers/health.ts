@@ -1,0 +1,30 @@
+/** How a number is doing, from what is closed in front of it. */
+
+import type { components } from "../../api/schema";
+import type { Mood } from "../kit";
+import { words } from "./texts";
+
+export type Number_ = components["schemas"]["NumberView"];
+export type Gate = components["schemas"]["GateView"];
+
+export interface Health {
+  readonly mood: Mood;
+  readonly said: string;
+  /** What to do about it, where somebody has to. */
+  readonly remedy: string | null;
+}
+
+/** Gates of the number itself, of its account and of the whole org; what holds until somebody acts comes first. */
+export function gatesOf({ phone_number_id, waba_id, org_id }: Pick<Number_, "phone_number_id" | "waba_id" | "org_id">, gates: readonly Gate[]): readonly Gate[] {
+  const names = [`number:${phone_number_id}`, `account:${waba_id}`, `org:${org_id}`, "app"];
+  const found = gates.filter(({ name }) => names.includes(name));
+  return found.sort((one, other) => Number(one.until !== null) - Number(other.until !== null));
+}
+
+export function healthOf(number: Number_, gates: readonly Gate[]): Health {
+  if (!number.enabled) return { mood: "calm", said: words.disabled, remedy: null };
+  const [worst] = gatesOf(number, gates);
+  if (worst === undefined) return { mood: "good", said: words.well, remedy: null };
+  const reason = [worst.code, worst.reason].filter(Boolean).join(" ");
+  return worst.until === null ? { mood: "bad", said: words.closed(reason), remedy: worst.remedy } : { mood: "busy", said: words.slow(reason), remedy: null };
+}

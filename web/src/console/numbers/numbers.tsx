@@ -1,0 +1,105 @@
+/** The numbers that we send from: how each is doing, what it may do, and the way to a new one. */
+
+import { Button } from "@mantine/core";
+import { useState } from "react";
+
+import { useDesk } from "../../live/use-desk";
+import { call, useAnswer } from "../api";
+import { AnswerTable, Curl, Deed, Page, Status, type Column } from "../kit";
+import { words as frame } from "../texts";
+import { EditNumber } from "./edit";
+import { healthOf, type Gate, type Number_ } from "./health";
+import styles from "./numbers.module.css";
+import { words } from "./texts";
+import { ConnectWizard } from "./wizard";
+
+const EVERY_MS = 5_000;
+
+export default function Numbers() {
+  const { me } = useDesk();
+  const listing = call("get", "/api/v1/numbers");
+  const numbers = useAnswer(listing, { everyMs: EVERY_MS });
+  const gates = useAnswer(call("get", "/api/v1/outbound/gates"), { everyMs: EVERY_MS }).data?.content ?? [];
+  const [isConnecting, setConnecting] = useState(false);
+  const [editing, setEditing] = useState<Number_ | null>(null);
+  return (
+    <Page
+      title={frame.pages.numbers}
+      intro={words.intro}
+      actions={
+        <>
+          <Curl call={listing} cli={`waypost admin numbers ${me.org_id}`} />
+          {!isConnecting && (
+            <Button size="compact-sm" onClick={() => setConnecting(true)}>
+              {words.connect}
+            </Button>
+          )}
+        </>
+      }
+    >
+      {isConnecting && <ConnectWizard onClose={() => setConnecting(false)} />}
+      <AnswerTable to={numbers} rowsOf={(all) => all} label={words.label} columns={columnsFor(gates, setEditing)} keyOf={({ phone_number_id }) => phone_number_id} empty={words.none} />
+      {editing !== null && <EditNumber number={editing} others={(numbers.data ?? []).filter(({ phone_number_id }) => phone_number_id !== editing.phone_number_id)} onClose={() => setEditing(null)} />}
+    </Page>
+  );
+}
+
+function columnsFor(gates: readonly Gate[], edit: (number: Number_) => void): readonly Column<Number_>[] {
+  const { columns } = words;
+  return [
+    { head: columns.id, cell: ({ phone_number_id, waba_id }) => <Two first={phone_number_id} second={words.accountOf(waba_id)} /> },
+    { head: columns.health, cell: (number) => <HealthOf number={number} gates={gates} />, wide: true },
+    { head: columns.limits, cell: ({ pace, tier }) => <Two first={words.paceOf(pace)} second={tier === null ? words.noTier : words.tierOf(tier)} /> },
+    { head: columns.failover, cell: ({ failover }) => (failover === null ? words.noFailover : words.failoverTo(failover)) },
+    { head: columns.deeds, cell: (number) => <Deeds number={number} onEdit={() => edit(number)} /> },
+  ];
+}
+
+const Two = ({ first, second }: { readonly first: string; readonly second: string }) => (
+  <div className={styles["two"]}>
+    {first}
+    <span>{second}</span>
+  </div>
+);
+
+function HealthOf({ number, gates }: { readonly number: Number_; readonly gates: readonly Gate[] }) {
+  const { mood, said, remedy } = healthOf(number, gates);
+  return (
+    <div className={styles["health"]}>
+      <Status mood={mood}>{said}</Status>
+      {remedy !== null && <span>{remedy}</span>}
+    </div>
+  );
+}
+
+function Deeds({ number, onEdit }: { readonly number: Number_; readonly onEdit: () => void }) {
+  const { me } = useDesk();
+  const { phone_number_id: id, enabled } = number;
+  const path = { phone_number_id: id };
+  return (
+    <div className={styles["deeds"]}>
+      <Button size="compact-sm" variant="default" onClick={onEdit}>
+        {words.edit}
+      </Button>
+      <Deed
+        label={enabled ? words.disable : words.enable}
+        title={enabled ? words.disableTitle(id) : words.enableTitle(id)}
+        call={call("patch", "/api/v1/numbers/{phone_number_id}", { path, body: { enabled: !enabled } })}
+        cli={`waypost admin enable ${me.org_id} ${id}${enabled ? " --off" : ""}`}
+        done={enabled ? words.wasDisabled : words.enabled}
+      >
+        {enabled ? words.disableText : words.enableText}
+      </Deed>
+      <Deed
+        label={words.disconnect}
+        title={words.disconnectTitle(id)}
+        call={call("delete", "/api/v1/numbers/{phone_number_id}", { path })}
+        cli={`waypost admin disconnect ${me.org_id} ${id}`}
+        danger
+        done={words.disconnected}
+      >
+        {words.disconnectText}
+      </Deed>
+    </div>
+  );
+}

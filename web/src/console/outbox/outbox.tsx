@@ -1,0 +1,146 @@
+/** What goes out, the newest first; filters and pages are in the address, and a page further down stays where it is. */
+
+import { Button, TextInput } from "@mantine/core";
+import { useEffect, useRef, useState } from "react";
+
+import { go, linkTo, useAddress } from "../../path";
+import { call, useAnswer } from "../api";
+import { AnswerTable, Curl, MessageStatus, Moment, Page, Toolbar, type Column } from "../kit";
+import { comesFrom, statusOf, summaryOf, type OutboundMessage } from "../message/model";
+import { words as frame } from "../texts";
+import { addressOf, filtersIn, heldRows, isFiltered, STATUSES, type Filters } from "./filters";
+import styles from "./outbox.module.css";
+import { words } from "./texts";
+import { WhyItWaits } from "./why";
+
+const SIZE = 50;
+const EVERY_MS = 3_000;
+const COUNTS_EVERY_MS = 10_000;
+
+const COLUMNS: readonly Column<OutboundMessage>[] = [
+  { head: words.columns.id, cell: ({ id }) => id },
+  { head: words.columns.to, cell: ({ to }) => to },
+  { head: words.columns.what, cell: (message) => <span className={styles["what"]}>{summaryOf(message)}</span>, wide: true },
+  { head: words.columns.status, cell: (message) => <MessageStatus status={statusOf(message)} /> },
+  { head: words.columns.why, cell: (message) => <WhyItWaits message={message} /> },
+  { head: words.columns.tries, cell: ({ attemptCount, maxAttempts }) => words.triesOf(attemptCount, maxAttempts + 1), align: "right" },
+  { head: words.columns.age, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+];
+
+export default function Outbox() {
+  const search = useAddress((address) => address.search);
+  const filters = filtersIn(search);
+  const { status, to, dossier, before } = filters;
+  const listing = call("get", "/api/v1/outbound/messages", { query: { status, to, dossierId: dossier, before, limit: SIZE + 1 } });
+  const answer = useAnswer(listing, { everyMs: EVERY_MS, keep: true });
+  useEffect(() => comesFrom(addressOf(filtersIn(search))), [search]);
+  const held = useHeld(answer.data, search);
+  const last = answer.data?.[SIZE - 1];
+  return (
+    <Page title={frame.pages.outbox} intro={words.intro} actions={<Curl call={listing} />}>
+      <Statuses filters={filters} />
+      <Search key={search} filters={filters} />
+      {held.fresh > 0 && (
+        <Button size="compact-sm" variant="light" className={styles["fresh"] ?? ""} onClick={held.release}>
+          {words.fresh(held.fresh)}
+        </Button>
+      )}
+      <div ref={held.frame} onPointerEnter={held.hold} onPointerLeave={held.release} onFocus={held.hold}>
+        <AnswerTable
+          to={answer}
+          rowsOf={(all) => heldRows(all.slice(0, SIZE), held.top).rows}
+          label={words.label}
+          columns={COLUMNS}
+          keyOf={({ id }) => id}
+          linkOf={({ id }) => `/console/outbox/${id}`}
+          empty={isFiltered(filters) ? words.emptyFiltered : words.empty}
+        />
+      </div>
+      <Paging filters={filters} last={answer.data !== undefined && answer.data.length > SIZE ? (last?.id ?? null) : null} />
+    </Page>
+  );
+}
+
+/** While somebody points at a row, what is new waits above it: else it would move away under the finger. */
+function useHeld(rows: readonly OutboundMessage[] | undefined, search: string) {
+  const [top, setTop] = useState<number | null>(null);
+  const frame = useRef<HTMLDivElement>(null);
+  useEffect(() => setTop(null), [search]);
+  const newest = rows?.[0]?.id ?? null;
+  return {
+    top,
+    frame,
+    fresh: heldRows(rows?.slice(0, SIZE) ?? [], top).fresh,
+    hold: () => setTop((held) => held ?? newest),
+    release: () => setTop(null),
+  };
+}
+
+function Statuses({ filters }: { readonly filters: Filters }) {
+  const counts = useAnswer(call("get", "/api/v1/outbound/stats"), { everyMs: COUNTS_EVERY_MS }).data?.counts ?? {};
+  return (
+    <nav className={styles["statuses"]} aria-label={words.statuses}>
+      {[null, ...STATUSES].map((status) => (
+        <a key={status ?? ""} aria-current={filters.status === status ? "true" : undefined} {...linkTo(addressOf({ ...filters, status, before: null }))}>
+          {status === null ? words.all : (frame.status[status] ?? status)}
+          {status !== null && counts[status] !== undefined && <span>{counted(counts[status])}</span>}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+const MOST_COUNTED = 100_000;
+const counted = (count: number): string => (count >= MOST_COUNTED ? words.many : count.toLocaleString());
+
+function Search({ filters }: { readonly filters: Filters }) {
+  const [to, setTo] = useState(filters.to);
+  const [dossier, setDossier] = useState(filters.dossier === null ? "" : String(filters.dossier));
+  const dossierNumber = filtersIn(`?dossier=${dossier}`).dossier;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        go(addressOf({ status: filters.status, to: to.trim(), dossier: dossierNumber }));
+      }}
+    >
+      <Toolbar label={words.filters}>
+        <TextInput label={words.to} placeholder="+15550001111" title={words.toHint} value={to} onChange={(event) => setTo(event.currentTarget.value)} />
+        <TextInput
+          label={words.dossier}
+          inputMode="numeric"
+          className={styles["dossier"] ?? ""}
+          title={words.dossierHint}
+          value={dossier}
+          onChange={(event) => setDossier(event.currentTarget.value.replace(/\D/g, ""))}
+        />
+        <Button type="submit" variant="default">
+          {words.search}
+        </Button>
+        {isFiltered(filters) && (
+          <Button variant="subtle" component="a" {...linkTo("/console/outbox")}>
+            {words.clear}
+          </Button>
+        )}
+      </Toolbar>
+    </form>
+  );
+}
+
+function Paging({ filters, last }: { readonly filters: Filters; readonly last: number | null }) {
+  if (last === null && filters.before === null) return null;
+  return (
+    <nav className={styles["paging"]} aria-label={words.paging}>
+      {filters.before !== null && (
+        <Button variant="default" size="compact-md" component="a" {...linkTo(addressOf({ ...filters, before: null }))}>
+          {words.newest}
+        </Button>
+      )}
+      {last !== null && (
+        <Button variant="default" size="compact-md" component="a" {...linkTo(addressOf({ ...filters, before: last }))}>
+          {words.older}
+        </Button>
+      )}
+    </nav>
+  );
+}

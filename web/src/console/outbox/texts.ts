@@ -1,0 +1,38 @@
+/** Every word of the outbox. */
+
+export const words = {
+  intro: "Every message that goes out, the newest first. It follows by itself while you look at it.",
+  filters: "Which messages",
+  statuses: "By status",
+  all: "All",
+  to: "To",
+  toHint: "A phone number, user id or email address",
+  dossier: "Dossier",
+  dossierHint: "Its number",
+  search: "Filter",
+  clear: "Show all",
+  label: "Messages",
+  columns: { id: "Message", to: "To", what: "What", status: "Status", why: "Why", tries: "Tries", age: "Age" },
+  triesOf: (tries: number, most: number) => `${tries} of ${most}`,
+  empty: "No message was sent yet. Send one by the API, or many at once from a file.",
+  emptyFiltered: "No message is like that.",
+  older: "Older",
+  newest: "Newest",
+  paging: "Pages",
+  fresh: (count: number) => (count === 1 ? "1 new message" : `${count} new messages`),
+  next: "goes on",
+  soon: "any moment",
+  many: "100k+",
+  /** By `deferredBy`. */
+  waits: {
+    quota: "Quota used up",
+    throttle: "The provider asked to wait",
+    pacing: "Not its turn yet",
+    quiet: "Quiet hours",
+    breaker: "The provider fails too often",
+    hold: "Held until somebody acts",
+  } as Record<string, string>,
+  scheduled: "Scheduled",
+  between: "Next try",
+  due: "Due",
+};

@@ -1,0 +1,39 @@
+/** What the figures of the overview add up to; pure. */
+
+import type { components } from "../../api/schema";
+
+type Schemas = components["schemas"];
+export type Overview = Schemas["OverviewView"];
+export type Part = Schemas["PartView"];
+export type Waiting = Schemas["WaitingView"];
+export type Verdict = Schemas["Invariants"];
+type Step = Schemas["StepView"];
+
+const SIXTY = 60;
+
+/** Of the whole span. */
+export const total = (steps: readonly Step[], of: "received" | "sent" | "delivered" | "failed"): number =>
+  steps.reduce((sum, step) => sum + step[of], 0);
+
+/** Steps may be shorter or longer than a minute. */
+export const perMinute = (steps: readonly Step[], of: "received" | "sent" | "delivered" | "failed", stepSeconds: number): number[] =>
+  steps.map((step) => (step[of] * SIXTY) / stepSeconds);
+
+export const momentsOf = (steps: readonly Step[]): number[] => steps.map(({ at }) => new Date(at).getTime() / 1000);
+
+/** Whether the look was cut short: then there is less than was asked for. */
+export const isCut = ({ at, since }: Pick<Overview, "at" | "since">, minutes: number): boolean =>
+  new Date(at).getTime() - new Date(since).getTime() < (minutes * SIXTY - 1) * 1000;
+
+/** How long the oldest of all that waits is due, in seconds; null when nothing waits. */
+export function oldest(waiting: readonly Waiting[], at: string): number | null {
+  if (waiting.length === 0) return null;
+  const first = Math.min(...waiting.map(({ oldest_at }) => new Date(oldest_at).getTime()));
+  return Math.max(0, (new Date(at).getTime() - first) / 1000);
+}
+
+export const count = (waiting: readonly Waiting[]): number => waiting.reduce((sum, { messages }) => sum + messages, 0);
+
+export const troubles = (parts: readonly Part[]): number => parts.filter(({ state }) => state === "trouble").length;
+
+export const broken = ({ checked }: Verdict): number => checked.filter(({ violations }) => violations > 0).length;

@@ -1,0 +1,26 @@
+/** Every word of the people's page. */
+
+export const words = {
+  intro: "Who answers customers in the inbox, and who runs this console. Everybody signs in with a token of their own.",
+  label: "People",
+  columns: { name: "Name", id: "Id", role: "May", deeds: "" },
+  none: "Nobody is here yet.",
+  you: "you",
+  add: "Add a person",
+  addTitle: "Add a person",
+  name: "Name",
+  role: "What they may do",
+  added: (name: string) => `${name} was added`,
+  shownOnce: "Give them this token: they sign in with it. It is shown this once.",
+  token: "The token",
+  renew: "New token",
+  renewTitle: (name: string) => `Give ${name} a new token?`,
+  renewText: "The old one ends at once, and with it everywhere they are signed in.",
+  renewed: (name: string) => `New token of ${name}`,
+  remove: "Remove",
+  removeTitle: (name: string) => `Remove ${name}?`,
+  removeText: "Their token and connections end, and they leave every chat. What they wrote stays.",
+  removeSelf: "This is you: you will be signed out.",
+  removed: "They were removed.",
+  cancel: "Back",
+};

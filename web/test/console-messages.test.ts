@@ -1,0 +1,166 @@
+import { expect, test } from "vitest";
+
+import { addressOf as auditAddress, sentenceOf, wantedIn } from "../src/console/audit/entries";
+import { Run, outcomeOf, partOf, type Posted } from "../src/console/batch/run";
+import { fatesOf, groupsOf, isOver } from "../src/console/dead-letters/groups";
+import { adviceOn, type ErrorCode } from "../src/console/message/advice";
+import { canBeRetried, gapsOf, summaryOf, type OutboundMessage } from "../src/console/message/model";
+import { changeOf, cliOf, enteredOf, withoutSecrets } from "../src/console/numbers/form";
+import { healthOf, type Gate, type Number_ } from "../src/console/numbers/health";
+import { publicUrl } from "../src/console/numbers/public-url";
+import { addressOf, filtersIn, heldRows } from "../src/console/outbox/filters";
+import { componentsOf, type Template } from "../src/console/templates/filling";
+
+const message = (more: Partial<OutboundMessage>): OutboundMessage => ({ id: 1, status: "FAILED", errorCode: "131026", channel: "WHATSAPP", ...more }) as OutboundMessage;
+
+test("the address says which messages are shown, and nonsense in it is no filter", () => {
+  expect(filtersIn("?status=failed&to=%2B1555&dossier=7&before=90")).toEqual({ status: "FAILED", to: "+1555", dossier: 7, before: 90 });
+  expect(filtersIn("?status=LOST&dossier=x&before=-1")).toEqual({ status: null, to: "", dossier: null, before: null });
+  expect(addressOf({ status: "FAILED", to: "+1555", before: null })).toBe("/console/outbox?status=FAILED&to=%2B1555");
+  expect(addressOf({})).toBe("/console/outbox");
+});
+
+test("rows stay where they are while one is pointed at", () => {
+  const rows = [{ id: 5 }, { id: 4 }, { id: 3 }];
+  expect(heldRows(rows, 4)).toEqual({ rows: [{ id: 4 }, { id: 3 }], fresh: 1 });
+  expect(heldRows(rows, null)).toEqual({ rows, fresh: 0 });
+});
+
+test.each([
+  [{ templateCode: "order", payloadJson: {} }, "Template order"],
+  [{ payloadJson: { text: "Hello\n there" } }, "Hello there"],
+  [{ payloadJson: { type: "text", text: { body: "Hi" } } }, "Hi"],
+  [{ payloadJson: { type: "image", image: { id: "1", caption: "A cat" } } }, "Photo: A cat"],
+  [{ payloadJson: { type: "interactive", interactive: { body: { text: "Choose" } } } }, "Choices: Choose"],
+  [{ payloadJson: { type: "location", location: {} } }, "Location"],
+  [{ subject: "Your order", payloadJson: { text: "…" } }, "Your order"],
+  [{ payloadJson: null }, "(empty)"],
+  [{ payloadJson: { text: "x".repeat(200) } }, `${"x".repeat(140)}…`],
+])("%j is summed up as %s", (of, said) => {
+  expect(summaryOf({ templateCode: null, subject: null, ...of })).toBe(said);
+});
+
+test("times between events, and what may be sent again", () => {
+  const event = (at: string, kind: string) => ({ at, kind, detail: "" });
+  expect(gapsOf([event("2026-11-16T12:00:00Z", "submitted"), event("2026-11-16T12:00:01.5Z", "claimed")])).toEqual([null, 1.5]);
+  const parked = [event("2026-11-16T12:00:00Z", "unsure"), event("2026-11-16T12:10:00Z", "parked")];
+  expect(canBeRetried(message({ status: "SENDING" }), parked)).toBe(true);
+  expect(canBeRetried(message({ status: "SENDING" }), [...parked, event("2026-11-16T12:11:00Z", "retried")])).toBe(false);
+  expect(canBeRetried(message({ status: "QUEUED" }), [])).toBe(false);
+});
+
+test("an error in words: a row of its own wins over a range, an unknown one is said to be", () => {
+  const row = (code: string, title: string, action: ErrorCode["action"]): ErrorCode => ({ code, title, action, retryable: false, rateLimit: false, scope: null });
+  const catalogue = [row("200", "No token", "fail"), row("200-299", "API Permission", "hold"), row("131026", "Message undeliverable", "fail")];
+  expect(adviceOn("200", catalogue).title).toBe("No token");
+  expect(adviceOn("250", catalogue)).toMatchObject({ title: "API Permission", remedy: expect.stringContaining("until the cause is gone") as string });
+  expect(adviceOn("131026", catalogue).remedy).toContain("Check the number");
+  expect(adviceOn("SESSION_EXPIRED", catalogue).title).toBe("The 24-hour window is closed");
+  expect(adviceOn("99", catalogue).title).toContain("does not list");
+});
+
+test("dead letters by error, the largest group first; and what became of them", () => {
+  const letters = [message({ id: 9, errorCode: "190" }), message({ id: 8 }), message({ id: 7 }), message({ id: 6, errorCode: null })];
+  expect(groupsOf(letters).map(({ code, messages }) => [code, messages.map(({ id }) => id)])).toEqual([["131026", [8, 7]], ["190", [9]], ["", [6]]]);
+  const again = [message({ status: "DELIVERED" }), message({ status: "QUEUED" }), message({})];
+  expect(fatesOf(again)).toEqual({ delivered: 1, sent: 0, waiting: 1, failed: 1, cancelled: 0 });
+  expect(isOver(again)).toBe(false);
+  expect(isOver([message({})])).toBe(true);
+});
+
+test("an audit entry is a sentence, and an id without a type asks for nothing", () => {
+  expect(sentenceOf({ id: "1", at: "", entityType: "NUMBER", entityId: "106", action: "NUMBER_CHANGED", actor: "cli", details: "" })).toBe("Number 106 was changed");
+  expect(wantedIn("?id=7")).toEqual({ type: "", id: "" });
+  expect(auditAddress({ type: "KEY", id: "a b" })).toBe("/console/audit?type=KEY&id=a+b");
+});
+
+const NUMBER = { phone_number_id: "106", org_id: "acme", waba_id: "102", graph_url: null, error_catalogue: "meta", enabled: true, pace: 80, tier: null, failover: null } as Number_;
+const gate = (more: Partial<Gate>): Gate => ({ id: 1, name: "number:106", kind: "hold", code: "190", reason: "expired", since: "", until: null, waiting: 3, remedy: "a new token", ...more });
+
+test("a number is as well as what stands in front of it", () => {
+  expect(healthOf(NUMBER, [gate({ name: "number:107" })])).toMatchObject({ mood: "good" });
+  expect(healthOf(NUMBER, [gate({ name: "account:102", until: "2026-11-16T13:00:00Z" }), gate({})])).toEqual({ mood: "bad", said: "Held: 190 expired", remedy: "a new token" });
+  expect(healthOf({ ...NUMBER, enabled: false }, [])).toMatchObject({ mood: "calm" });
+});
+
+test("only what was changed of a number is sent, and no secret is shown", () => {
+  const entered = { ...enteredOf(NUMBER), token: " secret ", pace: "20", failover: "107" };
+  const change = changeOf(NUMBER, entered);
+  expect(change).toEqual({ token: "secret", pace: 20, failover: "107" });
+  expect(changeOf(NUMBER, enteredOf(NUMBER))).toEqual({});
+  expect(changeOf({ ...NUMBER, failover: "107" }, enteredOf(NUMBER))).toEqual({ failover: null });
+  expect(JSON.stringify(withoutSecrets(change))).not.toContain("secret");
+  expect(cliOf("acme", "106", change)).toBe("waypost admin change-number acme 106 --token 'TOKEN' --pace '20'\nwaypost admin failover acme 106 --to 107");
+});
+
+test.each([
+  [null, "https://chat.example.com", { url: "https://chat.example.com", isGuess: true, isPublic: true }],
+  [null, "http://127.0.0.1:8080", { url: "http://127.0.0.1:8080", isGuess: true, isPublic: false }],
+  ["https://in.example.com/", "http://10.0.0.1", { url: "https://in.example.com", isGuess: false, isPublic: true }],
+])("told %j on %s", (told, origin, expected) => {
+  expect(publicUrl(told, origin)).toEqual(expected);
+});
+
+test("a template's places are filled as a message has them", () => {
+  const place = (component: string, name: string, kind = "text", index: number | null = null) => ({ component, name, kind, index });
+  const template = { parameterFormat: "POSITIONAL", parameters: [place("header", "1", "image"), place("body", "1"), place("body", "2"), place("button", "1", "text", 1), place("button", "1", "coupon_code", 2)], components: [{ type: "BUTTONS", buttons: [{ type: "QUICK_REPLY" }, { type: "URL" }, { type: "COPY_CODE" }] }] } as unknown as Template;
+  expect(componentsOf(template, { "body.1": "Ada", "button1.1": "x" })).toEqual([
+    { type: "header", parameters: [{ type: "image", image: { link: "https://example.com/file" } }] },
+    { type: "body", parameters: [{ type: "text", text: "Ada" }, { type: "text", text: "{{2}}" }] },
+    { type: "button", sub_type: "url", index: "1", parameters: [{ type: "text", text: "x" }] },
+    { type: "button", sub_type: "copy_code", index: "2", parameters: [{ type: "coupon_code", coupon_code: "{{1}}" }] },
+  ]);
+  expect(componentsOf({ ...template, parameterFormat: "NAMED", parameters: [place("body", "name")] } as Template, {})).toEqual([
+    { type: "body", parameters: [{ type: "text", parameter_name: "name", text: "{{name}}" }] },
+  ]);
+});
+
+const rows = (count: number) => Array.from({ length: count }, (_, n) => ({ row: { number: n + 2, cells: { to: "+15550001111", text: String(n) }, wrong: null }, refused: null, doubt: null }));
+const stored = (body: string): Posted => ({ results: (JSON.parse(body) as { messages: { payloadJson: { text: string } }[] }).messages.map(({ payloadJson }) => ({ status: 201, message: { id: Number(payloadJson.text) } as never })) });
+
+test("a batch goes in parts, is stopped after one of them, and goes on where it ended", async () => {
+  const sizes: number[] = [];
+  const run: Run = new Run("f.csv", rows(450), {
+    post: (body) => {
+      const posted = stored(body);
+      sizes.push("results" in posted ? posted.results.length : 0);
+      if (sizes.length === 2) run.stop();
+      return Promise.resolve(posted);
+    },
+    sleep: () => Promise.resolve(),
+    notStored: "",
+  });
+  await run.go();
+  expect([sizes, run.shown.state.name, run.shown.outcomes.size]).toEqual([[200, 200], "stopped", 400]);
+  await run.go();
+  expect([sizes, run.shown.state.name, run.shown.outcomes.size]).toEqual([[200, 200, 50], "finished", 450]);
+});
+
+test("a busy server is waited for, one that is away ends the run, and what was not stored is posted again", async () => {
+  const answers: ((body: string) => Posted)[] = [
+    () => ({ waitSeconds: 2 }),
+    () => ({ results: [{ status: 503 }, { status: 422, error: { detail: "to: wrong" } as never }] }),
+    () => ({ broken: "gone" }),
+    stored,
+  ];
+  let slept = 0;
+  const run = new Run("f.csv", rows(2), {
+    post: (body) => Promise.resolve((answers.shift() ?? stored)(body)),
+    sleep: (seconds) => {
+      slept += seconds;
+      return Promise.resolve();
+    },
+    notStored: "",
+  });
+  await run.go();
+  expect([run.shown.state, slept, run.shown.outcomes.get(3)]).toEqual([{ name: "broken", reason: "gone" }, 2, { kind: "refused", reason: "to: wrong" }]);
+  await run.go();
+  expect([run.shown.state.name, run.shown.outcomes.get(2)]).toEqual(["finished", { kind: "stored", id: 0 }]);
+});
+
+test("a part is no larger than the server takes", () => {
+  const line = (json: string) => ({ number: 1, json });
+  expect(partOf([line("x".repeat(900_000)), line("x".repeat(900_000))])).toHaveLength(1);
+  expect(partOf([line("x".repeat(2_000_000))])).toHaveLength(1);
+  expect(outcomeOf({ status: 200, message: { id: 4 } as never })).toEqual({ kind: "there", id: 4 });
+});
