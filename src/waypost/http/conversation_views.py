@@ -154,13 +154,13 @@ class ChatMessage(msgspec.Struct, kw_only=True):
     timestamp: datetime
     status: ChatStatus | None
     """Of what we sent; null before the provider has it, and of what the customer wrote."""
-    error: MessageError | None = None
+    error: MessageError | None
     """Of one that failed."""
-    outbound_id: int | None = None
+    outbound_id: int | None
     """Of what we sent: its id in the outbox, to look at and to retry."""
-    provider_message_id: str | None = None
+    provider_message_id: str | None
     """By which reactions and answers name it; of what we sent, null before the provider has it."""
-    media: MessageFile | None = None
+    media: MessageFile | None
     """In a history and live; a list's last message has none."""
 
 
