@@ -54,6 +54,26 @@ class Tab:
         told = [(each["id"], [node["html"] for node in each["nodes"]]) for each in found if each["impact"] in SERIOUS]
         assert not told, json.dumps(told, indent=1)
 
+    async def uncut(self) -> None:
+        """No text ends where its box does, unless it says so with three dots; nothing is wider than the screen."""
+        cut: list[str] = await self.page.evaluate(CUT)
+        assert not cut, json.dumps(cut, indent=1)
+
+
+CUT = """() => {
+  const hides = (flow) => flow === "hidden" || flow === "clip";
+  const isCut = (box) => {
+    const style = getComputedStyle(box);
+    if (box.clientWidth <= 1 || style.visibility === "hidden" || style.textOverflow === "ellipsis") return false;
+    const wide = hides(style.overflowX) && box.scrollWidth > box.clientWidth + 1;
+    const tall = hides(style.overflowY) && box.scrollHeight > box.clientHeight + 2;
+    return (wide || tall) && box.innerText.trim() !== "";
+  };
+  const found = [...document.querySelectorAll("body *")].filter((box) => box instanceof HTMLElement && isCut(box));
+  if (document.documentElement.scrollWidth > innerWidth) found.push(document.documentElement);
+  return found.map((box) => box.outerHTML.slice(0, 300));
+}"""
+
 
 def built_page() -> None:
     try:

@@ -138,7 +138,7 @@ async def test_on_a_phone_list_and_thread_take_turns_and_what_customers_write_is
         await opened.picture("inbox-phone-list-dark")
         await page.get_by_role("link", name=HOSTILE).click()
         await expect(bubble(page, HOSTILE)).to_have_count(2)
-        await expect(page.get_by_role("navigation")).to_be_hidden()
+        await expect(page.get_by_role("navigation", name="Conversations")).to_be_hidden()
         await expect(page.get_by_label("Your message")).to_be_in_viewport()
         await opened.picture("inbox-phone-thread-dark")
         await opened.accessible()
@@ -146,7 +146,7 @@ async def test_on_a_phone_list_and_thread_take_turns_and_what_customers_write_is
         assert await page.locator("img[src=x]").count() == 0
         assert await page.title() == "Waypost"
         await page.go_back()
-        await expect(page.get_by_role("navigation")).to_be_visible()
+        await expect(page.get_by_role("navigation", name="Conversations")).to_be_visible()
 
 
 async def test_what_is_written_while_the_server_is_away_waits_and_goes_once(laptop: Site) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.integration.conftest import OpenStage
 from tests.integration.harness import ON_SQLITE, Stage
-from tests.integration.live_devices import Device, customer, history, house, people, person, say
+from tests.integration.live_devices import Device, customer, history, house, key, people, person, say
 from tests.integration.webhooks import PHONE
 from waypost.model.time import seconds
 
@@ -50,6 +50,41 @@ async def test_an_agents_post_goes_out_and_its_statuses_come_to_the_team(stage: 
 
 
 CLIMBS = ["sent", "delivered", "read"]
+
+
+@ON_SQLITE
+async def test_one_that_failed_says_why_what_to_do_and_where_it_stands(stage: Stage) -> None:
+    ann, bob = await people(stage, 2)
+    where = await customer(stage)
+    await stage.fault(error_code=131026, times=1)
+    async with house(stage) as here:
+        phone = Device(bob)
+        await phone.live(here)
+        await say(stage, ann, where, "can you hear me?")
+        told = await phone.item("status", status="failed")
+        (said, *_) = (await history(stage, ann, where))["messages"]
+        assert told["error"] == said["error"] != {}
+        assert (said["error"]["code"], said["error"]["title"]) == ("131026", "Message undeliverable")
+        assert "another way" in said["error"]["remedy"]
+        seen = await stage.get(f"/api/v1/conversations/{where}", ann.token)
+        assert seen["last_message"]["error"] == said["error"]
+        retried = await stage.call("POST", f"/api/v1/outbound/messages/{said['outbound_id']}/retry", key=ann.token)
+        assert retried.status == 200
+        assert (await phone.item("status", status=None))["error"] is None
+        sent = await phone.item("status", status="delivered")
+    (said, asked) = (await history(stage, ann, where))["messages"]
+    assert (said["error"], said["provider_message_id"]) == (None, sent["provider_message_id"])
+    assert (asked["provider_message_id"], asked["outbound_id"]) == ("wamid.in", None)
+
+
+@ON_SQLITE
+async def test_colleagues_have_names_for_everybody_of_the_org(stage: Stage) -> None:
+    ann, bob = await people(stage, 2)
+    reader = await key(stage, "readonly")
+    for asks in (ann.token, reader):
+        found = (await stage.get("/api/v1/team", asks))["people"]
+        assert {each["user_id"] for each in found} >= {ann.user_id, bob.user_id}
+        assert {*found[0]} == {"user_id", "name", "role"}
 
 
 @ON_SQLITE

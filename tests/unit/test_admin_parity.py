@@ -78,6 +78,7 @@ OTHER_COMMANDS = {
     "POST /api/v1/conversations/{conversation_id}/members": "people's own",
     "POST /api/v1/conversations/{conversation_id}/read": "people's own",
     "GET /api/v1/turns": "`waypost turns`",
+    "GET /api/v1/team": "part of `waypost admin users`",
     "GET /api/v1/conversations/{conversation_id}": "part of `waypost admin conversations`",
 }
 ONLY_ROUTES = {

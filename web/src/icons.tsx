@@ -92,6 +92,56 @@ export const TwoTicks = (props: Props) => (
     <path d="M1.500 12.500L6 17l9.500-9.500M10.500 16l1 1L21 7.500" />
   </Drawing>
 );
+export const Cross = (props: Props) => (
+  <Drawing {...props}>
+    <path d="M6 6l12 12M18 6L6 18" />
+  </Drawing>
+);
+export const Paper = (props: Props) => (
+  <Drawing {...props}>
+    <path d="M6 3h8l4 4v14H6zM14 3v4h4" />
+  </Drawing>
+);
+export const Reply = (props: Props) => (
+  <Drawing {...props}>
+    <path d="M10 7l-5 5 5 5M5 12h9a5 5 0 0 1 5 5v1" />
+  </Drawing>
+);
+export const Smile = (props: Props) => (
+  <Drawing {...props}>
+    <circle cx="12" cy="12" r="9" />
+    <path d="M8.500 14.500a4.500 4.500 0 0 0 7 0M9 9.500v.1M15 9.500v.1" />
+  </Drawing>
+);
+export const Clip = (props: Props) => (
+  <Drawing {...props}>
+    <path d="M19 11.500l-7 7a4.600 4.600 0 0 1-6.500-6.500l7.500-7.500a3 3 0 0 1 4.300 4.300L10 16a1.400 1.400 0 0 1-2-2l6.500-6.500" />
+  </Drawing>
+);
+export const Bolt = (props: Props) => (
+  <Drawing {...props}>
+    <path d="M13 3L5 13.500h6L10.500 21 19 10.500h-6z" />
+  </Drawing>
+);
+export const Form = (props: Props) => (
+  <Drawing {...props}>
+    <rect x="4" y="4" width="16" height="16" rx="2" />
+    <path d="M8 9h8M8 13h8M8 17h4" />
+  </Drawing>
+);
+export const Card = (props: Props) => (
+  <Drawing {...props}>
+    <rect x="3" y="5" width="18" height="14" rx="2" />
+    <circle cx="8.500" cy="11" r="2" />
+    <path d="M5.500 16a3 3 0 0 1 6 0M14.500 10h3.500M14.500 14h3.500" />
+  </Drawing>
+);
+export const Check = (props: Props) => (
+  <Drawing {...props}>
+    <circle cx="12" cy="12" r="9" />
+    <path d="M8 12.500l3 3 5.500-6" />
+  </Drawing>
+);
 export const Warning = (props: Props) => (
   <Drawing {...props}>
     <circle cx="12" cy="12" r="9" />

@@ -16,8 +16,11 @@ describe("a thread", () => {
 
   test("follows a message's status, and keeps why it failed", () => {
     const thread = { ...UNREAD_THREAD, messages: [aMessage({ position: 1, message_id: "m1", status: "sent" })] };
-    const failed = withItem(thread, item("status", { message_id: "m1", status: "failed", error_code: "131026", error: "no" }));
-    expect(failed.messages[0]).toMatchObject({ status: "failed", failure: { code: "131026", said: "no" } });
+    const error = { code: "131026", title: "no", remedy: "none" };
+    const failed = withItem(thread, item("status", { message_id: "m1", status: "failed", error_code: "131026", error, provider_message_id: "w1" }));
+    expect(failed.messages[0]).toMatchObject({ status: "failed", error, provider_message_id: "w1" });
+    const waits = withItem(failed, item("status", { message_id: "m1", status: null, error: null }));
+    expect(waits.messages[0]).toMatchObject({ status: null, error: null, provider_message_id: "w1" });
     expect(withItem(thread, item("status", { message_id: "other", status: "read" }))).toBe(thread);
   });
 
@@ -35,10 +38,20 @@ describe("a row of the list", () => {
   });
 
   test("stands by its latest activity", () => {
-    const quiet = aConversation({ conversation_id: "1", last_message: null, created_at: "2026-01-01T00:00:00Z" });
-    const busy = aConversation({ conversation_id: "2", last_message: aMessage({ timestamp: "2026-01-02T00:00:00.5Z" }) });
-    const busier = aConversation({ conversation_id: "3", last_message: aMessage({ timestamp: "2026-01-02T00:00:00.75Z" }) });
+    const quiet = aConversation({ conversation_id: "1", active_at: "2026-01-01T00:00:00Z" });
+    const busy = aConversation({ conversation_id: "2", active_at: "2026-01-02T00:00:00.5Z" });
+    const busier = aConversation({ conversation_id: "3", active_at: "2026-01-02T00:00:00.75Z" });
     expect([quiet, busy, busier].sort(byActivity).map(({ conversation_id }) => conversation_id)).toEqual(["3", "2", "1"]);
+  });
+
+  test("is answered freely for 24 hours after the customer wrote, and no shorter for what came late", () => {
+    const row = aConversation({ last_message: null });
+    const wrote = conversationWith(row, item("message", { at: "2026-11-16T10:00:01Z", message: aMessage({ position: 1, timestamp: "2026-11-16T10:00:00Z" }) }));
+    expect([wrote.window_expires_at, wrote.active_at]).toEqual(["2026-11-17T10:00:00.000Z", "2026-11-16T10:00:01Z"]);
+    const late = conversationWith(wrote, item("message", { at: "2026-11-16T10:00:02Z", message: aMessage({ position: 2, timestamp: "2026-11-15T10:00:00Z" }) }));
+    expect(late.window_expires_at).toBe(wrote.window_expires_at);
+    const ours = conversationWith(row, item("message", { at: "2026-11-16T10:00:02Z", message: aMessage({ position: 2, sender_id: "bot" }) }));
+    expect(ours.window_expires_at).toBeNull();
   });
 
   test("an item of an unknown kind changes nothing", () => {

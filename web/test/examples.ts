@@ -9,6 +9,10 @@ export const aMessage = (changed: Partial<Message>): Message => ({
   content: { type: "text", text: "hello" },
   timestamp: "2026-11-16T10:00:00Z",
   status: null,
+  error: null,
+  outbound_id: null,
+  provider_message_id: null,
+  media: null,
   ...changed,
 });
 
@@ -26,6 +30,9 @@ export const aConversation = (changed: Partial<Conversation>): Conversation => (
   last_message: null,
   unread: 0,
   read_position: 0,
+  active_at: "2026-11-16T09:00:00Z",
+  window_expires_at: null,
+  turn: null,
   created_at: "2026-11-16T09:00:00Z",
   ...changed,
 });

@@ -4,6 +4,7 @@ import { UNREAD_THREAD } from "../src/live/changes";
 import { rowsOf } from "../src/live/rows";
 import { aMessage } from "./examples";
 
+const NOW = Date.parse("2026-11-16T13:00:00");
 const at = (position: number, timestamp: string, more = {}) => aMessage({ position, timestamp, ...more });
 
 test("a day is named once, and messages of one sender stand together", () => {
@@ -13,7 +14,7 @@ test("a day is named once, and messages of one sender stand together", () => {
     at(3, "2026-11-16T12:01:00"),
     at(4, "2026-11-16T12:02:00", { sender_id: "bot" }),
   ];
-  const rows = rowsOf({ ...UNREAD_THREAD, messages }, [], []);
+  const rows = rowsOf({ ...UNREAD_THREAD, messages }, { now: NOW });
   expect(rows.map((row) => row.is)).toEqual(["day", "message", "day", "message", "message", "message"]);
   const ends = rows.flatMap((row) => (row.is === "message" ? [[row.first, row.last]] : []));
   expect(ends).toEqual([[true, true], [true, false], [false, true], [true, true]]);
@@ -21,15 +22,15 @@ test("a day is named once, and messages of one sender stand together", () => {
 
 test("a day that may go on further up is not named yet", () => {
   const messages = [at(7, "2026-11-15T12:00:00"), at(8, "2026-11-16T12:00:00")];
-  const rows = rowsOf({ ...UNREAD_THREAD, messages, cursor: "more" }, [], []);
+  const rows = rowsOf({ ...UNREAD_THREAD, messages, cursor: "more" }, { now: NOW });
   expect(rows.map((row) => row.is)).toEqual(["message", "day", "message"]);
 });
 
 test("a message that came back as an item is not shown as on its way, and keeps its row", () => {
   const outgoing = { client_message_id: "c1", conversation_id: "1", content: { type: "text", text: "hi" } };
-  const before = rowsOf(UNREAD_THREAD, [outgoing], []);
+  const before = rowsOf(UNREAD_THREAD, { outgoing: [outgoing] });
   const message = at(1, "2026-11-16T12:00:00", { client_message_id: "c1" });
-  const after = rowsOf({ ...UNREAD_THREAD, messages: [message] }, [outgoing], []);
+  const after = rowsOf({ ...UNREAD_THREAD, messages: [message] }, { outgoing: [outgoing], now: NOW });
   expect(before.map(({ key }) => key)).toEqual(["c1"]);
   expect(after.map(({ is, key }) => [is, key]).slice(1)).toEqual([["message", "c1"]]);
 });
@@ -37,9 +38,41 @@ test("a message that came back as an item is not shown as on its way, and keeps 
 test("what happened stands between the messages that it happened between", () => {
   const messages = [at(1, "2026-11-16T12:00:00"), at(2, "2026-11-16T12:05:00")];
   const happenings = [
-    { key: "a", at: "2026-11-16T12:01:00", after: 1, floor: "user_1" },
-    { key: "b", at: "2026-11-16T12:06:00", after: 2, floor: "bot" },
+    { key: "a", at: "2026-11-16T12:01:00", deed: { is: "floor", to: "user_1", by: "user_1" } as const },
+    { key: "b", at: "2026-11-16T12:06:00", deed: { is: "floor", to: "bot", by: "user_1" } as const },
   ];
-  const rows = rowsOf({ ...UNREAD_THREAD, messages, happenings }, [], []);
+  const rows = rowsOf({ ...UNREAD_THREAD, messages }, { happenings, now: NOW });
   expect(rows.map((row) => row.is)).toEqual(["day", "message", "happening", "message", "happening"]);
+  const later = rowsOf({ ...UNREAD_THREAD, messages: messages.slice(1), cursor: "more" }, { happenings, now: NOW });
+  expect(later.map((row) => row.is), "what came before what is read waits for it").toEqual(["message", "happening"]);
+});
+
+test("a line says where the 24 hours after the customer's words ended", () => {
+  const messages = [at(1, "2026-11-10T12:00:00"), at(2, "2026-11-10T13:00:00", { sender_id: "bot" }), at(3, "2026-11-14T12:00:00")];
+  const rows = rowsOf({ ...UNREAD_THREAD, messages }, { now: NOW });
+  expect(rows.map((row) => (row.is === "happening" ? row.deed.is : row.is))).toEqual(["day", "message", "message", "window", "day", "message", "window"]);
+});
+
+test("the first unread message of the customer is marked, once", () => {
+  const messages = [1, 2, 3, 4].map((position) => at(position, `2026-11-16T12:0${position}:00`, position === 2 ? { sender_id: "bot" } : {}));
+  const rows = rowsOf({ ...UNREAD_THREAD, messages }, { readUpTo: 1, now: NOW });
+  expect(rows.map((row) => row.is)).toEqual(["day", "message", "message", "unread", "message", "message"]);
+});
+
+test("a reaction stands at its message, and an answer with what it answers", () => {
+  const reaction = (emoji: string) => ({ type: "reaction", reaction: { message_id: "w1", emoji } });
+  const messages = [
+    at(1, "2026-11-16T12:00:00", { sender_id: "bot", provider_message_id: "w1" }),
+    at(2, "2026-11-16T12:01:00", { content: reaction("👍") }),
+    at(3, "2026-11-16T12:02:00", { content: reaction("🎉") }),
+    at(4, "2026-11-16T12:03:00", { content: { type: "text", text: "yes", context: { id: "w1" } } }),
+    at(5, "2026-11-16T12:04:00", { content: { type: "text", text: "no", context: { id: "elsewhere" } } }),
+    at(6, "2026-11-16T12:05:00", { content: { type: "reaction", reaction: { message_id: "elsewhere", emoji: "👍" } } }),
+  ];
+  const rows = rowsOf({ ...UNREAD_THREAD, messages }, { now: NOW }).flatMap((row) => (row.is === "message" ? [row] : []));
+  expect(rows.map(({ message }) => message.position)).toEqual([1, 4, 5, 6]);
+  expect(rows[0]?.reactions).toEqual([{ sender: "contact:7", emoji: "🎉" }]);
+  expect(rows[1]?.quoted?.position).toBe(1);
+  expect(rows[2]?.quoted).toBeNull();
+  expect(rows[3]?.quoted).toBeUndefined();
 });

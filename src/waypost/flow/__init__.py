@@ -39,10 +39,10 @@ What nobody asks for:
 - `reseal`   a new key for the secrets at rest, while servers go on
 
 They stand on what is no step: `read_behind` follows the feeds for those who index and hand over, `bodies` brings back
-what only the Log has, `channels` says which way a message goes, `marketing` who wants none, `pictures` what a
-bot may look at, `time_zones` what night is where. `numbers` and `mail_book` keep who sends at hand, `template_book`
-and `templates` what their accounts may send at any time, `policies` and `policy_book` what an org has set for itself.
-For whoever asks, `read_back` tells why a message waits, `policy` what the rules are, `audit` who did what, `overview`
-what is going on. `extras` are read receipts and uploads, `mailboxes` how mailboxes are connected, `dossiers` who the
-customers are and what they agreed to. `world` holds it all together.
+what only the Log has, `explain` says why a message failed, `channels` which way one goes, `marketing` who wants none,
+`pictures` what a bot may look at, `time_zones` what night is where. `numbers` and `mail_book` keep who sends at hand,
+`template_book` and `templates` what their accounts may send at any time, `policies` and `policy_book` what an org has
+set for itself. For whoever asks, `read_back` tells why a message waits, `policy` what the rules are, `audit` who did
+what, `overview` what is going on. `extras` are read receipts and uploads, `mailboxes` how mailboxes are connected,
+`dossiers` who the customers are and what they agreed to. `world` holds it all together.
 """

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from waypost.flow import bodies
+from waypost.flow import bodies, explain
 from waypost.flow.world import World
 from waypost.model.chat import Device, DeviceId, FeedName, Following, Told
 from waypost.model.ids import OrgId, UserId
@@ -112,4 +112,4 @@ async def page(cursors: Mapping[FeedName, int], limit: int, world: World) -> Pag
         more, also = await bodies.told(found, world.log)
         told, stuck = [*(one for one in told if one.item.feed in stuck), *more], stuck | also
     full = len(found) == limit and (not stuck or any(one.item.feed not in stuck for one in told))
-    return Page(told, full, stuck)
+    return Page(await explain.told(told, world), full, stuck)

@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 import structlog
 
-from waypost.flow import bodies
+from waypost.flow import bodies, explain
 from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
 from waypost.model.chat import FeedName, Told
 from waypost.model.time import Span, as_seconds, seconds
@@ -103,7 +103,7 @@ class Tails(Generic[T]):
             asked = dict(self._stirred)
             found = await self._world.ledger.follows.told(wanted, PAGE)
             whole, stuck = await bodies.told(found, self._world.log)
-            for feed, items in _by_feed(whole).items():
+            for feed, items in _by_feed(await explain.told(whole, self._world)).items():
                 self._hand_on(feed, items)
             for feed in stuck:  # looked at again with all the others
                 self._stirred.pop(feed, None)

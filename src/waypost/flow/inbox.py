@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from waypost.flow import bodies
+from waypost.flow import bodies, explain
 from waypost.flow.audit import actor_of
 from waypost.flow.world import World
 from waypost.model.account import Caller, Role
@@ -16,6 +16,7 @@ from waypost.model.chat import (
     MOST_MEMBERS,
     Chat,
     ChatKind,
+    Failure,
     FeedName,
     History,
     Member,
@@ -25,9 +26,10 @@ from waypost.model.chat import (
     ShownTalk,
     WorkChange,
 )
-from waypost.model.conversation import Contact, ContactId, Conversation, ConversationId, Entry, Position
+from waypost.model.conversation import CONTACT, Contact, ContactId, Conversation, ConversationId, Entry, Position
 from waypost.model.ids import MessageId, UserId
-from waypost.model.message import Status
+from waypost.model.media import FileNote
+from waypost.model.message import Message, Status
 from waypost.ports.chats import Before, NoChat, NoMessage, NotYours, ReadUp, TooMany
 from waypost.rules import people, recipient
 from waypost.rules.chat_status import ChatStatus, chat_status
@@ -44,6 +46,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     contact: Contact | None = None
     members: tuple[Member, ...] = ()
     """Of a large group only where one conversation is looked at."""
+    failure: Failure | None = None
+    """Of what was said last."""
 
     @property
     def active(self) -> Before:
@@ -57,6 +61,10 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     entry: Entry
     contact_id: ContactId | None
     status: ChatStatus | None
+    failure: Failure | None = None
+    provider_id: str | None = None
+    """Of what we sent; a customer's is in the entry."""
+    file: FileNote | None = None
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -145,8 +153,9 @@ async def _shown(page: Sequence[Conversation | Chat], caller: Caller, world: Wor
     members = await _members([c.id for c in chats if not c.own_feed], world)
     found: dict[ConversationId, Shown] = {}
     for talk in shown_talks:
-        whole = msgspec.structs.replace(talk, last=next(lasts))
-        found[talk.conversation.id] = Shown(talk=whole, contact=known.get(talk.conversation.contact_id))
+        whole, of = msgspec.structs.replace(talk, last=next(lasts)), talk.conversation
+        failed = await explain.failure(talk.status, talk.error_code, talk.error_message, of.number, world)
+        found[of.id] = Shown(talk=whole, contact=known.get(of.contact_id), failure=failed)
     for each in shown_chats:
         shown = msgspec.structs.replace(each, last=next(lasts))
         found[each.chat.id] = Shown(talk=shown, members=members.get(each.chat.id, ()))
@@ -223,14 +232,42 @@ def _read_by_all(entry: Entry, members: Sequence[UserId], reads: Mapping[UserId,
 async def _history_of_customer(talk: Conversation, before: Position | None, limit: int, world: World) -> Page:
     found = await world.ledger.conversations.entries(talk.id, before or Position(talk.position + 1), limit + 1)
     ours = [MessageId(entry.message_id) for entry in found if entry.message_id is not None]
-    sent = {message.id: message.delivery for message in await world.ledger.messages.some(talk.org_id, ours)}
-    said = []
+    sent = {message.id: message for message in await world.ledger.messages.some(talk.org_id, ours)}
     page = await bodies.first_part(found[:limit], world.log)
+    files = await _files(talk, page, world)
+    said = []
     for entry in page:
-        delivery = sent.get(entry.message_id or MessageId(0))
-        status = shown_status(delivery.status, delivery.read_at is not None) if delivery else None
-        said.append(Said(entry=entry, contact_id=talk.contact_id, status=status))
+        one = await said_of(entry, talk.contact_id, sent.get(entry.message_id or MessageId(0)), world)
+        said.append(msgspec.structs.replace(one, file=files.get(entry.position)))
     return Page(said, more=len(found) > len(page))
+
+
+async def said_of(entry: Entry, contact: ContactId | None, sent: Message | None, world: World) -> Said:
+    """With how far it came, and why no further."""
+    if sent is None:
+        return Said(entry=entry, contact_id=contact, status=None)
+    of = sent.delivery
+    return Said(
+        entry=entry,
+        contact_id=contact,
+        status=shown_status(of.status, of.read_at is not None),
+        failure=await explain.failure(of.status, of.error_code, of.error_message, sent.draft.sender, world),
+        provider_id=of.provider_id,
+    )
+
+
+async def _files(talk: Conversation, page: Sequence[Entry], world: World) -> Mapping[Position, FileNote]:
+    """One read, and none where nothing of the page has a file."""
+    places = [entry.position for entry in page if entry.sender == CONTACT and entry.type in people.MEDIA]
+    if not places:
+        return {}
+    found = await world.ledger.files.between(talk.org_id, talk.id, min(places), max(places))
+    return {
+        file.position: FileNote(
+            id=file.id, state=file.state, mime_type=file.mime_type, filename=file.filename, size=file.size
+        )
+        for file in found
+    }
 
 
 def shown_status(status: Status | None, was_read: bool) -> ChatStatus | None:

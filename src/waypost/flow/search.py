@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from waypost.flow import bodies
-from waypost.flow.inbox import Said, shown_status
+from waypost.flow.inbox import Said, said_of
 from waypost.flow.read_behind import ReadBehind
 from waypost.flow.world import World
 from waypost.model.account import Caller
@@ -60,14 +60,14 @@ async def search(
 
 async def _results(page: Sequence[Found], wanted: Asked, caller: Caller, world: World) -> list[Result]:
     ours = [MessageId(found.entry.message_id) for found in page if found.entry.message_id is not None]
-    sent = {message.id: message.delivery for message in await world.ledger.messages.some(caller.org_id, ours)}
+    sent = {message.id: message for message in await world.ledger.messages.some(caller.org_id, ours)}
     results = []
     for found in page:
-        entry, delivery = found.entry, sent.get(found.entry.message_id or MessageId(0))
-        status = shown_status(delivery.status, delivery.read_at is not None) if delivery else None
+        entry = found.entry
+        said = await said_of(entry, found.contact_id, sent.get(entry.message_id or MessageId(0)), world)
         if found.contact_id is None:
-            status = "sent"  # among people; who has read it is shown in its history
+            said = replace(said, status="sent")  # among people; who has read it is shown in its history
         part = snippet(chat_content.words(entry), wanted)
         if part is not None:
-            results.append(Result(Said(entry=entry, contact_id=found.contact_id, status=status), part))
+            results.append(Result(said, part))
     return results

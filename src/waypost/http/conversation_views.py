@@ -11,8 +11,9 @@ from msgspec import Meta
 from waypost.flow.inbox import Said, Shown, shown_status
 from waypost.flow.turns import Of
 from waypost.http.views import shown
-from waypost.model.chat import ShownChat, ShownTalk
+from waypost.model.chat import Failure, ShownChat, ShownTalk
 from waypost.model.conversation import CONTACT, EndedTurn
+from waypost.model.media import FileNote, MediaState
 from waypost.model.time import to_datetime
 from waypost.model.turn import Customer
 from waypost.ports.lanes import OpenTurn
@@ -118,6 +119,28 @@ class ReplayedTurn(msgspec.Struct):
     floor: str
 
 
+class MessageError(msgspec.Struct, kw_only=True):
+    """Why a message did not get there."""
+
+    code: str
+    """The provider's, or one of ours."""
+    title: str
+    remedy: str
+    """What whoever wrote it can do."""
+
+
+class MessageFile(msgspec.Struct, kw_only=True):
+    """A file that came with a customer's message: its bytes are at `GET /api/v1/media/{id}` once it is `stored`."""
+
+    id: int
+    state: str
+    """`pending`, `stored` or `failed`."""
+    mime_type: str
+    filename: str | None
+    """The customer's own."""
+    size: int | None
+
+
 class ChatMessage(msgspec.Struct, kw_only=True):
     """One message of a conversation."""
 
@@ -131,6 +154,24 @@ class ChatMessage(msgspec.Struct, kw_only=True):
     timestamp: datetime
     status: ChatStatus | None
     """Of what we sent; null before the provider has it, and of what the customer wrote."""
+    error: MessageError | None
+    """Of one that failed."""
+    outbound_id: int | None
+    """Of what we sent: its id in the outbox, to look at and to retry."""
+    provider_message_id: str | None
+    """By which reactions and answers name it; of what we sent, null before the provider has it."""
+    media: MessageFile | None
+    """In a history and live; a list's last message has none."""
+
+
+def message_error(of: Failure | None) -> MessageError | None:
+    return None if of is None else MessageError(code=of.code, title=of.title, remedy=of.remedy)
+
+
+def _file(of: FileNote | None) -> MessageFile | None:
+    if of is None or of.state is MediaState.ERASED:
+        return None
+    return MessageFile(id=of.id, state=of.state.value, mime_type=of.mime_type, filename=of.filename, size=of.size)
 
 
 def chat_message(said: Said) -> ChatMessage:
@@ -144,6 +185,10 @@ def chat_message(said: Said) -> ChatMessage:
         content=chat_content.shown(entry),
         timestamp=to_datetime(entry.at),
         status=said.status,
+        error=message_error(said.failure),
+        outbound_id=entry.message_id,
+        provider_message_id=entry.wamid or said.provider_id,
+        media=_file(said.file) if entry.deleted_at is None else None,
     )
 
 
@@ -166,6 +211,12 @@ class ConversationView(msgspec.Struct, kw_only=True):
     """Messages of others that the caller has not read, counted up to 100; of a customer, the customer's."""
     read_position: int
     """Up to where the caller has read."""
+    active_at: datetime
+    """Of the latest activity: what lists are ordered by."""
+    window_expires_at: datetime | None
+    """Of a customer: until then they may be answered freely, or could be; null when they never wrote, or long ago."""
+    turn: Literal["waiting", "thinking"] | None
+    """Of a customer whom the bot is to answer: it waits for the end of the burst, or thinks."""
     created_at: datetime
 
 
@@ -176,7 +227,13 @@ def conversation_view(shown: Shown) -> ConversationView:
 def _talk_view(shown: Shown, talk: ShownTalk) -> ConversationView:
     of = talk.conversation
     status = shown_status(talk.status, talk.was_read)
-    said = Said(entry=talk.last, contact_id=of.contact_id, status=status) if talk.last else None
+    said = talk.last and Said(
+        entry=talk.last,
+        contact_id=of.contact_id,
+        status=status,
+        failure=shown.failure,
+        provider_id=talk.provider_id,
+    )
     return ConversationView(
         conversation_id=str(of.id),
         kind="customer",
@@ -191,6 +248,9 @@ def _talk_view(shown: Shown, talk: ShownTalk) -> ConversationView:
         last_message=chat_message(said) if said else None,
         unread=talk.unread,
         read_position=talk.read,
+        active_at=to_datetime(of.last_id_at),
+        window_expires_at=to_datetime(talk.window_until) if talk.window_until is not None else None,
+        turn=talk.turn,
         created_at=to_datetime(of.created_at),
     )
 
@@ -211,8 +271,21 @@ def _chat_view(shown: Shown, talk: ShownChat) -> ConversationView:
         last_message=chat_message(said) if said else None,
         unread=talk.unread,
         read_position=talk.read,
+        active_at=to_datetime(talk.chat.last_id_at),
+        window_expires_at=None,
+        turn=None,
         created_at=to_datetime(talk.chat.created_at),
     )
+
+
+class Colleague(msgspec.Struct, kw_only=True):
+    user_id: str
+    name: str
+    role: str
+
+
+class Team(msgspec.Struct):
+    people: list[Colleague]
 
 
 class ConversationList(msgspec.Struct, kw_only=True):

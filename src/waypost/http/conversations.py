@@ -15,11 +15,13 @@ from waypost.flow.world import World
 from waypost.http.context import Asking, Here, writer
 from waypost.http.conversation_examples import FLOOR_EXAMPLES
 from waypost.http.conversation_views import (
+    Colleague,
     ConversationList,
     ConversationView,
     GiveFloor,
     MessageList,
     ReplayedTurn,
+    Team,
     TurnList,
     chat_message,
     conversation_view,
@@ -263,7 +265,15 @@ async def give_floor(
             return await shown_conversation(where, caller, world)
 
 
+@get("/team", summary="Who works here", responses=problems())
+async def list_team(caller: Asking, world: Here) -> Team:
+    """The names of colleagues, for whoever sees their ids in conversations."""
+    people = await world.ledger.accounts.users(caller.org_id)
+    return Team([Colleague(user_id=each.id, name=each.name, role=each.role.value) for each in people])
+
+
 HANDLERS = [
+    list_team,
     list_turns,
     replay_turn,
     list_conversations,

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from waypost.flow.devices import Begun
 from waypost.flow.inbox import Said, shown_status
-from waypost.http.conversation_views import ChatMessage, chat_message
+from waypost.http.conversation_views import ChatMessage, chat_message, message_error
 from waypost.model.chat import FeedName, Told
 from waypost.model.time import to_datetime
 from waypost.ports.link import Bundle, Frame
@@ -147,6 +147,8 @@ def item(told: Told) -> dict[str, Any]:
         shown["message"] = None if told.entry is None else message(told)
     else:
         shown |= msgspec.json.decode(about.body)
+    if about.kind == "status":
+        shown["error"] = message_error(told.failure)
     return shown
 
 
@@ -156,7 +158,16 @@ def message(told: Told) -> ChatMessage | None:
     if told.contact_id is None:
         return chat_message(Said(entry=told.entry, contact_id=None, status="sent"))
     status = shown_status(told.status, told.was_read)
-    return chat_message(Said(entry=told.entry, contact_id=told.contact_id, status=status))
+    return chat_message(
+        Said(
+            entry=told.entry,
+            contact_id=told.contact_id,
+            status=status,
+            failure=told.failure,
+            provider_id=told.provider_id,
+            file=told.file,
+        )
+    )
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):

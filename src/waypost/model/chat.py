@@ -8,7 +8,8 @@ from typing import Literal, NewType, TypeAlias
 import msgspec
 
 from waypost.model.conversation import ContactId, Conversation, ConversationId, Entry, FeedItem, Position
-from waypost.model.ids import OrgId, UserId
+from waypost.model.ids import NumberId, OrgId, UserId, Wamid
+from waypost.model.media import FileNote
 from waypost.model.message import Draft, Status
 from waypost.model.time import Instant
 
@@ -102,6 +103,15 @@ class WorkChange(msgspec.Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
+class Failure(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Why a message did not get there, for whoever wrote it."""
+
+    code: str
+    title: str
+    remedy: str
+    """What they can do about it."""
+
+
 class Told(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An item of a feed with what it is about."""
 
@@ -112,6 +122,15 @@ class Told(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     status: Status | None
     """Of the message that went out with the entry."""
     was_read: bool = False
+    number: NumberId | None = None
+    """Of ours, that the customer writes to."""
+    provider_id: Wamid | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    file: FileNote | None = None
+    """What came with a customer's message."""
+    failure: Failure | None = None
+    """In words; the Ledger knows the code only."""
 
 
 class ShownTalk(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,6 +144,13 @@ class ShownTalk(msgspec.Struct, frozen=True, kw_only=True):
     last: Entry | None
     status: Status | None
     was_read: bool
+    provider_id: Wamid | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    window_until: Instant | None = None
+    """When the latest 24 hours after the customer's message end, or ended."""
+    turn: Literal["waiting", "thinking"] | None = None
+    """The bot's: it waits for the end of the burst, or somebody runs it."""
 
 
 class ShownChat(msgspec.Struct, frozen=True, kw_only=True):

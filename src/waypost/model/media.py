@@ -24,6 +24,17 @@ class MediaState(StrEnum):
     """Its message was taken back: nobody is shown it any more, and it is soon gone."""
 
 
+class FileNote(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a screen shows of a file beside its bytes."""
+
+    id: MediaId
+    state: MediaState
+    mime_type: str
+    filename: str | None
+    """The customer's own, never to be trusted."""
+    size: int | None
+
+
 class MediaFile(msgspec.Struct, frozen=True, kw_only=True):
     id: MediaId
     org_id: OrgId

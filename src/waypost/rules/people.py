@@ -28,7 +28,7 @@ _OTHER_FORMS: Final = (
 )
 """From the alias to the form that is not the alias."""
 _COUNTRIES: Final = ("+52", "+54", "+55")
-_MEDIA: Final = ("image", "video", "audio", "document", "sticker")
+MEDIA: Final = ("image", "video", "audio", "document", "sticker")
 _BESIDE: Final[tuple[str, ...]] = ("context", "referral", "errors", "identity")
 """What a message carries along with its content."""
 _NAMELESS: Final = "unknown"
@@ -213,7 +213,7 @@ def _nothing(_: object) -> str:
 _WORDS: Final[Mapping[str, Callable[[object], str]]] = MappingProxyType(
     {
         "text": _of_text,
-        **dict.fromkeys(_MEDIA, _under("caption")),
+        **dict.fromkeys(MEDIA, _under("caption")),
         "location": _of_place,
         "contacts": _of_cards,
         "reaction": _under("emoji"),

@@ -1,34 +1,41 @@
 /** The conversations, the latest first; only those that can be seen are drawn. */
 
-import { Button, SegmentedControl, Text, TextInput } from "@mantine/core";
+import { Button, Text, TextInput } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 
 import { byActivity } from "../live/changes";
-import { belongs, FILTERS, type Filter } from "../live/filters";
+import { belongs, sourceOf, type Filter } from "../live/filters";
 import { useDesk, useShown } from "../live/use-desk";
 import { texts } from "../texts";
 import { ConversationRow } from "./conversation-row";
+import { Filters } from "./filters";
 import styles from "./inbox.module.css";
 import { useKeys } from "./keys";
 import { goTo } from "./path";
 import { SearchResults } from "./search-results";
+import { useNow } from "./use-window";
 
 const ROW_HEIGHT = 76;
 /** Rows from the end at which the next page is read. */
 const AHEAD = 10;
-const CHOICES = FILTERS.map((value) => ({ value, label: texts.list.filters[value] }));
+/** Conversations that are looked through unasked for a list that the server does not have. */
+const UNASKED = 200;
+/** Of so many more that are looked through, one belongs to the list. */
+const ENOUGH = 4;
 
 export function ConversationList({ open }: { readonly open: string | null }) {
   const desk = useDesk();
   const [words, setWords] = useState("");
-  const [filter, setFilter] = useState<Filter>("all");
+  const [filter, setFilter] = useState<Filter>("open");
+  const source = sourceOf(filter);
+  const now = useNow();
   const conversations = useShown((shown) => shown.conversations);
-  const listing = useShown((shown) => shown.lists[filter]);
-  const isRead = useShown((shown) => shown.lists.all.asked);
+  const listing = useShown((shown) => shown.lists[source]);
+  const isRead = useShown((shown) => shown.lists.open.asked);
   const rows = useMemo(
-    () => [...conversations.values()].filter((row) => belongs(row, filter, desk.me.user_id)).sort(byActivity),
-    [conversations, filter, desk],
+    () => [...conversations.values()].filter((row) => belongs(row, filter, desk.me.user_id, now)).sort(byActivity),
+    [conversations, filter, desk, now],
   );
   const frame = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
@@ -40,9 +47,13 @@ export function ConversationList({ open }: { readonly open: string | null }) {
   });
   const items = virtual.getVirtualItems();
   const lastSeen = items.at(-1)?.index ?? -1;
+  const [upTo, setUpTo] = useState(UNASKED);
+  // What the server does not narrow is looked through as long as enough of it belongs here; then the list stops, and says so.
+  const mayLook = (filter === source && filter !== "open") || listing.looked < upTo + ENOUGH * rows.length;
   useEffect(() => {
-    if (isRead && listing.more && !listing.failed && lastSeen >= rows.length - AHEAD) void desk.list(filter);
-  }, [desk, filter, isRead, listing, lastSeen, rows.length]);
+    if (isRead && mayLook && listing.more && !listing.failed && lastSeen >= rows.length - AHEAD) void desk.list(source);
+  }, [desk, source, isRead, mayLook, listing, lastSeen, rows.length]);
+  const hasStopped = !mayLook && listing.more && lastSeen >= rows.length - AHEAD;
   const deeds = useMemo(() => {
     const at = rows.findIndex(({ conversation_id }) => conversation_id === open);
     const go = (index: number): void => {
@@ -52,11 +63,11 @@ export function ConversationList({ open }: { readonly open: string | null }) {
       virtual.scrollToIndex(index);
     };
     return {
-      next: () => go(at + 1),
-      previous: () => go(Math.max(0, at - 1)),
-      answer: () => document.getElementById("composer")?.focus(),
-      search: () => document.getElementById("search")?.focus(),
-      leave: () => goTo(null),
+      j: () => go(at + 1),
+      k: () => go(Math.max(0, at - 1)),
+      r: () => document.getElementById("composer")?.focus(),
+      "/": () => document.getElementById("search")?.focus(),
+      Escape: () => goTo(null),
     };
   }, [rows, open, virtual]);
   useKeys(deeds);
@@ -74,17 +85,15 @@ export function ConversationList({ open }: { readonly open: string | null }) {
           value={words}
           onChange={(event) => setWords(event.currentTarget.value)}
         />
-        <SegmentedControl
-          hidden={words.trim() !== ""}
-          fullWidth
-          size="xs"
-          radius="md"
-          data={CHOICES}
-          value={filter}
-          onChange={(chosen) => setFilter(chosen as Filter)}
-          aria-label={texts.list.filtersLabel}
-          transitionDuration={0}
-        />
+        {words.trim() === "" && (
+          <Filters
+            chosen={filter}
+            onChoose={(chosen) => {
+              setFilter(chosen);
+              setUpTo(UNASKED);
+            }}
+          />
+        )}
       </div>
       {words.trim() !== "" && <SearchResults words={words.trim()} open={open} />}
       <div className={styles["scroll"]} ref={frame} tabIndex={-1} hidden={words.trim() !== ""}>
@@ -100,11 +109,19 @@ export function ConversationList({ open }: { readonly open: string | null }) {
             );
           })}
         </div>
-        {isEmpty && <Text className={styles["empty"]}>{texts.list.empty[filter]}</Text>}
+        {hasStopped && (
+          <div className={styles["looked"]}>
+            {texts.list.looked(listing.looked)}
+            <Button size="compact-xs" variant="light" loading={listing.reading} onClick={() => setUpTo(listing.looked + UNASKED)}>
+              {texts.list.lookFurther}
+            </Button>
+          </div>
+        )}
+        {isEmpty && !hasStopped && <Text className={styles["empty"]}>{texts.list.empty[filter]}</Text>}
         {listing.failed && (
           <div className={styles["empty"]}>
             <Text mb="xs">{texts.list.failed}</Text>
-            <Button size="compact-sm" variant="light" onClick={() => void desk.list(filter)}>
+            <Button size="compact-sm" variant="light" onClick={() => void desk.list(source)}>
               {texts.list.again}
             </Button>
           </div>

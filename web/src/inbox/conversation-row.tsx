@@ -1,8 +1,7 @@
 import { Avatar } from "@mantine/core";
 import { memo, type MouseEvent } from "react";
 
-import { Person, Robot } from "../icons";
-import { activity } from "../live/changes";
+import { Check, Person, Robot } from "../icons";
 import { ANYBODY, BOT } from "../live/filters";
 import type { Conversation } from "../model";
 import { texts } from "../texts";
@@ -34,8 +33,8 @@ export const ConversationRow = memo(function ConversationRow({ conversation, isO
       <span className={styles["rowText"]}>
         <span className={styles["rowTop"]}>
           <bdi className={styles["rowName"]}>{name}</bdi>
-          <time className={styles["rowTime"]} dateTime={activity(conversation)}>
-            {shortMoment(activity(conversation), new Date())}
+          <time className={styles["rowTime"]} dateTime={conversation.active_at}>
+            {shortMoment(conversation.active_at, new Date())}
           </time>
         </span>
         <span className={styles["rowBottom"]}>
@@ -50,6 +49,7 @@ export const ConversationRow = memo(function ConversationRow({ conversation, isO
           </span>
           {floor === BOT && <Who icon={<Robot size={15} />} label={texts.floor.bot} />}
           {floor === ANYBODY && <Who icon={<Person size={15} />} label={texts.floor.anybody} urgent />}
+          {conversation.state === "closed" && <Who icon={<Check size={15} />} label={texts.list.closed} />}
           {unread > 0 && (
             <span className={styles["unread"]} role="img" aria-label={texts.list.unread(unread)}>
               {unread > 99 ? texts.list.manyUnread : unread}

@@ -1,32 +1,26 @@
-/** The inbox by keyboard: j and k go through the list, r answers, / searches, Escape leaves. Nothing while somebody writes. */
+/** The inbox by keyboard. Nothing while somebody writes, and nothing behind a dialog. */
 
 import { useEffect } from "react";
 
-export interface Deeds {
-  readonly next: () => void;
-  readonly previous: () => void;
-  readonly answer: () => void;
-  readonly search: () => void;
-  readonly leave: () => void;
-}
+/** What each key does here; several parts of the page may each know some. */
+export type Keys = Readonly<Record<string, () => void>>;
 
-const DEEDS: Readonly<Record<string, keyof Deeds>> = { j: "next", k: "previous", r: "answer", "/": "search", Escape: "leave" };
-
-export function useKeys(deeds: Deeds): void {
+export function useKeys(keys: Keys): void {
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      const deed = DEEDS[event.key];
-      if (deed === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+      const deed = keys[event.key];
+      if (deed === undefined || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (document.querySelector("dialog[open]") !== null) return;
       if (isWriting(event.target)) {
         if (event.key === "Escape") (event.target as HTMLElement).blur();
         return;
       }
       event.preventDefault();
-      deeds[deed]();
+      deed();
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
-  }, [deeds]);
+  }, [keys]);
 }
 
 const isWriting = (target: EventTarget | null): boolean =>

@@ -2,32 +2,53 @@
 
 import { Button, Loader } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject } from "react";
 
 import { Down } from "../icons";
+import { trail } from "../live/asking";
 import { UNREAD_THREAD } from "../live/changes";
+import { happeningsOf, type Happening } from "../live/happenings";
 import { rowsOf, type Row } from "../live/rows";
 import { useDesk, useShown } from "../live/use-desk";
+import type { Conversation, Message } from "../model";
 import { texts } from "../texts";
+import { nameOf } from "../words";
+import { BotTurn } from "./bot-turn";
 import styles from "./inbox.module.css";
-import { ThreadRow } from "./thread-row";
+import { goTo, usePositionInPath } from "./path";
+import { ThreadRow, type Around } from "./thread-row";
+import { useNames } from "./use-names";
+import { useNow } from "./use-window";
 
 /** Rows from the beginning at which the page before is read. */
 const AHEAD = 8;
-const GUESS: Readonly<Record<Row["is"], number>> = { day: 44, message: 48, happening: 36, outgoing: 48 };
+const GUESS: Readonly<Record<Row["is"], number>> = { day: 44, unread: 40, message: 48, happening: 36, outgoing: 48 };
 /** Pixels from the end that still count as being there. */
 const AT_END = 60;
 
-export function Messages({ id, name }: { readonly id: string; readonly name: string }) {
+interface Props {
+  readonly id: string;
+  readonly conversation: Conversation | undefined;
+  readonly onAnswer: ((message: Message) => void) | null;
+}
+
+export function Messages({ id, conversation, onAnswer }: Props) {
   const desk = useDesk();
+  const names = useNames();
+  const name = conversation ? nameOf(conversation) : "";
   const thread = useShown((shown) => shown.threads.get(id) ?? UNREAD_THREAD);
   const outgoing = useShown((shown) => shown.outgoing);
   const refused = useShown((shown) => shown.refused);
-  const typing = useShown((shown) => shown.typing.has(id));
+  const typing = useShown((shown) => shown.typing.get(id));
+  const happenings = useHappenings(id, conversation?.kind === "customer", thread.changes);
+  const readUpTo = useReadUpTo(conversation);
+  const now = useNow(60_000);
   const rows = useMemo(() => {
     const here = outgoing.filter(({ conversation_id }) => conversation_id === id);
-    return rowsOf(thread, here, refused.filter(({ message }) => message.conversation_id === id));
-  }, [thread, outgoing, refused, id]);
+    const refusedHere = refused.filter(({ message }) => message.conversation_id === id);
+    return rowsOf(thread, { happenings, outgoing: here, refused: refusedHere, readUpTo, now });
+  }, [thread, happenings, outgoing, refused, readUpTo, now, id]);
   const frame = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -41,7 +62,7 @@ export function Messages({ id, name }: { readonly id: string; readonly name: str
     paddingStart: 12,
     paddingEnd: 12,
   });
-  const isThere = rows.length > 0;
+  const isThere = thread.messages.length > 0 || rows.length > 0;
   const [begun, setBegun] = useState(false);
   useLayoutEffect(() => {
     if (!isThere) return undefined;
@@ -49,12 +70,17 @@ export function Messages({ id, name }: { readonly id: string; readonly name: str
     const there = requestAnimationFrame(() => setBegun(true)); // until then the beginning counts as seen
     return () => cancelAnimationFrame(there);
   }, [isThere, virtual]);
+  const jump = useCallback((position: number) => goTo(id, position), [id]);
+  const sought = useSought(id, begun, rows, (index) => virtual.scrollToIndex(index, { align: "center" }));
+  const me = desk.me.user_id;
+  const around = useMemo<Around>(() => ({ me, name, names, sought, jump, answer: onAnswer }), [me, name, names, sought, jump, onAnswer]);
   const items = virtual.getVirtualItems();
   const first = items[0]?.index ?? 0;
   useEffect(() => {
     if (begun && isThere && first <= AHEAD && thread.cursor !== null && !thread.failed) void desk.earlier(id);
   }, [desk, id, begun, isThere, first, thread.cursor, thread.failed, thread.reading]);
   const atEnd = !isThere || virtual.isAtEnd(AT_END);
+  useStaying(frame, atEnd, virtual.scrollToEnd);
   useReading(id, atEnd && isThere, thread.messages.at(-1)?.position ?? 0);
   return (
     <div className={styles["messagesFrame"]}>
@@ -86,14 +112,18 @@ export function Messages({ id, name }: { readonly id: string; readonly name: str
             return (
               row && (
                 <div key={key} data-index={index} ref={virtual.measureElement} className={styles["placed"]} style={{ transform: `translateY(${start}px)` }}>
-                  <ThreadRow row={row} me={desk.me.user_id} />
+                  <ThreadRow row={row} around={around} />
                 </div>
               )
             );
           })}
         </div>
       </div>
-      {typing && <div className={styles["typing"]}>{texts.thread.someoneTypes(texts.thread.colleague)}</div>}
+      {typing !== undefined ? (
+        <div className={styles["typing"]}>{texts.thread.someoneTypes(names(typing))}</div>
+      ) : (
+        conversation && <BotTurn conversation={conversation} />
+      )}
       {!atEnd && (
         <Button
           className={styles["toEnd"]}
@@ -108,6 +138,67 @@ export function Messages({ id, name }: { readonly id: string; readonly name: str
       )}
     </div>
   );
+}
+
+/** Who reads the end stays there when the box below grows, or the window shrinks. */
+function useStaying(frame: RefObject<HTMLDivElement | null>, atEnd: boolean, toEnd: () => void): void {
+  const stays = useRef({ atEnd, toEnd });
+  useEffect(() => {
+    stays.current = { atEnd, toEnd };
+  });
+  useEffect(() => {
+    const watching = new ResizeObserver(() => stays.current.atEnd && stays.current.toEnd());
+    if (frame.current !== null) watching.observe(frame.current);
+    return () => watching.disconnect();
+  }, [frame]);
+}
+
+const NOTHING: readonly Happening[] = [];
+
+/** Read anew whenever the feed tells of a change: it does not say who made it. */
+function useHappenings(id: string, withCustomer: boolean, changes: number): readonly Happening[] {
+  const { client } = useDesk();
+  const { data } = useQuery({
+    queryKey: ["trail", id, changes],
+    queryFn: async () => happeningsOf(await trail(client, id)),
+    enabled: withCustomer,
+    placeholderData: (before, question) => (question?.queryKey[1] === id ? before : undefined),
+  });
+  return data ?? NOTHING;
+}
+
+/** Where the reading had come to when the thread was opened; null when nothing was unread then. */
+function useReadUpTo(conversation: Conversation | undefined): number | null {
+  const [place, setPlace] = useState<number | null | undefined>(undefined);
+  useEffect(() => {
+    if (conversation !== undefined && place === undefined) setPlace(conversation.unread > 0 ? conversation.read_position : null);
+  }, [conversation, place]);
+  return place ?? null;
+}
+
+/** The message that the address names is brought into sight, once, however far back it is. */
+function useSought(id: string, begun: boolean, rows: readonly Row[], show: (index: number) => void): number | null {
+  const desk = useDesk();
+  const position = usePositionInPath();
+  const [reached, setReached] = useState<number | null>(null);
+  const shown = useRef<number | null>(null);
+  useEffect(() => {
+    if (position === null || !begun) return undefined;
+    let wanted = true;
+    shown.current = null;
+    void desk.reach(id, position).then(() => wanted && setReached(position));
+    return () => {
+      wanted = false;
+    };
+  }, [desk, id, position, begun]);
+  useEffect(() => {
+    if (reached === null || reached !== position || shown.current === reached) return;
+    const index = rows.findIndex((row) => row.is === "message" && row.message.position === reached);
+    if (index === -1) return;
+    shown.current = reached;
+    show(index);
+  });
+  return position;
 }
 
 /** Read is what was on a screen that somebody looks at. */

@@ -1,4 +1,4 @@
-/** The address of the inbox: `/inbox` is the list, `/inbox/{id}` a conversation. */
+/** The address of the inbox: `/inbox` is the list, `/inbox/{id}` a conversation, `/inbox/{id}?at={position}` a message of it. */
 
 import { go, useAddress } from "../path";
 
@@ -6,4 +6,13 @@ export const conversationIn = (path: string): string | null => /^\/inbox\/(\d+)$
 
 export const useConversationInPath = (): string | null => useAddress(({ pathname }) => conversationIn(pathname));
 
-export const goTo = (conversation: string | null): void => go(conversation === null ? "/inbox" : `/inbox/${conversation}`);
+export const positionIn = (search: string): number | null => {
+  const found = /[?&]at=(\d{1,15})(?:&|$)/.exec(search)?.[1];
+  return found === undefined ? null : Number(found);
+};
+
+export const usePositionInPath = (): number | null => useAddress(({ search }) => positionIn(search));
+
+export const pathTo = (conversation: string, position?: number): string => `/inbox/${conversation}${position === undefined ? "" : `?at=${position}`}`;
+
+export const goTo = (conversation: string | null, position?: number): void => go(conversation === null ? "/inbox" : pathTo(conversation, position));

@@ -12,7 +12,7 @@ import { texts } from "../texts";
 import { shortMoment } from "../time";
 import { nameOf } from "../words";
 import styles from "./inbox.module.css";
-import { goTo } from "./path";
+import { goTo, pathTo } from "./path";
 
 const PAUSE_MS = 250;
 
@@ -46,10 +46,10 @@ function Result({ found: { conversation_id: id, message, snippet }, isOpen }: { 
   const conversation = useShown((shown) => shown.conversations.get(id));
   const go = (event: MouseEvent) => {
     event.preventDefault();
-    goTo(id);
+    goTo(id, message.position);
   };
   return (
-    <a href={`/inbox/${id}`} className={`${styles["row"]} ${styles["found"]}`} onClick={go} aria-current={isOpen ? "page" : undefined}>
+    <a href={pathTo(id, message.position)} className={`${styles["row"]} ${styles["found"]}`} onClick={go} aria-current={isOpen ? "page" : undefined}>
       <span className={styles["rowText"]}>
         <span className={styles["rowTop"]}>
           <bdi className={styles["rowName"]}>{conversation ? nameOf(conversation) : ""}</bdi>

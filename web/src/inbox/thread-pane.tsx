@@ -1,89 +1,78 @@
 /** One conversation: who it is with, who answers, what was said, and what is to be said. */
 
-import { ActionIcon, Avatar, Button } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { ActionIcon } from "@mantine/core";
+import { lazy, Suspense, useEffect, useState, type DragEvent } from "react";
 
-import { Back, Person, Robot } from "../icons";
-import { ANYBODY, BOT } from "../live/filters";
+import { Back } from "../icons";
 import { useDesk, useShown } from "../live/use-desk";
-import type { Conversation } from "../model";
-import { texts } from "../texts";
-import { colourOf, initialsOf, nameOf } from "../words";
-import { Composer } from "./composer";
+import type { Message } from "../model";
 import { ConnectionStrip } from "../room/connection-badge";
+import { texts } from "../texts";
+import { Composer } from "./composer";
+import { useDetails } from "./details";
 import styles from "./inbox.module.css";
 import { Messages } from "./messages";
 import { goTo } from "./path";
+import { ThreadHead } from "./thread-head";
+import { useAttachments } from "./use-attachments";
+
+const ContactPanel = lazy(() => import("./contact-panel"));
 
 export function ThreadPane({ id }: { readonly id: string }) {
   const desk = useDesk();
   const conversation = useShown((shown) => shown.conversations.get(id));
-  const isRead = useShown((shown) => shown.lists.all.asked);
+  const isRead = useShown((shown) => shown.lists.open.asked);
+  const [details, showDetails] = useDetails();
+  const [answered, setAnswered] = useState<Message | null>(null);
+  const files = useAttachments(conversation?.phone_number_id ?? null);
   useEffect(() => {
     if (isRead) desk.open(id);
     return () => desk.open(null);
   }, [desk, id, isRead]);
-  return (
-    <section className={styles["thread"]}>
-      <header className={styles["threadTop"]}>
-        <ActionIcon className={styles["back"]} variant="subtle" color="gray" size="lg" aria-label={texts.thread.back} onClick={() => goTo(null)}>
-          <Back />
-        </ActionIcon>
-        {conversation && <Head conversation={conversation} me={desk.me.user_id} />}
-      </header>
-      <ConnectionStrip />
-      <Messages id={id} name={conversation ? nameOf(conversation) : ""} />
-      {conversation && <Composer conversation={conversation} />}
-    </section>
-  );
-}
-
-function Head({ conversation, me }: { readonly conversation: Conversation; readonly me: string }) {
-  const name = nameOf(conversation);
-  const { floor, contact } = conversation;
+  const mayWrite = desk.me.role !== "readonly";
+  const takesFiles = mayWrite && conversation?.kind === "customer";
+  const { isOver, ...dropping } = useDropping(takesFiles ? files.add : null);
+  const answer = (message: Message) => {
+    setAnswered(message);
+    document.getElementById("composer")?.focus();
+  };
   return (
     <>
-      <Avatar radius="xl" size={36} color={colourOf(conversation.conversation_id)} className={styles["headAvatar"]} aria-hidden="true">
-        {initialsOf(name)}
-      </Avatar>
-      <div className={styles["headText"]}>
-        <h2 className={styles["headName"]}>
-          <bdi>{name}</bdi>
-        </h2>
-        <p className={styles["headMore"]}>
-          {floor !== null && (
-            <span className={styles["floor"]} data-urgent={floor === ANYBODY || undefined}>
-              {floor === BOT ? <Robot size={14} /> : <Person size={14} />} {floorOf(floor, me)}
-            </span>
-          )}
-          {contact?.phone && contact.phone !== name && <span className={styles["phone"]}>{contact.phone}</span>}
-        </p>
-      </div>
-      {floor !== null && <FloorButton id={conversation.conversation_id} mine={floor === me} />}
+      <section className={styles["thread"]} {...dropping}>
+        <header className={styles["threadTop"]}>
+          <ActionIcon className={styles["back"]} variant="subtle" color="gray" size="lg" aria-label={texts.thread.back} onClick={() => goTo(null)}>
+            <Back />
+          </ActionIcon>
+          {conversation && <ThreadHead conversation={conversation} />}
+        </header>
+        <ConnectionStrip />
+        <Messages id={id} conversation={conversation} onAnswer={takesFiles ? answer : null} />
+        {conversation && <Composer conversation={conversation} files={files} answered={answered} onAnswered={() => setAnswered(null)} />}
+        {isOver && <div className={styles["dropHere"]}>{texts.composer.drop}</div>}
+      </section>
+      {details && conversation && (
+        <Suspense>
+          <ContactPanel conversation={conversation} onClose={() => showDetails(false)} />
+        </Suspense>
+      )}
     </>
   );
 }
 
-function floorOf(floor: string, me: string): string {
-  if (floor === BOT) return texts.floor.bot;
-  if (floor === ANYBODY) return texts.floor.anybody;
-  return floor === me ? texts.floor.me : texts.floor.colleague(texts.thread.colleague);
-}
-
-function FloorButton({ id, mine }: { readonly id: string; readonly mine: boolean }) {
-  const desk = useDesk();
-  const give = useMutation({ mutationFn: () => desk.giveFloor(id, mine ? "bot" : "me") });
-  return (
-    <div className={styles["headButton"]}>
-      <Button size="sm" variant={mine ? "default" : "filled"} loading={give.isPending} onClick={() => give.mutate()}>
-        {mine ? texts.floor.handBack : texts.floor.takeOver}
-      </Button>
-      {give.isError && (
-        <span className={styles["headError"]} role="alert">
-          {texts.floor.failed}
-        </span>
-      )}
-    </div>
-  );
+/** Files that are dragged here are taken; what else is dragged is left to the browser. */
+function useDropping(take: ((files: Iterable<File>) => void) | null) {
+  const [depth, setDepth] = useState(0);
+  const isFile = (event: DragEvent): boolean => take !== null && event.dataTransfer.types.includes("Files");
+  return {
+    isOver: depth > 0,
+    onDragEnter: (event: DragEvent) => isFile(event) && setDepth(depth + 1),
+    onDragLeave: (event: DragEvent) => isFile(event) && setDepth(Math.max(0, depth - 1)),
+    onDragOver: (event: DragEvent) => isFile(event) && event.preventDefault(),
+    onDrop: (event: DragEvent) => {
+      setDepth(0);
+      if (!isFile(event)) return;
+      event.preventDefault();
+      take?.(event.dataTransfer.files);
+    },
+  };
 }

@@ -1,25 +1,29 @@
 /** Whether the customer may be answered freely: for 24 hours after they wrote, and only templates later. */
 
-import { useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
 
-import type { components } from "../api/schema";
-import { useDesk } from "../live/use-desk";
 import type { Conversation } from "../model";
 
-export type Window = components["schemas"]["WindowView"];
+export interface Window {
+  readonly open: boolean;
+  /** When it ends, or ended; null when the customer has not written lately. */
+  readonly until: string | null;
+}
 
-const LOOK_EVERY_MS = 60_000;
+const LOOK_EVERY_MS = 20_000;
 
-/** Undefined while it is not known, and where there is none: a missing answer never keeps anybody from writing. */
-export function useWindow({ contact, kind, last_message }: Conversation): Window | undefined {
-  const desk = useDesk();
-  const address = contact?.phone ?? contact?.user_id;
-  const { data } = useQuery({
-    queryKey: ["window", address, last_message?.position],
-    queryFn: async () => (await desk.client.request(`/outbound/session-windows/${encodeURIComponent(address ?? "")}`)) as Window,
-    enabled: kind === "customer" && address != null,
-    refetchInterval: LOOK_EVERY_MS,
-    placeholderData: (before, question) => (question?.queryKey[1] === address ? before : undefined),
-  });
-  return data;
+/** The time, as it goes by. */
+export function useNow(everyMs = LOOK_EVERY_MS): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const ticking = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(ticking);
+  }, [everyMs]);
+  return now;
+}
+
+/** Null where there is none: among people. */
+export function useWindow({ kind, window_expires_at: until }: Conversation): Window | null {
+  const now = Math.max(useNow(), Date.now());
+  return kind === "customer" ? { open: until !== null && Date.parse(until) > now, until } : null;
 }

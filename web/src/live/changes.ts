@@ -3,88 +3,71 @@
 import type { Item } from "@waypost/client";
 
 import type { Conversation, Message, MessageStatus } from "../model";
-
-/** A message with the reason why it failed, where that was told. */
-export interface ShownMessage extends Message {
-  readonly failure?: { readonly code: string | null; readonly said: string | null };
-}
-
-/** Something that happened between two messages: only what was seen live is known. */
-export interface Happening {
-  readonly key: string;
-  readonly at: string;
-  /** The last message before it. */
-  readonly after: number;
-  readonly floor: string;
-}
+import { isFromCustomer } from "../words";
 
 export interface Thread {
   /** Oldest first, without a gap. */
-  readonly messages: readonly ShownMessage[];
-  readonly happenings: readonly Happening[];
+  readonly messages: readonly Message[];
+  /** Grows with every change of who answers, who works on it, or whether it is closed. */
+  readonly changes: number;
   /** For what came before; null when this is everything. */
   readonly cursor: string | null;
   readonly reading: boolean;
   readonly failed: boolean;
 }
 
-export const UNREAD_THREAD: Thread = { messages: [], happenings: [], cursor: null, reading: true, failed: false };
+export const UNREAD_THREAD: Thread = { messages: [], changes: 0, cursor: null, reading: true, failed: false };
 
-/** Each message once, by position; of two the later one told counts, but a known failure is not forgotten. */
-export function merged(known: readonly ShownMessage[], more: readonly ShownMessage[]): readonly ShownMessage[] {
+/** Each message once, by position; of two the later one told counts. */
+export function merged(known: readonly Message[], more: readonly Message[]): readonly Message[] {
   const newest = known.at(-1)?.position ?? -1;
   if (more.length === 1 && more[0] !== undefined && more[0].position > newest) return [...known, more[0]];
   const byPosition = new Map(known.map((message) => [message.position, message]));
-  for (const message of more) byPosition.set(message.position, { ...byPosition.get(message.position), ...message });
+  for (const message of more) byPosition.set(message.position, message);
   return [...byPosition.values()].sort((a, b) => a.position - b.position);
 }
 
 export function withItem(thread: Thread, item: Item): Thread {
   switch (item.kind) {
     case "message":
-      return item.message == null ? thread : { ...thread, messages: merged(thread.messages, [item.message as Message]) };
+      return item.message == null ? thread : { ...thread, messages: merged(thread.messages, [item.message as unknown as Message]) };
     case "status":
       return changed(thread, String(item["message_id"]), (message) => withStatus(message, item));
     case "deleted":
       return changed(thread, String(item["message_id"]), (message) => ({ ...message, content: { type: "deleted" } }));
     case "floor":
-      return { ...thread, happenings: [...thread.happenings, happening(thread, item)] };
+    case "assigned":
+      return { ...thread, changes: thread.changes + 1 };
     default:
       return thread;
   }
 }
 
-function changed(thread: Thread, id: string, change: (message: ShownMessage) => ShownMessage): Thread {
+function changed(thread: Thread, id: string, change: (message: Message) => Message): Thread {
   const index = thread.messages.findLastIndex(({ message_id }) => message_id === id);
   const message = thread.messages[index];
   return message === undefined ? thread : { ...thread, messages: thread.messages.with(index, change(message)) };
 }
 
-function withStatus(message: ShownMessage, item: Item): ShownMessage {
+function withStatus(message: Message, item: Item): Message {
   const status = (item["status"] ?? null) as MessageStatus;
-  if (status !== "failed") return { ...message, status };
-  return { ...message, status, failure: { code: textOrNull(item["error_code"]), said: textOrNull(item["error"]) } };
+  const error = (item["error"] ?? null) as Message["error"];
+  const named = item["provider_message_id"];
+  return { ...message, status, error, ...(typeof named === "string" && { provider_message_id: named }) };
 }
-
-function happening(thread: Thread, item: Item): Happening {
-  const after = thread.messages.at(-1)?.position ?? 0;
-  return { key: `${item.feed}:${item.seq}`, at: String(item["at"]), after, floor: String(item["floor"]) };
-}
-
-const textOrNull = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
 
 /** The row of a conversation after a change; the same one where nothing of it changed. */
 export function conversationWith(conversation: Conversation, item: Item): Conversation {
   const last = conversation.last_message;
   switch (item.kind) {
     case "message": {
-      const message = item.message as Message | null | undefined;
+      const message = item.message as unknown as Message | null | undefined;
       if (message == null || (last !== null && message.position < last.position)) return conversation;
-      return { ...conversation, last_message: message };
+      return { ...conversation, last_message: message, active_at: later(conversation.active_at, String(item["at"])), ...windowAfter(conversation, message) };
     }
     case "status":
       if (last?.message_id !== item["message_id"]) return conversation;
-      return { ...conversation, last_message: { ...last, status: (item["status"] ?? null) as MessageStatus } as Message };
+      return { ...conversation, last_message: withStatus(last as Message, item) };
     case "deleted":
       if (last?.message_id !== item["message_id"]) return conversation;
       return { ...conversation, last_message: { ...last, content: { type: "deleted" } } as Message };
@@ -104,8 +87,16 @@ export function conversationWith(conversation: Conversation, item: Item): Conver
   }
 }
 
-/** When something was last said there. */
-export const activity = ({ last_message, created_at }: Conversation): string => last_message?.timestamp ?? created_at;
+const WINDOW_MS = 24 * 3_600_000;
+
+/** What a customer writes opens 24 hours from its own time; a notice of the provider's opens nothing. */
+function windowAfter({ window_expires_at: known }: Conversation, { sender_id, content, timestamp }: Message): Partial<Conversation> {
+  if (!isFromCustomer(sender_id) || content["type"] === "system") return {};
+  const until = new Date(Date.parse(timestamp) + WINDOW_MS).toISOString();
+  return { window_expires_at: known === null ? until : later(known, until) };
+}
+
+const later = (one: string, other: string): string => (Date.parse(other) > Date.parse(one) ? other : one);
 
 /** Read once for each row: a list of many is sorted again with every change. */
 const moments = new WeakMap<Conversation, number>();
@@ -113,7 +104,7 @@ const moments = new WeakMap<Conversation, number>();
 function momentOf(conversation: Conversation): number {
   const known = moments.get(conversation);
   if (known !== undefined) return known;
-  const moment = Date.parse(activity(conversation));
+  const moment = Date.parse(conversation.active_at);
   moments.set(conversation, moment);
   return moment;
 }

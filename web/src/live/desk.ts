@@ -1,43 +1,19 @@
 /** The agent's desk: what the server told, as the screen shows it, kept current by the live client. */
 
-import { WaypostClient, type Item, type Outgoing, type OutgoingChange, type State } from "@waypost/client";
+import { WaypostClient, type Content, type Item, type OutgoingChange } from "@waypost/client";
 
 import type { Conversation, Found, Me, Message } from "../model";
+import { found } from "./asking";
 import { conversationWith, merged, UNREAD_THREAD, withItem, type Thread } from "./changes";
-import { FILTERS, queryOf, type Filter } from "./filters";
-import type { Refused } from "./rows";
+import { queryOf, type Filter } from "./filters";
+import { NO_LISTS, without, type Listing, type Mutable, type Shown } from "./shown";
 import { UnsentOnly } from "./storage";
 
-export interface Listing {
-  readonly cursor: string | null;
-  readonly more: boolean;
-  readonly reading: boolean;
-  readonly failed: boolean;
-  readonly asked: boolean;
-}
-
-export interface Shown {
-  readonly state: State;
-  /** Since the connection was lost, until there is one again: an attempt is no connection. */
-  readonly offline: boolean;
-  /** The code that stopped it; null while it goes on. */
-  readonly stoppedBy: number | null;
-  readonly conversations: ReadonlyMap<string, Conversation>;
-  readonly lists: Readonly<Record<Filter, Listing>>;
-  readonly threads: ReadonlyMap<string, Thread>;
-  readonly outgoing: readonly Outgoing[];
-  /** How many of them the server has not answered for. */
-  readonly queued: number;
-  readonly refused: readonly Refused[];
-  /** Who writes, by conversation. */
-  readonly typing: ReadonlyMap<string, string>;
-}
-
 const PAGE = 50;
+const FAR_PAGE = 200;
+const LOOK_AGAIN_MS = 50;
 const TYPING_SHOWN_MS = 4_000;
 const HIDDEN_EVERY_MS = 250;
-const NOT_ASKED: Listing = { cursor: null, more: true, reading: false, failed: false, asked: false };
-const NO_LISTS = Object.fromEntries(FILTERS.map((filter) => [filter, NOT_ASKED])) as Record<Filter, Listing>;
 
 export class Desk {
   readonly client: WaypostClient;
@@ -99,19 +75,19 @@ export class Desk {
       const page = await this.client.conversations(query);
       this.#know(page.conversations as unknown as Conversation[]);
       const { next_cursor: cursor, has_more: more } = page;
-      this.#setList(filter, { cursor, more, reading: false, failed: false, asked: true });
+      this.#setList(filter, { cursor, more, reading: false, failed: false, asked: true, looked: listing.looked + page.conversations.length });
     } catch {
       this.#setList(filter, { ...listing, reading: false, failed: true });
     }
   }
 
   /** The page before what is there. */
-  async earlier(conversation: string): Promise<void> {
+  async earlier(conversation: string, limit = PAGE): Promise<void> {
     const known = this.#now.threads.get(conversation);
     if (known !== undefined && (known.cursor === null || known.reading) && !known.failed) return;
     this.#setThread(conversation, { ...(known ?? UNREAD_THREAD), reading: true, failed: false });
     try {
-      const page = await this.client.history(conversation, { cursor: known?.cursor ?? null, limit: PAGE });
+      const page = await this.client.history(conversation, { cursor: known?.cursor ?? null, limit });
       const now = this.#now.threads.get(conversation) ?? UNREAD_THREAD;
       const messages = merged(page.messages as unknown as Message[], now.messages);
       const cursor = page.has_more ? page.next_cursor : null;
@@ -122,20 +98,39 @@ export class Desk {
     }
   }
 
-  send(conversation: string, text: string): void {
-    this.client.send(conversation, text).catch(() => undefined); // what is refused comes as an event
+  /** Back to a message, page by page, as far as it takes; false when it could not be read. */
+  async reach(conversation: string, position: number): Promise<boolean> {
+    for (;;) {
+      const thread = this.#now.threads.get(conversation);
+      const first = thread?.messages[0];
+      if (first !== undefined && (first.position <= position || thread?.cursor === null)) return true;
+      if (thread?.failed === true) return false;
+      if (thread?.reading === true) await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+      else await this.earlier(conversation, FAR_PAGE);
+    }
   }
 
-  /** For the team only; not kept while there is no connection, since it is no message. */
-  async note(conversation: string, text: string): Promise<void> {
-    await this.client.request(`/conversations/${encodeURIComponent(conversation)}/notes`, { method: "POST", body: { text } });
+  send(conversation: string, content: string | Content): void {
+    this.client.send(conversation, content).catch(() => undefined); // what is refused comes as an event
   }
 
   /** What was said with these words, the newest first. */
   async search(words: string): Promise<readonly Found[]> {
-    const { results } = (await this.client.request("/search", { query: { q: words } })) as { results: readonly Found[] };
+    const results = await found(this.client, words);
     for (const { conversation_id } of results) if (!this.#now.conversations.has(conversation_id)) void this.#ask(conversation_id);
     return results;
+  }
+
+  /** A conversation as the server has it now, in answer to a change. */
+  take(row: Conversation): void {
+    this.#put(row);
+  }
+
+  /** Shown at once, before the server has told it. */
+  retried(conversation: string, message_id: string): void {
+    const thread = this.#now.threads.get(conversation);
+    const item = { feed: "", seq: 0, prev: 0, kind: "status", conversation_id: conversation, message_id, status: null };
+    if (thread !== undefined) this.#setThread(conversation, withItem(thread, item));
   }
 
   discard(client_message_id: string): void {
@@ -149,11 +144,6 @@ export class Desk {
     if (newest === undefined || row === undefined || newest.position <= row.read_position) return;
     this.client.read(conversation, newest.message_id);
     this.#put({ ...row, unread: 0, read_position: newest.position });
-  }
-
-  async giveFloor(conversation: string, holder: "me" | "bot"): Promise<void> {
-    const path = `/conversations/${encodeURIComponent(conversation)}/floor`;
-    this.#put((await this.client.request(path, { method: "POST", body: { holder } })) as Conversation);
   }
 
   #listen(): void {
@@ -178,10 +168,10 @@ export class Desk {
     const waiting = new Set(this.client.outgoing.map(({ client_message_id }) => client_message_id));
     const { next_cursor: cursor, has_more: more } = page;
     const rows = page.conversations as unknown as Conversation[];
-    const all = { cursor, more, reading: false, failed: false, asked: true };
+    const open = { cursor, more, reading: false, failed: false, asked: true, looked: rows.length };
     this.#change({
       conversations: new Map(rows.map((row) => [row.conversation_id, row])),
-      lists: { ...NO_LISTS, all },
+      lists: { ...NO_LISTS, open },
       threads: new Map(),
       outgoing: this.#now.outgoing.filter(({ client_message_id }) => waiting.has(client_message_id)),
     });
@@ -293,10 +283,3 @@ export class Desk {
     for (const listener of this.#listeners) listener();
   };
 }
-
-type Mutable<Kept> = Kept extends ReadonlyMap<infer Key, infer Value> ? Map<Key, Value> : never;
-
-const without = (messages: readonly Outgoing[], id: string): readonly Outgoing[] =>
-  messages.some(({ client_message_id }) => client_message_id === id)
-    ? messages.filter(({ client_message_id }) => client_message_id !== id)
-    : messages;

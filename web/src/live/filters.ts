@@ -2,28 +2,48 @@
 
 import type { Conversation } from "../model";
 
-export type Filter = "all" | "unread" | "mine" | "waiting";
-export const FILTERS: readonly Filter[] = ["all", "unread", "mine", "waiting"];
+export const FILTERS = ["open", "unread", "mine", "waiting", "unassigned", "bot", "expired", "closed"] as const;
+export type Filter = (typeof FILTERS)[number];
 
 /** Somebody, nobody in particular, is to answer. */
 export const ANYBODY = "human";
 export const BOT = "bot";
 
-/** The server's own narrowing, where it has one. */
+/** The server's own narrowing, where it has one: each is served by an index there. */
 export function queryOf(filter: Filter, me: string): Record<string, string> {
-  if (filter === "mine") return { floor: me };
-  return filter === "waiting" ? { floor: ANYBODY } : {};
+  switch (filter) {
+    case "mine":
+      return { floor: me };
+    case "waiting":
+      return { floor: ANYBODY };
+    case "closed":
+      return { state: "closed" };
+    default:
+      return {};
+  }
 }
 
-export function belongs(conversation: Conversation, filter: Filter, me: string): boolean {
+/** Which of the server's lists it is read from; another one is looked through here, and the page says how far. */
+export const sourceOf = (filter: Filter): Filter => (["mine", "waiting", "closed"].includes(filter) ? filter : "open");
+
+export function belongs(conversation: Conversation, filter: Filter, me: string, now: number): boolean {
+  const { kind, unread, floor, assignee, state, window_expires_at: until } = conversation;
+  if (filter === "closed") return state === "closed";
+  if (state === "closed") return false;
   switch (filter) {
-    case "all":
+    case "open":
       return true;
     case "unread":
-      return conversation.unread > 0;
+      return unread > 0;
     case "mine":
-      return conversation.floor === me || conversation.assignee === me;
+      return floor === me || assignee === me;
     case "waiting":
-      return conversation.floor === ANYBODY;
+      return floor === ANYBODY;
+    case "unassigned":
+      return kind === "customer" && assignee === null;
+    case "bot":
+      return floor === BOT;
+    case "expired":
+      return kind === "customer" && (until === null || Date.parse(until) <= now);
   }
 }

@@ -2,8 +2,12 @@
 
 import type { Outgoing } from "@waypost/client";
 
-import type { ShownMessage, Thread } from "./changes";
+import type { Thread } from "./changes";
+import type { Deed, Happening } from "./happenings";
+import { namedBy, reactionsIn, type Reaction } from "./references";
+import type { Message } from "../model";
 import { dayOf } from "../time";
+import { isFromCustomer } from "../words";
 
 export interface Refused {
   readonly message: Outgoing;
@@ -12,52 +16,98 @@ export interface Refused {
 
 export type Row =
   | { readonly is: "day"; readonly key: string; readonly at: string }
-  | { readonly is: "message"; readonly key: string; readonly message: ShownMessage; readonly first: boolean; readonly last: boolean }
-  | { readonly is: "happening"; readonly key: string; readonly floor: string; readonly at: string }
-  | { readonly is: "outgoing"; readonly key: string; readonly message: Outgoing; readonly refused: string | null };
+  | { readonly is: "unread"; readonly key: string }
+  | {
+      readonly is: "message";
+      readonly key: string;
+      readonly message: Message;
+      readonly first: boolean;
+      readonly last: boolean;
+      readonly reactions: readonly Reaction[];
+      /** What it answers; null where that is not read yet. */
+      readonly quoted: Message | null | undefined;
+    }
+  | { readonly is: "happening"; readonly key: string; readonly at: string; readonly deed: Deed }
+  | { readonly is: "outgoing"; readonly key: string; readonly message: Outgoing; readonly refused: string | null; readonly quoted: Message | null | undefined };
+
+/** What stands in a thread beside its messages. */
+export interface Beside {
+  readonly happenings?: readonly Happening[];
+  readonly outgoing?: readonly Outgoing[];
+  readonly refused?: readonly Refused[];
+  /** Up to where it was read when it was opened; none: nothing is marked. */
+  readonly readUpTo?: number | null;
+  readonly now?: number;
+}
 
 /** Messages of one sender within this time stand close together. */
 const TOGETHER_MS = 5 * 60_000;
+const WINDOW_MS = 24 * 3_600_000;
 
-export function rowsOf(thread: Thread, outgoing: readonly Outgoing[], refused: readonly Refused[]): readonly Row[] {
+export function rowsOf(thread: Thread, beside: Beside = {}): readonly Row[] {
+  const { outgoing = [], refused = [], readUpTo = null, now = Date.now() } = beside;
+  const reactions = reactionsIn(thread.messages);
+  const byName = new Map(thread.messages.flatMap((message) => (message.provider_message_id == null ? [] : [[message.provider_message_id, message]])));
+  const quotedIn = (content: Message["content"]): Message | null | undefined => {
+    const named = namedBy(content);
+    return named === null ? undefined : (byName.get(named) ?? null);
+  };
+  const said = thread.messages.filter(({ message_id }) => !reactions.attached.has(message_id));
+  const between = happened(thread, beside.happenings ?? [], now);
   const rows: Row[] = [];
   const shown = new Set<string>();
   let next = 0;
-  thread.messages.forEach((message, index) => {
-    const before = thread.messages[index - 1];
-    const after = thread.messages[index + 1];
-    while (next < thread.happenings.length && (thread.happenings[next]?.after ?? 0) < message.position) {
-      push(rows, thread, next++);
-    }
+  let marked = readUpTo === null;
+  said.forEach((message, index) => {
+    const before = said[index - 1];
+    const moment = Date.parse(message.timestamp);
+    for (; next < between.length && Date.parse(between[next]?.at ?? "") <= moment; next++) push(rows, between[next]);
     // Above the first one only when there is nothing before it: a day that goes on upwards begins further up.
-    if (before === undefined ? thread.cursor === null : dayOf(before.timestamp) !== dayOf(message.timestamp)) {
-      rows.push({ is: "day", key: `day:${message.position}`, at: message.timestamp });
-    }
+    const newDay = before === undefined ? thread.cursor === null : dayOf(before.timestamp) !== dayOf(message.timestamp);
+    if (newDay) rows.push({ is: "day", key: `day:${message.position}`, at: message.timestamp });
+    const newHere = !marked && readUpTo !== null && message.position > readUpTo && isFromCustomer(message.sender_id);
+    if (newHere) rows.push({ is: "unread", key: "unread" });
+    marked ||= newHere;
     if (message.client_message_id !== null) shown.add(message.client_message_id);
-    const first = !areTogether(before, message);
     // The client's own id where there is one: the row of a message that was on its way stays the same row.
     const key = message.client_message_id ?? message.message_id;
-    rows.push({ is: "message", key, message, first, last: !areTogether(message, after) });
+    const first = newHere || rows.at(-1)?.is !== "message" || !areTogether(before, message);
+    const last = !areTogether(message, said[index + 1]);
+    const theirs = reactions.of.get(message.provider_message_id ?? "") ?? [];
+    rows.push({ is: "message", key, message, first, last, reactions: theirs, quoted: quotedIn(message.content) });
   });
-  while (next < thread.happenings.length) push(rows, thread, next++);
-  for (const each of refused) rows.push(waiting(each.message, each.code));
-  for (const message of outgoing) if (!shown.has(message.client_message_id)) rows.push(waiting(message, null));
+  for (; next < between.length; next++) push(rows, between[next]);
+  for (const each of refused) rows.push(waiting(each.message, each.code, quotedIn(each.message.content)));
+  for (const message of outgoing)
+    if (!shown.has(message.client_message_id)) rows.push(waiting(message, null, quotedIn(message.content)));
   return rows;
 }
 
-function push(rows: Row[], { happenings }: Thread, index: number): void {
-  const happening = happenings[index];
+/** As far back as there are messages; with the moments at which the 24 hours after the customer's last word ended. */
+function happened({ messages, cursor }: Thread, known: readonly Happening[], now: number): readonly Happening[] {
+  const begin = cursor === null ? 0 : Date.parse(messages[0]?.timestamp ?? "");
+  const found = known.filter(({ at }) => Date.parse(at) >= begin);
+  const written = messages.filter(({ sender_id }) => isFromCustomer(sender_id)).map(({ timestamp }) => Date.parse(timestamp));
+  written.forEach((at, index) => {
+    const end = at + WINDOW_MS;
+    if (end < (written[index + 1] ?? now)) found.push({ key: `window:${end}`, at: new Date(end).toISOString(), deed: { is: "window" } });
+  });
+  return found.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+}
+
+function push(rows: Row[], happening: Happening | undefined): void {
   if (happening !== undefined) rows.push({ is: "happening", ...happening });
 }
 
-const waiting = (message: Outgoing, refused: string | null): Row => ({
+const waiting = (message: Outgoing, refused: string | null, quoted: Message | null | undefined): Row => ({
   is: "outgoing",
   key: message.client_message_id,
   message,
   refused,
+  quoted,
 });
 
-function areTogether(one: ShownMessage | undefined, other: ShownMessage | undefined): boolean {
+function areTogether(one: Message | undefined, other: Message | undefined): boolean {
   if (one === undefined || other === undefined || one.sender_id !== other.sender_id) return false;
   if ((one.content["type"] === "note") !== (other.content["type"] === "note")) return false;
   const gap = Date.parse(other.timestamp) - Date.parse(one.timestamp);

@@ -2,7 +2,8 @@
 
 import { createContext, useContext, useSyncExternalStore } from "react";
 
-import type { Desk, Shown } from "./desk";
+import type { Desk } from "./desk";
+import type { Shown } from "./shown";
 
 export const DeskContext = createContext<Desk | null>(null);
 

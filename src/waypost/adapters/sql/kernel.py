@@ -123,14 +123,14 @@ def _tell_statuses(work: Work) -> Plan[None]:
         after.message_id: status
         for after in work.changed()
         if work.facts[after.message_id].talk is not None
-        and (status := chat_status(after.status, after.read_at is not None)) is not None
-        and status != _status_before(after.message_id, work)
+        and (status := chat_status(after.status, after.read_at is not None)) != _status_before(after.message_id, work)
     }
     for message, where, position, id_at in (yield from each("entry_of_message", [(id_,) for id_ in sorted(shown)])):
         after = work.deliveries[message]
         body = {
             "message_id": entry_ids.made(EntryId(conversation_id=where, position=position, id_at=id_at)),
             "status": shown[message],
+            "provider_message_id": after.provider_id,
             "error_code": after.error_code,
             "error": after.error_message,
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
@@ -29,15 +29,16 @@ from waypost.model.chat import (
     Told,
     WorkChange,
 )
-from waypost.model.conversation import Conversation, ConversationId, Position
+from waypost.model.conversation import BOT, Conversation, ConversationId, Position
 from waypost.model.ids import OrgId, UserId
+from waypost.model.media import FileNote, MediaState
 from waypost.model.message import Status
 from waypost.model.time import Instant
 from waypost.ports.chats import Acked, Before, NoChat, NoMessage, NotYours, PostAnswer, ReadUp, TooMany
 from waypost.rules.entry_ids import EntryId
 
 _ITEM = 7
-_TOLD = _ITEM + 3
+_TOLD = _ITEM + 12
 
 Opening: TypeAlias = tuple[Device, Instant]
 """Who says hello, and when."""
@@ -196,7 +197,9 @@ class SqlFollows:
 
 
 def _shown_talk(row: Row) -> ShownTalk:
-    floor, read, unread, status, read_at, *last = row[talk_rows.CONVERSATION :]
+    floor, read, unread, status, read_at, provider_id, code, said, until, owner, due, *last = row[
+        talk_rows.CONVERSATION :
+    ]
     return ShownTalk(
         conversation=talk_rows.conversation(row),
         floor=floor,
@@ -205,7 +208,18 @@ def _shown_talk(row: Row) -> ShownTalk:
         last=None if last[0] is None else talk_rows.entry(last),
         status=None if status is None else Status(status),
         was_read=read_at is not None,
+        provider_id=provider_id,
+        error_code=code,
+        error_message=said,
+        window_until=until,
+        turn=_turn(floor, owner, due),
     )
+
+
+def _turn(floor: str, owner: str | None, due: Instant | None) -> Literal["waiting", "thinking"] | None:
+    if owner is not None:
+        return "thinking"
+    return "waiting" if floor == BOT and due is not None else None
 
 
 def _shown_chat(row: Row) -> ShownChat:
@@ -220,11 +234,18 @@ def _shown_chat(row: Row) -> ShownChat:
 
 
 def _told(row: Row) -> Told:
+    number, provider_id, code, said, file, state, kind, name, size = row[_ITEM + 3 : _TOLD]
+    noted = FileNote(id=file, state=MediaState(state), mime_type=kind, filename=name, size=size) if file else None
     return Told(
         item=talk_rows.feed_item(row),
         contact_id=row[_ITEM],
         status=None if row[_ITEM + 1] is None else Status(row[_ITEM + 1]),
         was_read=row[_ITEM + 2] is not None,
+        number=number or None,
+        provider_id=provider_id,
+        error_code=code,
+        error_message=said,
+        file=noted,
         entry=None if row[_TOLD] is None else talk_rows.entry(row[_TOLD:]),
     )
 

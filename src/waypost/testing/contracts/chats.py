@@ -52,7 +52,9 @@ from waypost.testing.contracts.examples import (
     accept,
     claim,
     claim_one,
+    give_up,
     later,
+    settle,
     submit,
     take,
 )
@@ -127,7 +129,22 @@ class CustomerPostContract:
         assert [msgspec.json.decode(item.body)["status"] for item in told] == ["sent", "delivered"]
         assert {item.position for item in told} == {posted.position}
         (mine,) = [t for t in await feed(ledger, f"team:{ORG}") if t.item.position == posted.position and t.entry]
-        assert mine.status is Status.DELIVERED
+        assert (mine.status, mine.number, mine.provider_id) == (Status.DELIVERED, talk.number, wamid)
+
+    async def test_one_that_failed_says_why_and_one_that_waits_again_is_told(self, ledger: Ledger) -> None:
+        await write(ledger, "hello")
+        talk = await talk_with(ledger)
+        posted = await say(ledger, talk, ANN, "what can I do?")
+        claimed = await claim_one(ledger)
+        await settle(ledger, claimed, give_up("131026"))
+        (shown,) = await ledger.chats.shown_talks(ORG, ANN, [talk.id], 9)
+        assert (shown.status, shown.error_code) == (Status.FAILED, "131026")
+        (mine,) = [t for t in await feed(ledger, f"team:{ORG}") if t.item.position == posted.position and t.entry]
+        assert (mine.error_code, mine.error_message) == (shown.error_code, shown.error_message)
+        assert posted.message_id is not None
+        await ledger.outbox.retry(ORG, posted.message_id, T0)
+        told = [t.item for t in await feed(ledger, f"team:{ORG}") if t.item.kind == "status"]
+        assert [msgspec.json.decode(item.body)["status"] for item in told] == ["failed", None]
 
     async def test_whoever_said_no_gets_nothing(self, ledger: Ledger) -> None:
         await write(ledger, "hello")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from waypost.model.chat import ChatKind, WorkChange
-from waypost.model.conversation import ANYBODY, ConversationId
+from waypost.model.conversation import ANYBODY, ConversationId, MediaNote
 from waypost.model.time import Instant
 from waypost.ports.chats import Before, NoChat
 from waypost.ports.ledger import Ledger
-from waypost.testing.contracts.chatting import ANN, BOB, CLEO, kinds, open_chat, say
-from waypost.testing.contracts.examples import CUSTOMER, ORG, OTHER_CUSTOMER, OTHER_ORG, T0
-from waypost.testing.contracts.talking import soon, talk_with, write
+from waypost.rules import window
+from waypost.testing.contracts.chatting import ANN, BOB, CLEO, feed, kinds, open_chat, say
+from waypost.testing.contracts.examples import CUSTOMER, ORG, OTHER_CUSTOMER, OTHER_ORG, T0, an_arrival
+from waypost.testing.contracts.talking import arrive, claim_turn, soon, talk_with, write
 
 END = Before(Instant(2**62), ConversationId(2**62))
 
@@ -47,6 +48,28 @@ class TeamWorkContract:
         rest = await ledger.chats.latest(ORG, Before(page[-1].last_id_at, page[-1].id), 9)
         assert [talk.address for talk in rest] == [customers[2], customers[1]]
         assert await ledger.chats.latest(OTHER_ORG, END, 3) == []
+
+    async def test_a_list_shows_the_window_and_the_bots_turn(self, ledger: Ledger) -> None:
+        await write(ledger, "hello")
+        talk = await talk_with(ledger)
+        (shown,) = await ledger.chats.shown_talks(ORG, ANN, [talk.id], 9)
+        assert (shown.window_until, shown.turn) == (T0 + window.LENGTH, "waiting")
+        await claim_turn(ledger)
+        (shown,) = await ledger.chats.shown_talks(ORG, ANN, [talk.id], 9)
+        assert shown.turn == "thinking"
+        await ledger.lanes.take_floor(ORG, talk.id, ANN, T0, ANN)
+        await write(ledger, "hello?")
+        (shown,) = await ledger.chats.shown_talks(ORG, ANN, [talk.id], 9)
+        assert (shown.floor, shown.turn) == (ANN, None)
+
+    async def test_a_file_is_told_with_its_message(self, ledger: Ledger) -> None:
+        note = MediaNote(provider_id="77", mime_type="image/jpeg", sha256=None, filename="<b>.jpg")
+        await arrive(ledger, an_arrival(type="image", body='{"type":"image","image":{"id":"77"}}', media=note))
+        await write(ledger, "look")
+        photo, words = await feed(ledger, f"team:{ORG}")
+        assert photo.file is not None
+        assert words.file is None
+        assert (photo.file.state, photo.file.mime_type, photo.file.filename) == ("pending", "image/jpeg", "<b>.jpg")
 
     async def test_lists_of_some_name_those_alone(self, ledger: Ledger) -> None:
         await write(ledger, "hello")

@@ -117,11 +117,12 @@ SELECT {conversation}, l.floor, coalesce(r.position, 0), (
             SELECT 1 FROM entry x WHERE x.conversation_id = c.id AND x.position > coalesce(r.position, 0)
                 AND x.position > c.position - 1000 AND x.sender = 'contact' LIMIT $4
         ) AS unread
-    ), d.status, d.read_at, {entry}
+    ), d.status, d.read_at, d.provider_id, d.error_code, d.error_message, p.expires_at, l.owner, l.due_at, {entry}
 FROM unnest($3::bigint[]) AS u (id) JOIN conversation c ON c.id = u.id AND c.org_id = $1 AND c.kind = 'customer'
 JOIN lane l ON l.conversation_id = c.id
 LEFT JOIN entry e ON e.conversation_id = c.id AND e.position = c.position
 LEFT JOIN delivery d ON d.message_id = e.message_id
+LEFT JOIN pair p ON p.sender = c.number AND p.recipient = c.address
 LEFT JOIN read_marker r ON r.user_id = $2 AND r.conversation_id = c.id
 
 -- name: chats_shown
@@ -139,16 +140,25 @@ LEFT JOIN read_marker r ON r.user_id = $1 AND r.conversation_id = c.id
 
 -- name: feeds_told
 -- The items of several feeds after a number each, with what they are about as that stands now.
-SELECT i.feed, i.seq, i.at, i.kind, i.conversation_id, i.position, i.body, c.contact_id, d.status, d.read_at, {entry}
+SELECT i.feed, i.seq, i.at, i.kind, i.conversation_id, i.position, i.body, c.contact_id, d.status, d.read_at, c.number,
+    d.provider_id, d.error_code, d.error_message, f.id, f.state, f.mime_type, f.filename, f.size, {entry}
 FROM unnest($1::text[], $2::bigint[]) AS u (feed, after) CROSS JOIN LATERAL (
     SELECT * FROM feed_item x WHERE x.feed = u.feed AND x.seq > u.after ORDER BY x.seq LIMIT $3
 ) i
-LEFT JOIN LATERAL (SELECT x.contact_id FROM conversation x WHERE x.id = i.conversation_id LIMIT 1) c ON TRUE
+LEFT JOIN LATERAL (SELECT x.contact_id, x.number FROM conversation x WHERE x.id = i.conversation_id LIMIT 1) c ON TRUE
 LEFT JOIN LATERAL (
     SELECT * FROM entry x
     WHERE i.kind = 'message' AND x.conversation_id = i.conversation_id AND x.position = i.position LIMIT 1
 ) e ON TRUE
-LEFT JOIN LATERAL (SELECT x.status, x.read_at FROM delivery x WHERE x.message_id = e.message_id LIMIT 1) d ON TRUE
+LEFT JOIN LATERAL (
+    SELECT x.status, x.read_at, x.provider_id, x.error_code, x.error_message FROM delivery x
+    WHERE x.message_id = e.message_id LIMIT 1
+) d ON TRUE
+LEFT JOIN LATERAL (
+    SELECT x.id, x.state, x.mime_type, x.filename, x.size FROM media x
+    WHERE e.sender = 'contact' AND e.type IN ('image', 'audio', 'video', 'document', 'sticker')
+        AND x.conversation_id = e.conversation_id AND x.position = e.position LIMIT 1
+) f ON TRUE
 ORDER BY i.feed, i.seq LIMIT $3
 
 -- name: members_some

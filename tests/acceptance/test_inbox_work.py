@@ -1,0 +1,322 @@
+"""A day's work in the inbox, in a real browser: templates, failures, files, colleagues, hostile words, keys, widths."""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+import zlib
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import FilePayload, Locator, Page, expect
+
+from tests.acceptance.browser import DESKTOP, PHONE, Tab, browser, built_page, tab
+from tests.acceptance.clients import Api, Sandbox
+from tests.acceptance.conftest import Place
+from tests.acceptance.harness import Site
+from tests.acceptance.laptop import bare, demo
+
+GRACE, OLD = "15550002222", "15550003333"
+HOSTILE = '<img src=x onerror="document.title=1"><b>bold</b>'
+LONG_NAME = "Wolfeschlegelsteinhausenbergerdorff-Featherstonehaugh the Third of Somewhere"
+WIDTHS = (390, 820, 1280)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def page_is_built() -> None:
+    built_page()
+
+
+@pytest.fixture
+def laptop(place: Place) -> Site:
+    here = bare(place("sqlite"))
+    here.settings["WAYPOST_TURN_QUIET_SEC"] = "0.2"
+    return here
+
+
+def picture(width: int = 60, height: int = 40) -> bytes:
+    """A PNG that a browser shows."""
+    rows = b"".join(
+        b"\0" + b"".join(bytes([x * 4 % 256, y * 6 % 256, 120]) for x in range(width)) for y in range(height)
+    )
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    parts = chunk(b"IHDR", head), chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+async def says(sandbox: Sandbox, phone: str, name: str, what: str | dict[str, Any]) -> None:
+    said = {"text": what} if isinstance(what, str) else {"message": what}
+    answer = await sandbox.ask("POST", f"/_sandbox/phones/{phone}/say", {**said, "name": name})
+    assert answer.status == 200, answer
+
+
+def with_file(kind: str, mime_type: str, content: bytes, **more: str) -> dict[str, Any]:
+    return {"type": kind, kind: {"mime_type": mime_type, "data": base64.b64encode(content).decode(), **more}}
+
+
+async def colleague(api: Api, name: str) -> str:
+    made = await api.ask("POST", "/api/v1/users", {"name": name, "role": "agent"})
+    assert made.status == 201, made
+    return str(made.body["token"])
+
+
+async def signs_in(page: Page, url: str, token: str) -> None:
+    await page.goto(url)
+    await page.get_by_label("Token").fill(token)
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page.get_by_role("status")).to_have_text("Live")
+
+
+async def sends(page: Page, text: str) -> None:
+    await page.get_by_label("Your message").fill(text)
+    await page.get_by_label("Your message").press("Enter")
+
+
+def bubble(page: Page, text: str) -> Locator:
+    return page.get_by_role("log").locator("[data-kind]").filter(has_text=text)
+
+
+async def fits(opened: Tab) -> None:
+    """At three widths no text is cut, and nothing has to be scrolled sideways."""
+    for width in WIDTHS:
+        await opened.page.set_viewport_size({"width": width, "height": 800})
+        await opened.uncut()
+    await opened.page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
+
+
+async def test_with_the_24_hours_over_a_template_goes_and_a_failed_one_is_sent_again(laptop: Site) -> None:
+    async with demo(laptop) as (facts, _, sandbox), browser() as chromium, tab(chromium) as opened:
+        page = opened.page
+        yesterday = str(int((datetime.now(UTC) - timedelta(hours=25)).timestamp()))
+        await says(sandbox, OLD, "Joan Late", {"type": "text", "text": {"body": "anybody?"}, "timestamp": yesterday})
+        await page.goto(facts["login_url"])
+        await page.get_by_role("button", name="More", exact=True).click()
+        await page.get_by_role("menuitem", name="24 hours over").click()
+        await page.get_by_role("link", name="Joan Late").click()
+        await expect(page.get_by_text("WhatsApp's 24 hours after the customer's last message ended")).to_be_visible()
+        await expect(page.get_by_role("log").get_by_text("only templates from here")).to_be_visible()
+        await expect(page.get_by_role("button", name="Attach files")).to_have_count(0)
+        await opened.accessible()
+        await opened.picture("inbox-window-closed")
+        await sandbox.fault(to=OLD, error_code=131026, times=1)
+        await sends_template(opened, "Joan", HOSTILE)
+        sent = bubble(page, f"Hello Joan, your order {HOSTILE} is confirmed.")
+        await expect(sent).to_contain_text("The customer's WhatsApp cannot receive it.")
+        await expect(sent).to_contain_text("reach them another way")
+        why = sent.get_by_role("link", name="What happened")
+        await expect(why).to_have_attribute("href", re.compile(r"^/console/outbox/\d+$"))
+        await opened.accessible()
+        await opened.picture("inbox-failed")
+        await fits(opened)
+        await sent.get_by_role("button", name="Send again").click()
+        await expect(sent.get_by_label("Delivered")).to_be_visible()
+        await expect(sent.get_by_role("button", name="Send again")).to_have_count(0)
+        assert await page.locator("img[src=x]").count() == 0
+
+
+async def sends_template(opened: Tab, first: str, second: str) -> None:
+    page = opened.page
+    await page.get_by_role("button", name="Template").click()
+    dialog = page.get_by_role("dialog", name="Send a template")
+    await dialog.get_by_role("button", name="order_confirmation").click()
+    await expect(dialog.get_by_label("Text 1")).to_be_focused()
+    await expect(dialog.get_by_role("button", name="Send")).to_be_disabled()
+    await dialog.get_by_label("Text 1").fill(first)
+    await dialog.get_by_label("Text 2").fill(second)
+    await expect(dialog.get_by_text(f"Hello {first}, your order {second} is confirmed.")).to_be_visible()
+    await opened.accessible()
+    await opened.picture("inbox-template")
+    await page.keyboard.press("Enter")
+    await expect(dialog).to_have_count(0)
+
+
+async def test_two_agents_see_what_the_other_does_and_stop_is_stop(laptop: Site) -> None:
+    async with demo(laptop) as (facts, api, sandbox), browser() as chromium:
+        token = await colleague(api, "Bea Colleague")
+        await says(sandbox, GRACE, "Grace Hopper", "Where is my parcel?")
+        async with tab(chromium) as one, tab(chromium, colours="dark") as other:
+            mine, hers = one.page, other.page
+            await mine.goto(facts["login_url"])
+            await signs_in(hers, facts["url"], token)
+            for page in (mine, hers):
+                await page.get_by_role("link", name="Grace Hopper").click()
+                await expect(bubble(page, "Where is my parcel?")).to_have_count(2)
+            await hers.get_by_role("button", name="Take over").click()
+            await expect(mine.get_by_text("Bea Colleague answers")).to_be_visible()
+            await expect(mine.get_by_role("log").get_by_text("Bea Colleague took over")).to_be_visible()
+            await mine.get_by_role("button", name="Note").click()
+            await sends(mine, "She is a good customer")
+            await expect(bubble(hers, "She is a good customer")).to_contain_text("Demo agent · Note, for the team only")
+            await sends(hers, "It arrives tomorrow.")
+            await expect(bubble(mine, "It arrives tomorrow.")).to_contain_text("Bea Colleague")
+            await expect(bubble(mine, "It arrives tomorrow.").get_by_label("Delivered")).to_be_visible()
+            await sandbox.read(GRACE)
+            for page in (mine, hers):
+                await expect(bubble(page, "It arrives tomorrow.").get_by_label("Read", exact=True)).to_be_visible()
+            await works_on(one, other)
+            await says(sandbox, GRACE, "Grace Hopper", "STOP")
+            for page in (mine, hers):
+                await expect(page.get_by_label("WhatsApp", exact=True)).to_have_value("REVOKED")
+            await other.picture("inbox-two-agents-dark")
+            await sends(hers, "One more thing")
+            await expect(bubble(hers, "One more thing")).to_contain_text(
+                "The customer said that they want no messages."
+            )
+            await other.accessible()
+
+
+async def works_on(one: Tab, other: Tab) -> None:
+    """What one of them changes beside the thread, the other sees there and in it."""
+    mine, hers = one.page, other.page
+    await mine.get_by_label("Assigned to").select_option(label="Bea Colleague")
+    await expect(hers.get_by_role("log").get_by_text("Demo agent assigned it to you")).to_be_visible()
+    await expect(hers.get_by_label("Assigned to")).to_have_value(await mine.get_by_label("Assigned to").input_value())
+    await hers.get_by_label("Add a label").fill(HOSTILE)
+    await hers.get_by_label("Add a label").press("Enter")
+    await expect(mine.get_by_label("Labels").get_by_text(HOSTILE)).to_be_visible()
+    await mine.get_by_label("Status").fill("VIP")
+    await mine.get_by_role("button", name="Save", exact=True).click()
+    await expect(mine.get_by_role("button", name="Save", exact=True)).to_have_count(0)
+    await one.accessible()
+    await one.picture("inbox-details-light")
+    await mine.get_by_role("log").focus()
+    await mine.keyboard.press("e")
+    await expect(hers.get_by_role("log").get_by_text("Demo agent closed the conversation")).to_be_visible()
+    await expect(hers.get_by_role("navigation", name="Conversations").get_by_role("link", name="Grace")).to_have_count(
+        0
+    )
+
+
+async def test_files_come_and_go_and_whatever_people_write_is_text(laptop: Site, tmp_path: Path) -> None:
+    async with demo(laptop) as (facts, _, sandbox), browser() as chromium, tab(chromium, colours="dark") as opened:
+        page = opened.page
+        await says(sandbox, GRACE, HOSTILE, HOSTILE)
+        await page.goto(facts["login_url"])
+        await page.get_by_role("link", name=HOSTILE).click()
+        await page.get_by_role("button", name="Take over").click()
+        await expect(bubble(page, HOSTILE)).to_have_count(2)
+        await receives(opened, sandbox)
+        await sends_files(opened, tmp_path)
+        await page.get_by_role("button", name="Note").click()
+        await sends(page, f"note {HOSTILE}")
+        await expect(bubble(page, f"note {HOSTILE}")).to_have_count(1)
+        await opened.accessible()
+        await opened.picture("inbox-files-dark")
+        await fits(opened)
+        assert await page.locator("img[src=x]").count() == 0
+        assert await page.locator("main b").count() == 0
+        assert await page.title() == "Waypost"
+
+
+async def receives(opened: Tab, sandbox: Sandbox) -> None:
+    page = opened.page
+    log = page.get_by_role("log")
+    await says(sandbox, GRACE, HOSTILE, with_file("image", "image/png", picture(), caption=f"see {HOSTILE}"))
+    await says(
+        sandbox, GRACE, HOSTILE, with_file("document", "application/pdf", b"%PDF-1.4", filename=f"{HOSTILE}.pdf")
+    )
+    place = {"latitude": 52.52, "longitude": 13.405, "name": HOSTILE}
+    await says(sandbox, GRACE, HOSTILE, {"type": "location", "location": place})
+    card = {"name": {"formatted_name": HOSTILE, "first_name": "x"}, "phones": [{"phone": HOSTILE}]}
+    await says(sandbox, GRACE, HOSTILE, {"type": "contacts", "contacts": [card]})
+    answer = next(line for line in await sandbox.screen(GRACE) if line["from"] == "business")
+    reaction = {"message_id": answer["wamid"], "emoji": "👍"}
+    await says(sandbox, GRACE, HOSTILE, {"type": "reaction", "reaction": reaction})
+    reply = {"type": "text", "text": {"body": "this one"}, "context": {"id": answer["wamid"]}}
+    await says(sandbox, GRACE, HOSTILE, reply)
+    await expect(bubble(page, "this one").get_by_role("button", name="Bot")).to_contain_text(HOSTILE)
+    await expect(log.get_by_label(f"{HOSTILE}: 👍")).to_have_count(1)
+    await expect(log.get_by_role("link", name=f"{HOSTILE}.pdf")).to_have_attribute("download", f"{HOSTILE}.pdf")
+    there = log.get_by_role("link", name="Open in a map")
+    await expect(there).to_have_attribute("rel", "noopener noreferrer")
+    await log.get_by_role("button", name="Enlarge the photo").click()
+    large = page.get_by_role("dialog").get_by_role("img")
+    await expect(large).to_be_visible()
+    assert await large.evaluate("image => image.complete && image.naturalWidth") == 60
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+async def sends_files(opened: Tab, tmp_path: Path) -> None:
+    page = opened.page
+    chooser = page.locator("input[type=file]")
+    too_large = tmp_path / "film.png"
+    too_large.write_bytes(bytes(5_000_001))
+    await chooser.set_input_files(too_large)
+    await expect(page.get_by_text("Too large: a photo may have 5 MB at most.")).to_be_visible()
+    await page.get_by_role("button", name="Do not send film.png").click()
+    offer = FilePayload(name=f"{HOSTILE}.txt", mimeType="text/plain", buffer=b"our offer")
+    await chooser.set_input_files([offer, FilePayload(name="pic.png", mimeType="image/png", buffer=picture())])
+    await expect(page.get_by_text("Ready to send")).to_have_count(2)
+    await opened.accessible()
+    await sends(page, "as promised")
+    await expect(bubble(page, "as promised").get_by_label("Delivered")).to_be_visible()
+    await expect(bubble(page, "as promised")).to_contain_text(f"{HOSTILE}.txt")
+    await expect(page.get_by_role("log").get_by_role("button", name="Enlarge the photo: pic.png")).to_be_visible()
+
+
+async def test_the_keyboard_is_enough_and_a_search_finds_its_way_back(laptop: Site) -> None:
+    async with demo(laptop) as (facts, _, sandbox), browser() as chromium, tab(chromium) as opened:
+        page = opened.page
+        await says(sandbox, GRACE, LONG_NAME, "the needle in the haystack")
+        lines = [{"type": "text", "text": {"body": f"straw {n}"}} for n in range(120)]
+        burst = {"messages": lines, "together": True, "name": LONG_NAME}
+        assert (await sandbox.ask("POST", f"/_sandbox/phones/{GRACE}/say", burst)).status == 200
+        await page.goto(facts["login_url"])
+        await answers_by_keys(opened)
+        await finds_by_keys(opened)
+        await fits(opened)
+        await fits_on_a_phone(opened)
+
+
+async def answers_by_keys(opened: Tab) -> None:
+    page = opened.page
+    await expect(page.get_by_role("link", name=LONG_NAME)).to_be_visible()
+    await page.keyboard.press("j")
+    await expect(page.get_by_role("heading", name=LONG_NAME)).to_be_visible()
+    await expect(bubble(page, "straw 119").first).to_be_visible()
+    await page.keyboard.press("t")
+    await expect(page.get_by_text("You answer")).to_be_visible()
+    await page.keyboard.press("i")
+    await expect(page.get_by_role("complementary", name="Details")).to_have_count(0)
+    await page.keyboard.press("r")
+    await page.keyboard.type("/tha")
+    await expect(page.get_by_role("option")).to_have_count(1)
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_label("Your message")).to_have_value("Thank you for your patience!")
+    await page.keyboard.press("Enter")
+    await expect(bubble(page, "Thank you for your patience!").get_by_label("Delivered")).to_be_visible()
+
+
+async def finds_by_keys(opened: Tab) -> None:
+    page = opened.page
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("?")
+    await expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Close the conversation, or open it again")
+    await opened.accessible()
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("/")
+    await page.keyboard.type("needle")
+    found = page.get_by_role("list", name="Found").get_by_role("link").first
+    await expect(found).to_contain_text("needle")
+    await found.press("Enter")
+    await expect(page.locator("[data-sought]")).to_contain_text("the needle in the haystack")
+    await expect(page.locator("[data-sought]")).to_be_in_viewport()
+    await opened.picture("inbox-jump")
+
+
+async def fits_on_a_phone(opened: Tab) -> None:
+    page = opened.page
+    await page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    await page.get_by_role("button", name="Details").click()
+    await expect(page.get_by_role("complementary", name="Details")).to_be_in_viewport()
+    await opened.accessible()
+    await opened.uncut()
+    await opened.picture("inbox-phone-details")

@@ -1,0 +1,38 @@
+/** That the bot is about to answer. Asked of the server only while this thread is open and a customer's word is the last. */
+
+import { useQuery } from "@tanstack/react-query";
+
+import { conversation as ask } from "../live/asking";
+import { BOT } from "../live/filters";
+import { useDesk } from "../live/use-desk";
+import type { Conversation } from "../model";
+import { texts } from "../texts";
+import { isFromCustomer } from "../words";
+import styles from "./inbox.module.css";
+
+const LOOK_EVERY_MS = 700;
+
+export function BotTurn({ conversation }: { readonly conversation: Conversation }) {
+  const desk = useDesk();
+  const { conversation_id: id, floor, last_message: last } = conversation;
+  const isAsked = floor === BOT && last !== null && isFromCustomer(last.sender_id);
+  const { data } = useQuery({
+    queryKey: ["turn", id, last?.position],
+    queryFn: () => ask(desk.client, id),
+    enabled: isAsked,
+    refetchInterval: (question) => (question.state.data?.turn === null ? false : LOOK_EVERY_MS),
+    gcTime: 0,
+  });
+  const turn = isAsked && data?.floor === BOT ? data.turn : null;
+  if (turn === null) return null;
+  return (
+    <div className={styles["typing"]} role="status" data-turn={turn}>
+      {turn === "thinking" ? texts.thread.botThinks : texts.thread.botWaits}
+      <span className={styles["dots"]} aria-hidden="true">
+        <span />
+        <span />
+        <span />
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,42 @@
+/** What happened to messages in a customer's name, the newest first. */
+
+import { useQuery } from "@tanstack/react-query";
+
+import { activities } from "../live/asking";
+import { useDesk } from "../live/use-desk";
+import type { Activity } from "../model";
+import { texts } from "../texts";
+import { dayAndTime } from "../time";
+import styles from "./contact.module.css";
+
+export function ContactActivity({ dossierId, stamp }: { readonly dossierId: number; readonly stamp: number }) {
+  const { client } = useDesk();
+  const { data } = useQuery({
+    queryKey: ["activities", dossierId, stamp],
+    queryFn: () => activities(client, dossierId),
+    placeholderData: (before, question) => (question?.queryKey[1] === dossierId ? before : undefined),
+  });
+  if (data === undefined) return null;
+  return (
+    <section className={styles["section"]}>
+      <h4 className={styles["heading"]}>{texts.contact.activity}</h4>
+      {data.length === 0 && <p className={styles["soft"]}>{texts.contact.noActivity}</p>}
+      <ol className={styles["activities"]}>
+        {data.map((each) => (
+          <li key={each.id}>
+            <span>{told(each)}</span>
+            <time className={styles["soft"]} dateTime={each.at}>
+              {dayAndTime(each.at, new Date())}
+            </time>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function told({ type, payload }: Activity): string {
+  const label = texts.contact.activities[type] ?? type;
+  const status = (payload as Readonly<Record<string, unknown>> | null)?.["status"];
+  return typeof status === "string" ? `${label}: ${status.toLowerCase()}` : label;
+}

@@ -1,0 +1,60 @@
+/** What a customer said to being written to, for each channel; whoever changes it is in the audit trail. */
+
+import { NativeSelect } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+
+import { consents, putConsent } from "../live/asking";
+import { useDesk } from "../live/use-desk";
+import type { Consent } from "../model";
+import { texts } from "../texts";
+import { dayAndTime } from "../time";
+import styles from "./contact.module.css";
+
+const CHANNELS = ["WHATSAPP", "WHATSAPP_MARKETING", "EMAIL"] as const;
+const STATUSES = ["GRANTED", "REVOKED", "PENDING"] as const;
+
+interface Props {
+  readonly dossierId: number;
+  /** Grows with what is said: a STOP may be among it. */
+  readonly stamp: number;
+}
+
+export function ContactConsents({ dossierId, stamp }: Props) {
+  const { client, me } = useDesk();
+  const queries = useQueryClient();
+  const { data } = useQuery({
+    queryKey: ["consents", dossierId, stamp],
+    queryFn: () => consents(client, dossierId),
+    placeholderData: (before, question) => (question?.queryKey[1] === dossierId ? before : undefined),
+  });
+  const put = useMutation({
+    mutationFn: (change: Pick<Consent, "channel" | "status">) => putConsent(client, { dossierId, ...change }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ["consents", dossierId] }),
+  });
+  return (
+    <section className={styles["section"]}>
+      <h4 className={styles["heading"]}>{texts.contact.consents}</h4>
+      {CHANNELS.map((channel) => {
+        const known = data?.find((each) => each.channel === channel);
+        return (
+          <div key={channel} className={styles["consent"]} data-status={known?.status}>
+            <NativeSelect
+              size="sm"
+              label={texts.contact.channels[channel]}
+              description={known ? texts.contact.since(dayAndTime(known.updatedAt, new Date())) : undefined}
+              value={known?.status ?? ""}
+              disabled={me.role === "readonly" || data === undefined || put.isPending}
+              data={[...(known ? [] : [{ value: "", label: texts.contact.unsaid }]), ...STATUSES.map((value) => ({ value, label: texts.contact.consent[value] ?? value }))]}
+              onChange={(event) => put.mutate({ channel, status: event.currentTarget.value as Consent["status"] })}
+            />
+          </div>
+        );
+      })}
+      {put.isError && (
+        <p className={styles["bad"]} role="alert">
+          {texts.contact.failed}
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,52 @@
+/** Why a message did not get there, what to do about it, and the ways to do it. */
+
+import { Button } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+
+import { retry } from "../live/asking";
+import { useDesk } from "../live/use-desk";
+import type { Message } from "../model";
+import { linkTo } from "../path";
+import { texts } from "../texts";
+import { failureOf, textOf } from "../words";
+import styles from "./bubble.module.css";
+import { setDraft } from "./drafts";
+
+/** Nothing is to be done: somebody else answers, or it was taken back. */
+const ENDED = ["TAKEN_OVER", "TAKEN_BACK"];
+
+export function Failure({ message }: { readonly message: Message }) {
+  const desk = useDesk();
+  const { error, outbound_id: id, conversation_id: where, content } = message;
+  const again = useMutation({ mutationFn: (outbound: number) => retry(desk.client, outbound), onSuccess: () => desk.retried(where, message.message_id) });
+  const code = error?.code ?? null;
+  const mayWrite = desk.me.role !== "readonly" && !ENDED.includes(code ?? "");
+  const edit = () => {
+    setDraft(where, textOf(content));
+    document.getElementById("composer")?.focus();
+  };
+  return (
+    <span className={styles["failure"]}>
+      {failureOf(code, error?.title ?? null)}
+      {error != null && <span className={styles["remedy"]}>{texts.remedy[error.code] ?? error.remedy}</span>}
+      <span className={styles["choices"]}>
+        {mayWrite && id != null && (
+          <Button size="compact-xs" variant="default" loading={again.isPending} onClick={() => again.mutate(id)}>
+            {texts.failure["retry"]}
+          </Button>
+        )}
+        {mayWrite && content["type"] === "text" && (
+          <Button size="compact-xs" variant="subtle" onClick={edit}>
+            {texts.failure["edit"]}
+          </Button>
+        )}
+        {id != null && (
+          <a className={styles["why"]} {...linkTo(`/console/outbox/${id}`)}>
+            {texts.failure["details"]}
+          </a>
+        )}
+      </span>
+      {again.isError && <span role="alert">{texts.failure["retryFailed"]}</span>}
+    </span>
+  );
+}

@@ -1,0 +1,116 @@
+/** A file in a message: shown or played where a browser can, else to be saved under its own name. */
+
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { Paper } from "../icons";
+import { partOf } from "../live/references";
+import type { Message, MessageFile } from "../model";
+import { texts } from "../texts";
+import styles from "./bubble.module.css";
+import { Dialog } from "./dialog";
+import { Words } from "./message-body";
+import { sizeOf } from "./parts";
+import { previewOf } from "./previews";
+
+interface Props {
+  readonly message: Pick<Message, "content"> & Partial<Pick<Message, "media">>;
+  readonly type: string;
+  readonly caption: string;
+}
+
+const LOOK_EVERY_MS = 1_500;
+
+export function Media({ message: { content, media }, type, caption }: Props) {
+  const part = partOf(content, type);
+  const own = previewOf(part["id"]);
+  const label = texts.content[type] ?? texts.media.unnamed;
+  const name = nameIn(part, media ?? null) ?? own?.name ?? null;
+  return (
+    <>
+      {media ? <Received file={media} type={type} name={name} /> : own ? <File src={own.url} type={type} name={name} size={own.size} /> : <Unseen label={label} name={name} />}
+      {caption !== "" && <Words label={null} text={caption} />}
+    </>
+  );
+}
+
+function nameIn(part: Readonly<Record<string, unknown>>, media: MessageFile | null): string | null {
+  const found = media?.filename ?? part["filename"];
+  return typeof found === "string" && found !== "" ? found : null;
+}
+
+/** What we sent from elsewhere: the provider has it, we do not. */
+const Unseen = ({ label, name }: { readonly label: string; readonly name: string | null }) => (
+  <span className={styles["body"]}>
+    <em className={styles["label"]}>{label}</em>
+    {name !== null && <bdi>{name}</bdi>}
+  </span>
+);
+
+function Received({ file, type, name }: { readonly file: MessageFile; readonly type: string; readonly name: string | null }) {
+  const { data: state } = useQuery({
+    queryKey: ["media", file.id],
+    queryFn: () => stateOf(file.id),
+    enabled: file.state === "pending",
+    refetchInterval: (question) => (question.state.data === undefined || question.state.data === "pending" ? LOOK_EVERY_MS : false),
+    initialData: file.state,
+    retry: false,
+  });
+  if (state === "pending") return <span className={styles["soft"]}>{texts.media.pending}</span>;
+  if (state === "stored") return <File src={`/api/v1/media/${file.id}`} type={type} name={name} size={file.size} />;
+  return <span className={styles["soft"]}>{state === "failed" ? texts.media.failed : texts.media.gone}</span>;
+}
+
+/** One byte is enough to know whether it is there. */
+async function stateOf(id: number): Promise<string> {
+  const answer = await fetch(`/api/v1/media/${id}`, { headers: { range: "bytes=0-0" } });
+  if (answer.ok) return "stored";
+  const problem = (await answer.json().catch(() => ({}))) as { readonly code?: string };
+  return problem.code === "media_pending" ? "pending" : problem.code === "media_failed" ? "failed" : "gone";
+}
+
+interface FileProps {
+  readonly src: string;
+  readonly type: string;
+  readonly name: string | null;
+  readonly size: number | null;
+}
+
+function File({ src, type, name, size }: FileProps) {
+  switch (type) {
+    case "image":
+      return <Photo src={src} alt={name ?? texts.media.photo} />;
+    case "sticker":
+      return <img className={styles["sticker"]} src={src} alt={texts.media.sticker} loading="lazy" />;
+    case "video":
+      return <video className={styles["video"]} src={src} controls preload="metadata" aria-label={texts.content["video"]} />;
+    case "audio":
+      return <audio className={styles["audio"]} src={src} controls preload="metadata" aria-label={texts.content["audio"]} />;
+    default:
+      return (
+        <a className={styles["file"]} href={src} download={name ?? ""} title={texts.media.save(name ?? texts.media.unnamed)}>
+          <Paper size={26} />
+          <span className={styles["fileText"]}>
+            <bdi>{name ?? texts.media.unnamed}</bdi>
+            {size !== null && <span className={styles["soft"]}>{sizeOf(size)}</span>}
+          </span>
+        </a>
+      );
+  }
+}
+
+function Photo({ src, alt }: { readonly src: string; readonly alt: string }) {
+  const [large, setLarge] = useState(false);
+  return (
+    <>
+      <button type="button" className={styles["photo"]} aria-label={`${texts.media.enlarge}: ${alt}`} onClick={() => setLarge(true)}>
+        <img src={src} alt="" loading="lazy" />
+      </button>
+      {large && (
+        <Dialog title={alt} onClose={() => setLarge(false)} wide>
+          <img className={styles["large"]} src={src} alt={alt} />
+        </Dialog>
+      )}
+    </>
+  );
+}

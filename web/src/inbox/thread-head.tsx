@@ -1,0 +1,90 @@
+/** Above a thread: who it is with, who answers, and what can be done with it. */
+
+import { ActionIcon, Avatar, Button } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { useMemo } from "react";
+
+import { Card, Check, Person, Robot } from "../icons";
+import { change, giveFloor } from "../live/asking";
+import { ANYBODY, BOT } from "../live/filters";
+import { useDesk } from "../live/use-desk";
+import type { Conversation } from "../model";
+import { texts } from "../texts";
+import { colourOf, initialsOf, nameOf } from "../words";
+import { useDetails } from "./details";
+import styles from "./inbox.module.css";
+import { useKeys } from "./keys";
+import { useNames, type Names } from "./use-names";
+
+export function ThreadHead({ conversation }: { readonly conversation: Conversation }) {
+  const name = nameOf(conversation);
+  const { me } = useDesk();
+  const names = useNames();
+  const { floor, contact, state } = conversation;
+  return (
+    <>
+      <Avatar radius="xl" size={36} color={colourOf(conversation.conversation_id)} className={styles["headAvatar"]} aria-hidden="true">
+        {initialsOf(name)}
+      </Avatar>
+      <div className={styles["headText"]}>
+        <h2 className={styles["headName"]}>
+          <bdi>{name}</bdi>
+        </h2>
+        <p className={styles["headMore"]}>
+          {state === "closed" && <span className={styles["floor"]}>{texts.list.closed}</span>}
+          {floor !== null && (
+            <span className={styles["floor"]} data-urgent={floor === ANYBODY || undefined}>
+              {floor === BOT ? <Robot size={14} /> : <Person size={14} />} <bdi>{floorOf(floor, me.user_id, names)}</bdi>
+            </span>
+          )}
+          {contact?.phone && contact.phone !== name && <span className={styles["phone"]}>{contact.phone}</span>}
+        </p>
+      </div>
+      {floor !== null && <Actions conversation={conversation} mine={floor === me.user_id} mayWrite={me.role !== "readonly"} />}
+    </>
+  );
+}
+
+function floorOf(floor: string, me: string, names: Names): string {
+  if (floor === BOT) return texts.floor.bot;
+  if (floor === ANYBODY) return texts.floor.anybody;
+  return floor === me ? texts.floor.me : texts.floor.colleague(names(floor));
+}
+
+function Actions({ conversation, mine, mayWrite }: { readonly conversation: Conversation; readonly mine: boolean; readonly mayWrite: boolean }) {
+  const { conversation_id: id, state } = conversation;
+  const desk = useDesk();
+  const [details, showDetails] = useDetails();
+  const isClosed = state === "closed";
+  const give = useMutation({ mutationFn: () => giveFloor(desk.client, id, mine ? "bot" : "me"), onSuccess: (row) => desk.take(row) });
+  const close = useMutation({ mutationFn: () => change(desk.client, id, { state: isClosed ? "open" : "closed" }), onSuccess: (row) => desk.take(row) });
+  const { mutate: giveIt } = give;
+  const { mutate: closeIt } = close;
+  const keys = useMemo(() => {
+    const always = { i: () => showDetails(!details) };
+    return mayWrite ? { ...always, e: () => closeIt(), t: () => giveIt() } : always;
+  }, [mayWrite, details, showDetails, closeIt, giveIt]);
+  useKeys(keys);
+  return (
+    <div className={styles["headActions"]}>
+      {(give.isError || close.isError) && (
+        <span className={styles["headError"]} role="alert">
+          {texts.floor.failed}
+        </span>
+      )}
+      {mayWrite && (
+        <Button size="sm" variant={mine ? "default" : "filled"} loading={give.isPending} aria-label={mine ? texts.floor.handBackLabel : texts.floor.takeOver} onClick={() => giveIt()}>
+          {mine ? texts.floor.handBack : texts.floor.takeOver}
+        </Button>
+      )}
+      {mayWrite && (
+        <ActionIcon variant={isClosed ? "light" : "default"} size={36} loading={close.isPending} aria-label={isClosed ? texts.thread.reopen : texts.thread.close} title={isClosed ? texts.thread.reopen : texts.thread.closeHint} onClick={() => closeIt()}>
+          <Check />
+        </ActionIcon>
+      )}
+      <ActionIcon variant={details ? "light" : "default"} size={36} aria-label={texts.thread.details} title={texts.thread.details} aria-expanded={details} onClick={() => showDetails(!details)}>
+        <Card />
+      </ActionIcon>
+    </div>
+  );
+}

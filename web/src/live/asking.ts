@@ -1,0 +1,74 @@
+/** What the inbox asks of the server beside what the live client does; each answer has the server's own type. */
+
+import type { WaypostClient } from "@waypost/client";
+
+import type { components } from "../api/schema";
+import type { Activity, Audited, Colleague, Consent, Conversation, Dossier, Found, Preview, Template } from "../model";
+
+type Client = Pick<WaypostClient, "request">;
+type Schemas = components["schemas"];
+
+const at = (conversation: string): string => `/conversations/${encodeURIComponent(conversation)}`;
+
+export async function team(client: Client): Promise<readonly Colleague[]> {
+  return ((await client.request("/team")) as Schemas["Team"]).people;
+}
+
+export async function found(client: Client, words: string): Promise<readonly Found[]> {
+  return ((await client.request("/search", { query: { q: words } })) as Schemas["FoundList"]).results;
+}
+
+/** For the team only; not kept while there is no connection, since it is no message. */
+export async function writeNote(client: Client, conversation: string, text: string): Promise<void> {
+  await client.request(`${at(conversation)}/notes`, { method: "POST", body: { text } });
+}
+
+export async function trail(client: Client, conversation: string): Promise<readonly Audited[]> {
+  const query = { entityType: "CONVERSATION", entityId: conversation, limit: 200 };
+  return ((await client.request("/outbound/audit", { query })) as Schemas["AuditList"]).content;
+}
+
+export async function dossier(client: Client, id: number): Promise<Dossier> {
+  return (await client.request(`/dossiers/${id}`)) as Dossier;
+}
+
+export async function changeDossier(client: Client, id: number, change: Schemas["ChangeDossier"]): Promise<Dossier> {
+  return (await client.request(`/dossiers/${id}`, { method: "PATCH", body: change })) as Dossier;
+}
+
+export async function consents(client: Client, dossierId: number): Promise<readonly Consent[]> {
+  return ((await client.request("/outbound/consents", { query: { dossierId } })) as Schemas["ConsentList"]).content;
+}
+
+export async function putConsent(client: Client, consent: Schemas["PutConsent"]): Promise<void> {
+  await client.request("/outbound/consents", { method: "PUT", body: consent });
+}
+
+export async function activities(client: Client, dossierId: number): Promise<readonly Activity[]> {
+  return ((await client.request("/outbound/activities", { query: { dossierId, limit: 30 } })) as Schemas["ActivityList"]).content;
+}
+
+export async function templates(client: Client): Promise<readonly Template[]> {
+  return ((await client.request("/outbound/templates")) as Schemas["TemplateList"]).content;
+}
+
+export async function preview(client: Client, name: string, body: Schemas["PreviewTemplate"]): Promise<Preview> {
+  return (await client.request(`/outbound/templates/${encodeURIComponent(name)}/preview`, { method: "POST", body })) as Preview;
+}
+
+/** The same message once more. */
+export async function retry(client: Client, outboundId: number): Promise<void> {
+  await client.request(`/outbound/messages/${outboundId}/retry`, { method: "POST" });
+}
+
+export async function giveFloor(client: Client, conversation: string, holder: string): Promise<Conversation> {
+  return (await client.request(`${at(conversation)}/floor`, { method: "POST", body: { holder } })) as Conversation;
+}
+
+export async function change(client: Client, conversation: string, changed: Schemas["ChangeConversation"]): Promise<Conversation> {
+  return (await client.request(at(conversation), { method: "PATCH", body: changed })) as Conversation;
+}
+
+export async function conversation(client: Client, id: string): Promise<Conversation> {
+  return (await client.request(at(id))) as Conversation;
+}

@@ -1,0 +1,120 @@
+import { expect, test } from "vitest";
+
+import { belongs, type Filter } from "../src/live/filters";
+import { happeningsOf } from "../src/live/happenings";
+import { contentsOf, kindOf, problemOf, type Attachment } from "../src/inbox/attachments";
+import { cardsIn, choicesIn, mapOf, placeIn, sizeOf } from "../src/inbox/parts";
+import { positionIn } from "../src/inbox/path";
+import { askedFor, filledIn, read } from "../src/inbox/quick-replies";
+import { componentsOf, contentOf, isFilled, sendable, wordsOfTemplate } from "../src/inbox/template-content";
+import type { Template } from "../src/model";
+import { aConversation } from "./examples";
+
+const NOW = Date.parse("2026-11-16T12:00:00Z");
+
+test.each<[Filter, object, boolean]>([
+  ["open", {}, true],
+  ["open", { state: "closed" }, false],
+  ["closed", { state: "closed" }, true],
+  ["mine", { assignee: "me" }, true],
+  ["mine", { floor: "me", state: "closed" }, false],
+  ["unassigned", { assignee: "other" }, false],
+  ["bot", { floor: "human" }, false],
+  ["waiting", { floor: "human" }, true],
+  ["expired", { window_expires_at: "2026-11-16T12:00:00Z" }, true],
+  ["expired", { window_expires_at: "2026-11-16T12:00:01Z" }, false],
+  ["expired", { kind: "group" }, false],
+])("the list %s has %j: %s", (filter, row, has) => expect(belongs(aConversation(row), filter, "me", NOW)).toBe(has));
+
+test("the audit trail is told in order, as far as it is understood", () => {
+  const entry = (id: string, at: string, action: string, details: string) => ({ id, at, entityType: "CONVERSATION", entityId: "1", action, actor: "u1", details });
+  const told = happeningsOf([
+    entry("3", "2026-11-16T12:03:00Z", "UPDATED", '{"assignee":null,"state":"closed","labels":["a"]}'),
+    entry("2", "2026-11-16T12:02:00Z", "UPDATED", "no json"),
+    entry("1", "2026-11-16T12:01:00Z", "FLOOR_CHANGED", "from bot to human: no reason"),
+    entry("0", "2026-11-16T12:00:00Z", "SPARKLED", ""),
+  ]);
+  expect(told.map(({ deed }) => deed)).toEqual([
+    { is: "floor", to: "human", by: "u1" },
+    { is: "assigned", to: null, by: "u1" },
+    { is: "state", to: "closed", by: "u1" },
+    { is: "labels", labels: ["a"], by: "u1" },
+  ]);
+});
+
+const file = (kind: Attachment["kind"], name = "a"): Attachment => ({ key: name, file: { name } as File, kind, progress: 100, id: `id-${name}`, problem: null });
+
+test("words go with the first file that carries them, else by themselves", () => {
+  expect(contentsOf([], "hi", undefined)).toEqual([{ type: "text", text: "hi" }]);
+  expect(contentsOf([file("audio"), file("document", "b")], "hi", undefined)).toEqual([
+    { type: "audio", audio: { id: "id-a" } },
+    { type: "document", document: { id: "id-b", filename: "b", caption: "hi" } },
+  ]);
+  expect(contentsOf([file("audio")], "hi", undefined)).toHaveLength(2);
+  expect(contentsOf([], "hi", { message_id: "w" })[0]).toMatchObject({ context: { message_id: "w" } });
+});
+
+test("files are of a kind, and have a largest size", () => {
+  expect(["image/png", "image/webp", "audio/ogg; codecs=opus", "video/mp4", "", "text/html"].map(kindOf)).toEqual(["image", "document", "audio", "video", "document", "document"]);
+  expect(problemOf({ size: 5_000_000 }, "image")).toBeNull();
+  expect(problemOf({ size: 5_000_001 }, "image")).toBe("Too large: a photo may have 5 MB at most.");
+  expect([999, 1_500, 2_500_000].map(sizeOf)).toEqual(["999 B", "2 KB", "2.5 MB"]);
+});
+
+test("a place, cards and choices are read from any shape", () => {
+  expect(placeIn({ type: "location", location: { latitude: "52.5", longitude: 13.4 } })).toEqual({ latitude: 52.5, longitude: 13.4 });
+  expect(placeIn({ type: "location", location: { latitude: "javascript:alert(1)", longitude: 1 } })).toBeNull();
+  expect(mapOf({ latitude: 1, longitude: 2 })).toMatch(/^https:\/\/www\.openstreetmap\.org\//);
+  expect(cardsIn({ contacts: [{ name: { first_name: "Ada", last_name: "L" }, phones: [{ phone: "+1" }, {}, 7] }, null, 3] })).toEqual([{ name: "Ada L", numbers: ["+1"] }]);
+  expect(cardsIn({ contacts: "no" })).toEqual([]);
+  expect(choicesIn({ interactive: { action: { buttons: [{ reply: { title: "Yes" } }, {}] } } })).toEqual(["Yes"]);
+  expect(choicesIn({ interactive: { action: { sections: [{ rows: [{ title: "One" }] }, { rows: null }] } } })).toEqual(["One"]);
+  expect(choicesIn({})).toEqual([]);
+});
+
+test.each([["", null], ["?at=12", 12], ["?x=1&at=3", 3], ["?at=x", null], ["?at=-1", null]])("the message of %s is %s", (search, position) =>
+  expect(positionIn(search)).toBe(position),
+);
+
+test("a slash at the beginning asks for quick replies", () => {
+  const replies = [{ name: "thanks", text: "Thank you {name}" }, { name: "hello", text: "Hi" }];
+  expect(askedFor("hi /tha", replies)).toBeNull();
+  expect(askedFor("/", replies)).toHaveLength(2);
+  expect(askedFor("/tha", replies)).toEqual([replies[0]]);
+  expect(filledIn("Thank you {name}", "$& Ada")).toBe("Thank you $& Ada");
+  expect(read("nonsense")).toEqual([]);
+  expect(read('[{"name":"a","text":"b"},{"name":1},null]')).toEqual([{ name: "a", text: "b" }]);
+});
+
+const ORDER: Template = {
+  wabaId: "1", id: "7", name: "order", language: "en", status: "APPROVED", category: "UTILITY", parameterFormat: "POSITIONAL",
+  parameters: [
+    { component: "header", index: null, kind: "image", name: "1" },
+    { component: "body", index: null, kind: "text", name: "1" },
+    { component: "body", index: null, kind: "text", name: "2" },
+    { component: "button", index: 0, kind: "text", name: "1" },
+  ],
+  components: [{ type: "BODY", text: "Hello {{1}}, order {{2}}" }, { type: "FOOTER", text: "Bye" }],
+};
+
+test("a template that is filled in becomes a message, and its words again", () => {
+  const values = { "header::1": "https://x/y.png", "body::1": "<b>Ada</b>", "body::2": "$1", "button:0:1": "track" };
+  expect(isFilled(ORDER, {})).toBe(false);
+  expect(isFilled(ORDER, values)).toBe(true);
+  expect(componentsOf(ORDER, values)).toEqual([
+    { type: "header", parameters: [{ type: "image", image: { link: "https://x/y.png" } }] },
+    { type: "body", parameters: [{ type: "text", text: "<b>Ada</b>" }, { type: "text", text: "$1" }] },
+    { type: "button", sub_type: "url", index: "0", parameters: [{ type: "text", text: "track" }] },
+  ]);
+  const sent = contentOf(ORDER, values)["template"] as Record<string, unknown>;
+  expect(wordsOfTemplate(sent, [ORDER])).toBe("Hello <b>Ada</b>, order $1\nBye");
+  expect(wordsOfTemplate(sent, [])).toBeNull();
+  const named: Template = { ...ORDER, parameterFormat: "NAMED", parameters: [{ component: "body", index: null, kind: "text", name: "who" }] };
+  expect(componentsOf(named, { "body::who": "Ada" })).toEqual([{ type: "body", parameters: [{ type: "text", text: "Ada", parameter_name: "who" }] }]);
+});
+
+test("only what can be sent is offered, each language once", () => {
+  expect(sendable([ORDER, { ...ORDER, wabaId: "2" }, { ...ORDER, name: "old", status: "REJECTED" }], "")).toEqual([ORDER]);
+  expect(sendable([ORDER], "HELLO")).toEqual([ORDER]);
+  expect(sendable([ORDER], "zzz")).toEqual([]);
+});
