@@ -159,8 +159,3 @@ export const Plus = (props: Props) => (
     <path d="M12 5v14M5 12h14" />
   </Drawing>
 );
-export const Bolt = (props: Props) => (
-  <Drawing {...props}>
-    <path d="M13 2.500L5 13.500h6L10.500 21.500 19 10h-6.500z" />
-  </Drawing>
-);
