@@ -49,7 +49,7 @@ SHOWN_FROM: dict[tuple[Callable[..., object], str], int] = {
     (naive_policies.consent_asked_for_at_submit_only, "had said STOP"): 5,
     (naive_policies.an_expiry_that_is_looked_at_when_queued_only, "after it had expired"): 16,
     (naive_turns.lock_and_timer, "at once"): 16,
-    (turn_mutations.a_commit_without_the_fence, ""): 18,
+    (turn_mutations.a_commit_without_the_fence, ""): 45,
     (turn_mutations.a_floor_that_leaves_queued_replies, "after a person took over"): 97,
     (following_mutations.a_log_that_is_confirmed_before_it_was_asked, "the Log has None"): 6,
     (following_mutations.bodies_that_go_before_the_log_has_confirmed_them, "the Log has None"): 6,
