@@ -71,10 +71,9 @@ class Play:
     def on_phone(self, text: str) -> Locator:
         return self.phone.get_by_role("log").locator("[data-from]").filter(has_text=text)
 
-    def in_inbox(self, text: str) -> Locator:
-        return (
-            self.page.get_by_role("log", name=f"Messages with {self.name}").locator("[data-kind]").filter(has_text=text)
-        )
+    def in_inbox(self, text: str, kind: str = "") -> Locator:
+        lines = f"[data-kind='{kind}']" if kind else "[data-kind]"
+        return self.page.get_by_role("log", name=f"Messages with {self.name}").locator(lines).filter(has_text=text)
 
     async def says(self, text: str) -> None:
         await self.phone.get_by_role("textbox").fill(text)
@@ -243,8 +242,8 @@ async def answers_by_taps(play: Play) -> None:
     await play.phone.get_by_role("button", name="Lamps").click()
     await play.phone.get_by_role("button", name="Crimson").click()
     await expect(play.on_phone("Crimson").last.get_by_label("Delivered")).to_be_visible()
-    await expect(play.in_inbox("Yes")).to_have_count(1)
-    await expect(play.in_inbox("Crimson")).to_have_count(1)
+    await expect(play.in_inbox("Yes", "theirs")).to_have_count(1)
+    await expect(play.in_inbox("Crimson", "theirs")).to_have_count(1)
     graph = {"authorization": f"Bearer {play.show.facts['access_token']}"}
     made = await play.sandbox.ask("POST", f"/v25.0/{play.show.facts['waba_id']}/message_templates", TRACK, **graph)
     assert made.status == 200, made
@@ -254,7 +253,7 @@ async def answers_by_taps(play: Play) -> None:
     assert sent.status == 201, sent
     await expect(play.on_phone("It is on its way.")).to_be_visible()
     await play.phone.get_by_role("button", name="Thank you").click()
-    await expect(play.in_inbox("Thank you")).to_have_count(1)
+    await expect(play.in_inbox("Thank you", "theirs")).to_have_count(1)
 
 
 def a_picture() -> bytes:
