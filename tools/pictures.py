@@ -37,7 +37,7 @@ CROWD = {
     "15550005555": ("Edith Clarke", "The blue one, please."),
 }
 QUESTION, ANSWER = "Where is my lamp?", "It is on its way: tomorrow between 9 and 12."
-SORRY, STILL = "Earlier is not possible, sorry. Shall I keep it for you?", "I have put a note on it."
+OFFER, STILL = "Or shall I keep it in the shop for you?", "It waits at the counter, whenever you come."
 
 CHANGED = """
 async ([png, quality]) => {
@@ -192,8 +192,8 @@ async def play(page: Page, camera: Camera) -> None:
     await page.get_by_role("button", name="Take over").click()
     await expect(page.get_by_role("button", name="Hand back")).to_be_visible()
     await camera.take(900)
-    await writes(page, camera, SORRY)
-    await read_by_phone(page, SORRY)
+    await writes(page, camera, OFFER)
+    await read_by_phone(page, OFFER)
     await camera.take(1600)
 
 
