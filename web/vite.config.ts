@@ -43,5 +43,5 @@ export default defineConfig({
     target: "es2022",
     reportCompressedSize: false,
   },
-  server: { proxy: { "/api": { target: "http://127.0.0.1:8080", ws: true } } },
+  server: { proxy: { "/api": { target: "http://127.0.0.1:8080", ws: true }, "/_sandbox": "http://127.0.0.1:8080" } },
 });

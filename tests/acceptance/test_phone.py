@@ -21,7 +21,7 @@ from tests.acceptance.test_inbox import HOSTILE, sends
 
 WIDE = (1440, 900)
 GRACE, LIN, MARY, EDITH = (f"1555000{each}" for each in (2222, 4444, 5555, 6666))
-SWIFT = {"WAYPOST_TURN_QUIET_SEC": "0.3", "WAYPOST_OUTBOUND_WORKER_POLL_INTERVAL_MS": "300"}
+SWIFT = {"WAYPOST_TURN_QUIET_SEC": "1", "WAYPOST_OUTBOUND_WORKER_POLL_INTERVAL_MS": "300"}
 SLOW = 25_000
 """Milliseconds for what is tried again after a pause."""
 
@@ -71,10 +71,9 @@ class Play:
     def on_phone(self, text: str) -> Locator:
         return self.phone.get_by_role("log").locator("[data-from]").filter(has_text=text)
 
-    def in_inbox(self, text: str) -> Locator:
-        return (
-            self.page.get_by_role("log", name=f"Messages with {self.name}").locator("[data-kind]").filter(has_text=text)
-        )
+    def in_inbox(self, text: str, kind: str = "") -> Locator:
+        lines = f"[data-kind='{kind}']" if kind else "[data-kind]"
+        return self.page.get_by_role("log", name=f"Messages with {self.name}").locator(lines).filter(has_text=text)
 
     async def says(self, text: str) -> None:
         await self.phone.get_by_role("textbox").fill(text)
@@ -137,12 +136,13 @@ async def two_phones(play: Play) -> None:
     await expect(grace.get_by_text("1 unread")).to_be_visible()
     await expect(page.get_by_role("link", name="Grace")).to_contain_text("Me again")
     await page.get_by_role("button", name="Another phone").click()
-    await page.get_by_label("Name").fill(HOSTILE)
-    await page.get_by_label("Number").fill("not a number")
-    await page.get_by_role("button", name="Add").click()
-    await expect(page.get_by_text("This is no phone number")).to_be_visible()
-    await page.get_by_label("Number").fill("+1 (555) 000-3333")
-    await page.get_by_role("button", name="Add").click()
+    form = page.get_by_role("dialog")
+    await form.get_by_label("Name").fill(HOSTILE)
+    await form.get_by_label("Number").fill("not a number")
+    await form.get_by_role("button", name="Add").click()
+    await expect(form.get_by_text("This is no phone number")).to_be_visible()
+    await form.get_by_label("Number").fill("+1 (555) 000-3333")
+    await form.get_by_role("button", name="Add").click()
     await play.says("New here")
     await expect(page.get_by_role("link", name=HOSTILE)).to_contain_text("New here")
     await page.get_by_role("button", name="Show in the inbox").click()
@@ -242,8 +242,8 @@ async def answers_by_taps(play: Play) -> None:
     await play.phone.get_by_role("button", name="Lamps").click()
     await play.phone.get_by_role("button", name="Crimson").click()
     await expect(play.on_phone("Crimson").last.get_by_label("Delivered")).to_be_visible()
-    await expect(play.in_inbox("Yes")).to_have_count(1)
-    await expect(play.in_inbox("Crimson")).to_have_count(1)
+    await expect(play.in_inbox("Yes", "theirs")).to_have_count(1)
+    await expect(play.in_inbox("Crimson", "theirs")).to_have_count(1)
     graph = {"authorization": f"Bearer {play.show.facts['access_token']}"}
     made = await play.sandbox.ask("POST", f"/v25.0/{play.show.facts['waba_id']}/message_templates", TRACK, **graph)
     assert made.status == 200, made
@@ -253,7 +253,7 @@ async def answers_by_taps(play: Play) -> None:
     assert sent.status == 201, sent
     await expect(play.on_phone("It is on its way.")).to_be_visible()
     await play.phone.get_by_role("button", name="Thank you").click()
-    await expect(play.in_inbox("Thank you")).to_have_count(1)
+    await expect(play.in_inbox("Thank you", "theirs")).to_have_count(1)
 
 
 def a_picture() -> bytes:

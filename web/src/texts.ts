@@ -134,6 +134,7 @@ export const texts = {
     bot: "The bot answers",
     me: "You answer",
     anybody: "Waits for a person",
+    nobody: "Nobody answers yet",
     colleague: (name: string) => `${name} answers`,
     takeOver: "Take over",
     handBack: "Hand back",

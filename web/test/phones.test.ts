@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { carried } from "../src/phones/calls";
-import { answeredIn, choicesOf } from "../src/phones/choices";
+import { answeredIn, choicesOf, quotedBy } from "../src/phones/choices";
 import { codeOf, faultOf, kindOf, KINDS } from "../src/phones/faults";
 import type { Line } from "../src/phones/model";
 import { digitsOf, everybody } from "../src/phones/people";
@@ -51,6 +51,14 @@ describe("what can be tapped", () => {
   it.each([{}, { buttons: 7 }, { buttons: [null, 1, "x", {}] }, null])("survives nonsense: %j", (action) => {
     expect(() => choicesOf(interactive("button", action))).not.toThrow();
     expect(() => choicesOf(interactive("list", action))).not.toThrow();
+  });
+
+  it("quotes what it answers, if that is still there", () => {
+    const asked = line({ type: "text" }, { from: "customer", wamid: "wamid.9" });
+    const answer = line({ type: "text", context: { message_id: "wamid.9" } });
+    expect(quotedBy(answer, [asked, answer])).toBe(asked);
+    expect(quotedBy(answer, [answer])).toBeNull();
+    expect(quotedBy(asked, [asked, answer])).toBeNull();
   });
 
   it("is used up by an answer", () => {

@@ -96,7 +96,7 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
             aria-controls={quick.asked === null ? undefined : QUICK_MENU}
             aria-activedescendant={quick.asked?.[quick.chosen] === undefined ? undefined : optionId(quick.chosen)}
             title={texts.composer.hint}
-            placeholder={isNote ? texts.composer.notePlaceholder : floor === BOT ? texts.composer.placeholderBot : texts.composer.placeholder}
+            placeholder={isNote ? texts.composer.notePlaceholder : floor === BOT && desk.me.bot ? texts.composer.placeholderBot : texts.composer.placeholder}
             value={text}
             onChange={(event) => {
               setDraft(draft, event.currentTarget.value);

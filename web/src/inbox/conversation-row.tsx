@@ -3,6 +3,7 @@ import { memo, type MouseEvent } from "react";
 
 import { Check, Person, Robot } from "../icons";
 import { ANYBODY, BOT } from "../live/filters";
+import { useDesk } from "../live/use-desk";
 import type { Conversation } from "../model";
 import { texts } from "../texts";
 import { shortMoment } from "../time";
@@ -20,6 +21,7 @@ interface Props {
 export const ConversationRow = memo(function ConversationRow({ conversation, isOpen, me }: Props) {
   const { conversation_id: id, last_message: last, unread, floor } = conversation;
   const name = nameOf(conversation);
+  const hasBot = useDesk().me.bot;
   const open = (event: MouseEvent) => {
     if (event.metaKey || event.ctrlKey || event.shiftKey) return; // a tab of its own
     event.preventDefault();
@@ -47,7 +49,7 @@ export const ConversationRow = memo(function ConversationRow({ conversation, isO
               </>
             )}
           </span>
-          {floor === BOT && <Who icon={<Robot size={15} />} label={texts.floor.bot} />}
+          {floor === BOT && hasBot && <Who icon={<Robot size={15} />} label={texts.floor.bot} />}
           {floor === ANYBODY && <Who icon={<Person size={15} />} label={texts.floor.anybody} urgent />}
           {conversation.state === "closed" && <Who icon={<Check size={15} />} label={texts.list.closed} />}
           {unread > 0 && (

@@ -2,19 +2,25 @@
 
 import { useSyncExternalStore } from "react";
 
+import { widthBesidePhone } from "../room/phone-shown";
+
 const KEY = "waypost-details";
-const ROOM = "(min-width: 1240px)";
+const WIDTH = 1240;
+const ROOM = `(min-width: ${WIDTH}px)`;
 const listeners = new Set<() => void>();
+
+/** Also beside a demo's phone. */
+const hasRoom = (): boolean => matchMedia(ROOM).matches && widthBesidePhone() >= WIDTH;
 
 /** Over the thread on a small screen it is never there by itself. */
 const isShown = (): boolean => {
   const kept = sessionStorage.getItem(KEY);
-  return kept === null ? matchMedia(ROOM).matches && localStorage.getItem(KEY) !== "no" : kept === "yes";
+  return kept === null ? hasRoom() && localStorage.getItem(KEY) !== "no" : kept === "yes";
 };
 
 export function showDetails(shown: boolean): void {
   sessionStorage.setItem(KEY, shown ? "yes" : "no");
-  if (matchMedia(ROOM).matches) localStorage.setItem(KEY, shown ? "yes" : "no");
+  if (hasRoom()) localStorage.setItem(KEY, shown ? "yes" : "no");
   for (const listener of listeners) listener();
 }
 

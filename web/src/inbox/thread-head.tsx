@@ -8,7 +8,7 @@ import { Card, Check, Person, Robot } from "../icons";
 import { change, giveFloor } from "../live/asking";
 import { ANYBODY, BOT } from "../live/filters";
 import { useDesk } from "../live/use-desk";
-import type { Conversation } from "../model";
+import type { Conversation, Me } from "../model";
 import { texts } from "../texts";
 import { colourOf, initialsOf, nameOf } from "../words";
 import { useDetails } from "./details";
@@ -34,7 +34,7 @@ export function ThreadHead({ conversation }: { readonly conversation: Conversati
           {state === "closed" && <span className={styles["floor"]}>{texts.list.closed}</span>}
           {floor !== null && (
             <span className={styles["floor"]} data-urgent={floor === ANYBODY || undefined}>
-              {floor === BOT ? <Robot size={14} /> : <Person size={14} />} <bdi>{floorOf(floor, me.user_id, names)}</bdi>
+              {floor === BOT && me.bot ? <Robot size={14} /> : <Person size={14} />} <bdi>{floorOf(floor, me, names)}</bdi>
             </span>
           )}
           {contact?.phone && contact.phone !== name && <span className={styles["phone"]}>{contact.phone}</span>}
@@ -45,10 +45,11 @@ export function ThreadHead({ conversation }: { readonly conversation: Conversati
   );
 }
 
-function floorOf(floor: string, me: string, names: Names): string {
-  if (floor === BOT) return texts.floor.bot;
+/** Where no bot answers, what is the bot's is nobody's. */
+function floorOf(floor: string, me: Me, names: Names): string {
+  if (floor === BOT) return me.bot ? texts.floor.bot : texts.floor.nobody;
   if (floor === ANYBODY) return texts.floor.anybody;
-  return floor === me ? texts.floor.me : texts.floor.colleague(names(floor));
+  return floor === me.user_id ? texts.floor.me : texts.floor.colleague(names(floor));
 }
 
 function Actions({ conversation, mine, mayWrite }: { readonly conversation: Conversation; readonly mine: boolean; readonly mayWrite: boolean }) {
@@ -73,7 +74,7 @@ function Actions({ conversation, mine, mayWrite }: { readonly conversation: Conv
         </span>
       )}
       {mayWrite && (
-        <Button size="sm" variant={mine ? "default" : "filled"} loading={give.isPending} aria-label={mine ? texts.floor.handBackLabel : texts.floor.takeOver} onClick={() => giveIt()}>
+        <Button size="sm" variant={mine ? "default" : "filled"} loading={give.isPending} aria-label={mine ? (desk.me.bot ? texts.floor.handBackLabel : texts.floor.handBack) : texts.floor.takeOver} onClick={() => giveIt()}>
           {mine ? texts.floor.handBack : texts.floor.takeOver}
         </Button>
       )}

@@ -15,17 +15,24 @@ import { words } from "./texts";
 interface Props {
   readonly line: Line;
   readonly phone: string;
+  /** What it answers. */
+  readonly quoted: Line | null;
   /** Its buttons are used up. */
   readonly answered: boolean;
 }
 
-export function Bubble({ line, phone, answered }: Props) {
+export function Bubble({ line, phone, quoted, answered }: Props) {
   const mine = line.from === "customer";
   const choices = choicesOf(line);
   const tap = useMutation({ mutationFn: (answer: object) => say(phone, { message: answer }) });
   return (
     <div className={styles["line"]} data-from={line.from}>
       <div className={styles["bubble"]}>
+        {quoted !== null && (
+          <blockquote className={styles["quoted"]} dir="auto">
+            {quoted.text || words.kinds[quoted.type] || words.shown.unknown}
+          </blockquote>
+        )}
         <Content line={line} />
         <span className={styles["meta"]}>
           <time dateTime={line.at}>{clockTime(line.at)}</time>

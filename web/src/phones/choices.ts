@@ -59,6 +59,13 @@ const templateButtons = (line: Line): readonly Choice[] =>
 /** Only to the web: nothing that a browser would run. */
 const linkTo = (url: string): { url?: string } => (/^https?:\/\//i.test(url) ? { url } : {});
 
+/** What a message answers, if it names one that is on the screen; a tap names it, too, but stands below it anyway. */
+export function quotedBy(line: Line, lines: readonly Line[]): Line | null {
+  if (line.type === "interactive" || line.type === "button") return null;
+  const named = textIn(line.message, "context", "message_id") || textIn(line.message, "context", "id");
+  return (named !== "" && lines.find(({ wamid }) => wamid === named)) || null;
+}
+
 /** Which messages a customer has answered by a tap: their buttons are used up. */
 export function answeredIn(lines: readonly Line[]): ReadonlySet<string> {
   const taps = lines.filter(({ from, type }) => from === "customer" && (type === "interactive" || type === "button"));

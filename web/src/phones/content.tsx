@@ -7,12 +7,14 @@ import { inside, listIn, textIn, type Line } from "./model";
 import styles from "./phones.module.css";
 import { words } from "./texts";
 
+const named = (kind: string): string => words.kinds[kind] ?? words.shown.unknown;
+
 export function Content({ line }: { readonly line: Line }) {
   const { type, text } = line;
   return (
     <>
       <Beside line={line} />
-      {type === "template" && text === null && <em>{words.shown.template}</em>}
+      {type === "template" && text === null && <em>{named("template")}</em>}
       {text !== null && text !== "" && type !== "location" && (
         <span className={styles["text"]} dir="auto">
           {text}
@@ -32,7 +34,7 @@ function Beside({ line: { type, message, text } }: { readonly line: Line }): Rea
       return null;
     case "image":
     case "sticker":
-      return <Picture file={message[type]} label={words.shown[type]} />;
+      return <Picture file={message[type]} label={named(type)} />;
     case "audio":
     case "video":
     case "document":
@@ -42,9 +44,9 @@ function Beside({ line: { type, message, text } }: { readonly line: Line }): Rea
     case "interactive":
       return <Heading header={inside(message, "interactive", "header")} />;
     case "contacts":
-      return <em>{`${words.shown.contacts}: ${listIn(message, "contacts").map((card) => textIn(card, "name", "formatted_name")).join(", ")}`}</em>;
+      return <em>{`${named("contacts")}: ${listIn(message, "contacts").map((card) => textIn(card, "name", "formatted_name")).join(", ")}`}</em>;
     case "reaction":
-      return <Small>{words.shown.reaction}</Small>;
+      return <Small>{named("reaction")}</Small>;
     default:
       return text === null ? <em>{words.shown.unknown}</em> : null;
   }
@@ -59,7 +61,7 @@ function Picture({ file, label }: { readonly file: unknown; readonly label: stri
 }
 
 function File({ file, kind }: { readonly file: unknown; readonly kind: "audio" | "video" | "document" }) {
-  const [id, label] = [textIn(file, "id"), words.shown[kind]];
+  const [id, label] = [textIn(file, "id"), named(kind)];
   if (id === "") return <Elsewhere label={label} file={file} />;
   if (kind === "audio") return <audio className={styles["sound"]} controls preload="metadata" src={fileAt(id)} aria-label={label} />;
   if (kind === "video") return <video className={styles["picture"]} controls preload="metadata" src={fileAt(id)} aria-label={label} />;
@@ -82,7 +84,7 @@ function Place({ place }: { readonly place: unknown }) {
   const degrees = ["latitude", "longitude"].map((name) => Number(inside(place, name)).toFixed(4)).join(", ");
   return (
     <span className={styles["elsewhere"]}>
-      <em>{textIn(place, "name") || words.shown.location}</em>
+      <em>{textIn(place, "name") || named("location")}</em>
       <Small>{textIn(place, "address")}</Small>
       <Small>{degrees}</Small>
     </span>
@@ -92,5 +94,5 @@ function Place({ place }: { readonly place: unknown }) {
 function Heading({ header }: { readonly header: unknown }) {
   const kind = textIn(header, "type");
   if (kind === "text") return <strong>{textIn(header, "text")}</strong>;
-  return kind === "image" ? <Picture file={inside(header, "image")} label={words.shown.image} /> : null;
+  return kind === "image" ? <Picture file={inside(header, "image")} label={named("image")} /> : null;
 }

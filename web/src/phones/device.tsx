@@ -10,7 +10,7 @@ import { dayLabel, dayOf } from "../time";
 import { initialsOf } from "../words";
 import { Bubble } from "./bubble";
 import { readAll } from "./calls";
-import { answeredIn } from "./choices";
+import { answeredIn, quotedBy } from "./choices";
 import { PhoneComposer } from "./composer";
 import type { Line } from "./model";
 import styles from "./phones.module.css";
@@ -105,7 +105,7 @@ function Messages({ lines, business, phone }: MessagesProps) {
       {lines?.length === 0 && <p className={styles["note"]}>{words.empty}</p>}
       {lines?.map((line, place) => (
         <Dated key={line.wamid} line={line} before={lines[place - 1]}>
-          <Bubble line={line} phone={phone} answered={answered.has(line.wamid)} />
+          <Bubble line={line} phone={phone} quoted={quotedBy(line, lines)} answered={answered.has(line.wamid)} />
         </Dated>
       ))}
     </div>

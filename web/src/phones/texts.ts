@@ -49,7 +49,7 @@ export const words = {
     hint: "Sends read receipts while you look at the phone",
     now: "Read now",
   },
-  shown: {
+  kinds: {
     image: "Photo",
     video: "Video",
     audio: "Voice message",
@@ -59,11 +59,10 @@ export const words = {
     location: "Place",
     reaction: "Reaction",
     template: "Template",
+  } as Readonly<Record<string, string>>,
+  shown: {
     unknown: "A message that this phone cannot show",
     choose: "Choose",
-    chosen: "Answered",
-    back: "Close the list",
-    copy: "Code to copy",
   },
   trouble: {
     title: "Make trouble",
