@@ -21,8 +21,9 @@ from waypost.ports.failure import LedgerError
 from waypost.rules.overview import Course, course
 from waypost.rules.why import SILENT_AFTER
 
-LOOKED_AT = 5_000
-"""Messages, and things that the team was told: a fraction of a second's work, however many there are."""
+LOOKED_AT = 3_000
+"""Messages of each status, and things that the team was told: a few hundredths of a second's work, however many there
+are."""
 COUNTED = 10_000
 PATIENCE = 2.0
 """Seconds that the Log has to answer."""

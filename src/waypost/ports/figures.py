@@ -22,5 +22,7 @@ class Figures(Protocol):
         """What of one org is due and waits, by reason, the longest queue first; each counted up to a limit."""
 
     async def lately(self, org: OrgId, most: int) -> Lately:
-        """The stations of the org's `most` newest messages, and the customers' messages among the `most` newest things
-        that its team was told. Bounded, and true for any number of processes; not all of one moment."""
+        """The stations of the org's messages: of those that went or ended the `most` newest of each status, of those
+        that wait the oldest; and the customers' messages among the `most` newest things that its team was told.
+
+        Bounded, and true for any number of processes; not all of one moment."""

@@ -55,14 +55,27 @@ class SqlFigures:
         return await self._added_up(found, OUTLETS_AT_MOST, now)
 
     async def lately(self, org: OrgId, most: int) -> Lately:
-        messages = [_moments(row) for row in await self._engine.read("stations_recent", org, most)]
-        told = await self._engine.read("told_recent", team_of(org), most)
+        read = self._engine.read
+        gone = [await read("stations_recent", org, status.value, most) for status in _GONE]
+        waiting = [row for status in _WAITING for row in await read("stations_oldest", org, status.value, most)]
+        told = await read("told_recent", team_of(org), most)
+        cut = [_happened_at(rows[-1]) for rows in gone if len(rows) == most]
         return Lately(
-            messages=messages,
+            messages=[_moments(row) for rows in (*gone, waiting) for row in rows],
             received=[Instant(at) for at, kind, sender in told if kind == "message" and sender == CONTACT],
-            sent_since=messages[-1].created_at if len(messages) == most else None,
+            sent_since=max(cut, default=None),
             received_since=Instant(told[-1][0]) if len(told) == most else None,
         )
+
+
+_GONE = (Status.SENT, Status.DELIVERED, Status.FAILED, Status.CANCELLED)
+_WAITING = (Status.QUEUED, Status.SENDING)
+
+
+def _happened_at(row: Row) -> Instant:
+    """When it was sent, or else when it ended."""
+    _, _, sent_at, _, _, updated_at = row
+    return Instant(sent_at or updated_at)
 
 
 def _moments(row: Row) -> Moments:

@@ -51,9 +51,15 @@ LEFT JOIN number n ON n.id = o.sender
 {part gate_in_front at $4}
 
 -- name: stations_recent
-SELECT recent.created_at, recent.scheduled_at, d.sent_at, d.delivered_at, d.status, d.updated_at
-FROM (SELECT id, created_at, scheduled_at FROM message WHERE org_id = $1 ORDER BY id DESC LIMIT $2) AS recent
-JOIN delivery d ON d.message_id = recent.id ORDER BY recent.id DESC
+-- The newest that ended up there: whoever sends in order has sent them last.
+SELECT m.created_at, m.scheduled_at, d.sent_at, d.delivered_at, d.status, d.updated_at
+FROM delivery d JOIN message m ON m.id = d.message_id
+WHERE d.org_id = $1 AND d.status = $2 ORDER BY d.message_id DESC LIMIT $3
+
+-- name: stations_oldest
+SELECT m.created_at, m.scheduled_at, d.sent_at, d.delivered_at, d.status, d.updated_at
+FROM delivery d JOIN message m ON m.id = d.message_id
+WHERE d.org_id = $1 AND d.status = $2 ORDER BY d.message_id LIMIT $3
 
 -- name: told_recent
 -- The newest items of a team's feed, and who said what each tells of.
