@@ -130,7 +130,12 @@ function RotateKey({ of, onMade, onClose }: FormProps & { readonly of: Key }) {
         }}
       >
         {words.rotateText}
-        <NativeSelect label={words.grace} value={grace} data={Object.entries(words.graces).map(([value, text]) => ({ value, label: text }))} onChange={(event) => setGrace(event.currentTarget.value)} />
+        <NativeSelect
+          label={words.grace}
+          value={grace}
+          data={Object.entries(words.graces).map(([value, text]) => ({ value, label: text }))}
+          onChange={(event) => setGrace(event.currentTarget.value)}
+        />
         {deed.error !== null && <Failed error={deed.error} />}
         <Commands call={asked} cli={`waypost admin rotate-key ${me.org_id} ${of.key_id} --grace-minutes ${grace}`} />
         <Foot label={words.rotate} busy={deed.isPending} onClose={onClose} />

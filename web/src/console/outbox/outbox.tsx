@@ -3,12 +3,13 @@
 import { Button, TextInput } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 
+import { useDesk } from "../../live/use-desk";
 import { go, linkTo, useAddress } from "../../path";
 import { call, useAnswer } from "../api";
 import { AnswerTable, Curl, MessageStatus, Moment, Page, Toolbar, type Column } from "../kit";
 import { comesFrom, statusOf, summaryOf, type OutboundMessage } from "../message/model";
 import { words as frame } from "../texts";
-import { addressOf, filtersIn, heldRows, isFiltered, STATUSES, type Filters } from "./filters";
+import { addressOf, cliOf, filtersIn, heldRows, isFiltered, STATUSES, type Filters } from "./filters";
 import styles from "./outbox.module.css";
 import { words } from "./texts";
 import { WhyItWaits } from "./why";
@@ -28,6 +29,7 @@ const COLUMNS: readonly Column<OutboundMessage>[] = [
 ];
 
 export default function Outbox() {
+  const { me } = useDesk();
   const search = useAddress((address) => address.search);
   const filters = filtersIn(search);
   const { status, to, dossier, before } = filters;
@@ -37,7 +39,7 @@ export default function Outbox() {
   const held = useHeld(answer.data, search);
   const last = answer.data?.[SIZE - 1];
   return (
-    <Page title={frame.pages.outbox} intro={words.intro} actions={<Curl call={listing} />}>
+    <Page title={frame.pages.outbox} intro={words.intro} actions={<Curl call={listing} cli={cliOf(me.org_id, filters)} />}>
       <Statuses filters={filters} />
       <Search key={search} filters={filters} />
       {held.fresh > 0 && (
