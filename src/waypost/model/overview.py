@@ -28,7 +28,7 @@ class Lately(msgspec.Struct, frozen=True, kw_only=True):
 
     messages: Sequence[Moments]
     received: Sequence[Instant]
-    """Of customers' messages, newest first."""
+    """Of customers' messages."""
     sent_since: Instant | None
     """Of what went or ended before, not all was looked at; None: it was."""
     received_since: Instant | None

@@ -35,9 +35,6 @@ export const texts = {
     title: "Health",
     allWell: "every part is well",
     trouble: (count: number) => (count === 1 ? "one part needs attention" : `${count} parts need attention`),
-    part: "Part",
-    state: "State",
-    detail: "What it says",
     names: {
       database: "Database",
       log: "Log",
@@ -53,9 +50,8 @@ export const texts = {
   },
   waiting: {
     title: "What waits, and for what",
-    reason: "Waits for",
-    messages: "Messages",
-    since: "The oldest is due since",
+    messages: (count: number) => (count === 1 ? "1 message" : `${count.toLocaleString()} messages`),
+    since: "the oldest was due",
     empty: "No message that is due waits.",
     reasons: {
       none: "A free worker",
