@@ -9,6 +9,7 @@ import { AnswerTable, Curl, Deed, Page, Status, type Column } from "../kit";
 import { words as frame } from "../texts";
 import { EditNumber } from "./edit";
 import { healthOf, type Gate, type Number_ } from "./health";
+import { Mailboxes } from "./mailboxes";
 import styles from "./numbers.module.css";
 import { words } from "./texts";
 import { ConnectWizard } from "./wizard";
@@ -47,6 +48,7 @@ export default function Numbers() {
         keyOf={idOf}
         empty={words.none}
       />
+      <Mailboxes gates={gates} />
       {editing !== null && (
         <EditNumber number={editing} others={(numbers.data ?? []).filter((other) => idOf(other) !== idOf(editing))} onClose={() => setEditing(null)} />
       )}
