@@ -52,6 +52,16 @@ def test_quota_gates_and_why_from_the_command_line(connected: Site) -> None:
     refused(admin("admin", "release", ORG, gate["id"]), "has no closed gate")
 
 
+def test_a_message_is_listed_cancelled_and_sent_again(connected: Site) -> None:
+    admin = connected.run
+    (message,) = admin("admin", "outbox", ORG, "--to", "1 650 555 1234", "--json").fields
+    assert (message["id"], message["to"], message["status"]) == ("1", "+16505551234", "QUEUED")
+    assert admin("admin", "cancel", ORG, "1").out == "cancelled 1\n"
+    refused(admin("admin", "cancel", ORG, "1"), "message 1 is CANCELLED: only a QUEUED one")
+    assert admin("admin", "retry", ORG, "1").out == "queued 1\n"
+    refused(admin("admin", "retry", ORG, "7"), f"org {ORG} has no message 7")
+
+
 def test_a_number_is_changed_and_what_cannot_be_is_said(connected: Site) -> None:
     admin = connected.run
     changed = admin("admin", "change-number", ORG, NUMBER, "--pace", "5", "--tier", "250", "--token", "hush-new")

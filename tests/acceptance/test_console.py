@@ -182,7 +182,8 @@ async def test_on_a_phone_in_the_dark_nothing_is_cut_and_an_agent_sees_no_admins
         for name in PAGES:
             await page.get_by_label("Page", exact=True).select_option(name)
             await expect(page).to_have_url(f"{facts['url']}/console/{name}")
-            await expect(page.get_by_role("table").first).to_be_visible()
+            await expect(page.get_by_role("region").first).to_be_visible()
+            await expect(page.get_by_label("One moment…")).to_have_count(0)
             assert await page.evaluate(WIDE) <= 0, name
             assert await page.evaluate(CUT) == [], name
             await opened.accessible()

@@ -31,6 +31,8 @@ async def test_the_list_filters_by_status_and_recipient(stage: Stage) -> None:
     assert await ids("to=+16505551234") == [waiting["id"], sent["id"]]
     assert await ids("to=1-650-555-1234&status=QUEUED") == [waiting["id"]]
     assert await ids("to=%2B16505551234&status=DELIVERED&limit=1") == [sent["id"]]
+    assert await ids(f"before={waiting['id']}&limit=1") == [sent["id"]]
+    assert await ids(f"to=%2B16505551234&before={sent['id']}") == []
     assert await ids("dossierId=7") == []
     assert await ids("dossierId=7&status=FAILED&to=%2B16505551234") == []
 
@@ -42,6 +44,7 @@ async def test_the_list_filters_by_status_and_recipient(stage: Stage) -> None:
         ("?limit=0", "limit"),
         ("?limit=1001", "limit"),
         ("?limit=many", "limit"),
+        ("?before=0", "before"),
         ("?status=GONE", "status"),
         ("?to=nobody", "to"),
         ("?dossierId=0", "dossierId"),

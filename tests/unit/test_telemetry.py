@@ -71,6 +71,14 @@ def test_an_unreachable_provider_is_told_once_a_minute_with_how_often() -> None:
     assert shown(telemetry)["outbound_provider_unreachable_total"] == 5
 
 
+def test_what_must_never_be_is_counted_by_its_name() -> None:
+    telemetry = Telemetry()
+    assert telemetry.violations_found() == {}
+    for subject in ("message 7", "message 8"):
+        telemetry.violated("queued_nowhere", subject)
+    assert telemetry.violations_found() == {"queued_nowhere": 2}
+
+
 def an_outlet(gate: Gate | None = None, org: OrgId = ACME, template: str = "") -> Outlet:
     return Outlet(id=1, org_id=org, sender=NumberId("1"), template=template, waba_id="w", pace=80, tier=None, gate=gate)
 

@@ -8,7 +8,7 @@ import { canBeRetried, gapsOf, summaryOf, type OutboundMessage } from "../src/co
 import { changeOf, cliOf, enteredOf, withoutSecrets } from "../src/console/numbers/form";
 import { healthOf, type Gate, type Number_ } from "../src/console/numbers/health";
 import { publicUrl } from "../src/console/numbers/public-url";
-import { addressOf, filtersIn, heldRows } from "../src/console/outbox/filters";
+import { addressOf, cliOf as outboxCli, filtersIn, heldRows } from "../src/console/outbox/filters";
 import { componentsOf, type Template } from "../src/console/templates/filling";
 
 const message = (more: Partial<OutboundMessage>): OutboundMessage => ({ id: 1, status: "FAILED", errorCode: "131026", channel: "WHATSAPP", ...more }) as OutboundMessage;
@@ -18,6 +18,7 @@ test("the address says which messages are shown, and nonsense in it is no filter
   expect(filtersIn("?status=LOST&dossier=x&before=-1")).toEqual({ status: null, to: "", dossier: null, before: null });
   expect(addressOf({ status: "FAILED", to: "+1555", before: null })).toBe("/console/outbox?status=FAILED&to=%2B1555");
   expect(addressOf({})).toBe("/console/outbox");
+  expect(outboxCli("acme", filtersIn("?status=FAILED&to=%2B1555"))).toBe("waypost admin outbox acme --status FAILED --to '+1555'");
 });
 
 test("rows stay where they are while one is pointed at", () => {

@@ -66,14 +66,16 @@ class Invariants(msgspec.Struct, kw_only=True):
 class OverviewView(msgspec.Struct, kw_only=True):
     at: datetime
     since: datetime
-    """From here on nothing is left out: an hour ago, or where the newest 5000 messages begin."""
+    """From here on nothing is left out: an hour ago, or where the newest 3000 messages of a status begin."""
     step_seconds: float
     steps: list[StepView]
     """Oldest first; the last one is going on."""
     queued_to_sent_seconds: Spread
     sent_to_delivered_seconds: Spread
     looked_at: int
+    """Messages."""
     looked_at_most: int
+    """Of each status."""
     counts: dict[str, int]
     """By status, of all messages, each up to 10000."""
     waiting: list[WaitingView]

@@ -27,11 +27,10 @@ class Lately(msgspec.Struct, frozen=True, kw_only=True):
     """The newest of what an org sent and was sent, as far as somebody looked."""
 
     messages: Sequence[Moments]
-    """Newest first."""
     received: Sequence[Instant]
-    """Of customers' messages, newest first."""
+    """Of customers' messages."""
     sent_since: Instant | None
-    """Of what was created before, nothing was looked at; None: there is no more."""
+    """Of what went or ended before, not all was looked at; None: it was."""
     received_since: Instant | None
     """The same of what came in."""
 

@@ -24,6 +24,7 @@ from waypost.runtime import (
     admin_dossiers,
     admin_media,
     admin_org_policy,
+    admin_outbox,
     admin_search,
     admin_settings,
     admin_turns,
@@ -50,6 +51,7 @@ def register(parent: typer.Typer) -> None:
 admin_dossiers.register(app)
 admin_media.register(app)
 admin_org_policy.register(app)
+admin_outbox.register(app)
 admin_search.register(app)
 admin_settings.register(app)
 admin_turns.register(app)

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from waypost.adapters.sql import gate_rows
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Row
-from waypost.adapters.sql.talks import team_of
-from waypost.model.conversation import CONTACT
 from waypost.model.figures import ClosedGates, OpenTurns, QuotaUse, Survey, Waiting, WaitingFiles
 from waypost.model.ids import OrgId
 from waypost.model.message import Status
@@ -54,15 +52,28 @@ class SqlFigures:
         found = await self._engine.read("outlets_depth_org", org, OUTLETS_AT_MOST, COUNT_AT_MOST, now)
         return await self._added_up(found, OUTLETS_AT_MOST, now)
 
-    async def lately(self, org: OrgId, most: int) -> Lately:
-        messages = [_moments(row) for row in await self._engine.read("stations_recent", org, most)]
-        told = await self._engine.read("told_recent", team_of(org), most)
+    async def lately(self, org: OrgId, since: Instant, most: int) -> Lately:
+        read = self._engine.read
+        gone = [await read("stations_recent", org, status.value, most) for status in _GONE]
+        waiting = [row for status in _WAITING for row in await read("stations_oldest", org, status.value, most)]
+        arrived = await read("arrivals_recent", since, most)
+        cut = [_happened_at(rows[-1]) for rows in gone if len(rows) == most]
         return Lately(
-            messages=messages,
-            received=[Instant(at) for at, kind, sender in told if kind == "message" and sender == CONTACT],
-            sent_since=messages[-1].created_at if len(messages) == most else None,
-            received_since=Instant(told[-1][0]) if len(told) == most else None,
+            messages=[_moments(row) for rows in (*gone, waiting) for row in rows],
+            received=[Instant(at) for at, whose in arrived if whose == org],
+            sent_since=max(cut, default=None),
+            received_since=min(Instant(at) for at, _ in arrived) if len(arrived) == most else None,
         )
+
+
+_GONE = (Status.SENT, Status.DELIVERED, Status.FAILED, Status.CANCELLED)
+_WAITING = (Status.QUEUED, Status.SENDING)
+
+
+def _happened_at(row: Row) -> Instant:
+    """When it was sent, or else when it ended."""
+    _, _, sent_at, _, _, updated_at = row
+    return Instant(sent_at or updated_at)
 
 
 def _moments(row: Row) -> Moments:

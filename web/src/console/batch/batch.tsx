@@ -18,7 +18,10 @@ import { words } from "./texts";
 /** Shown as curl: two lines of the example. */
 const EXAMPLE = call("post", "/api/v1/outbound/messages/batch", {
   body: {
-    messages: ["+15550001111", "+15550002222"].map((to) => ({ channel: "WHATSAPP", to, payloadJson: { text: "Your order is on its way" }, idempotencyKey: `order-${to.slice(-4)}` })) as never,
+    messages: [
+      { channel: "WHATSAPP", to: "+15550001111", payloadJson: { text: "Your order is on its way" }, idempotencyKey: "order-7" },
+      { channel: "WHATSAPP", to: "+15550002222", payloadJson: { text: "Your order is on its way" }, idempotencyKey: "order-8" },
+    ] as never,
   },
 });
 
@@ -26,9 +29,9 @@ export default function Batch() {
   const { me } = useDesk();
   const run = useCurrent();
   const [taken, setTaken] = useState<Taken | null>(null);
-  const file = run?.name ?? taken?.name ?? "orders.csv";
+  const command = `waypost send ${me.org_id} --csv ${quoted(run?.name ?? taken?.name ?? "orders.csv")}`;
   return (
-    <Page title={frame.pages.batch} intro={words.intro} actions={<Curl call={EXAMPLE} cli={`waypost send ${me.org_id} --csv ${quoted(file)} --dry-run\nwaypost send ${me.org_id} --csv ${quoted(file)}`} />}>
+    <Page title={frame.pages.batch} intro={words.intro} actions={<Curl call={EXAMPLE} cli={`${command} --dry-run\n${command}`} />}>
       {run !== null ? (
         <Progressing
           run={run}

@@ -58,7 +58,14 @@ export function Choose({ onTaken }: { readonly onTaken: (taken: Taken) => void }
         <span>{words.drop}</span>
       </div>
       <Panel title={words.paste} intro={words.pasteHint}>
-        <Textarea aria-label={words.lines} placeholder={words.example} autosize={false} rows={5} value={pasted} classNames={{ input: styles["pasted"] ?? "" }} onChange={(event) => setPasted(event.currentTarget.value)} />
+        <Textarea
+          aria-label={words.lines}
+          placeholder={words.example}
+          rows={5}
+          value={pasted}
+          classNames={{ input: styles["pasted"] ?? "" }}
+          onChange={(event) => setPasted(event.currentTarget.value)}
+        />
         <Button variant="default" className={styles["start"] ?? ""} disabled={pasted.trim() === ""} onClick={() => take(words.pastedName, pasted)}>
           {words.usePasted}
         </Button>

@@ -29,7 +29,16 @@ export function Lines({ checked, outcomes }: Props) {
   return (
     <Panel
       title={words.results}
-      actions={<SegmentedControl size="xs" aria-label={words.showLabel} value={which} onChange={(chosen) => setWhich(chosen as Which)} data={Object.entries(words.show).map(([value, label]) => ({ value, label }))} transitionDuration={0} />}
+      actions={
+        <SegmentedControl
+          size="xs"
+          aria-label={words.showLabel}
+          value={which}
+          data={Object.entries(words.show).map(([value, label]) => ({ value, label }))}
+          transitionDuration={0}
+          onChange={(chosen) => setWhich(chosen as Which)}
+        />
+      }
     >
       <Table label={words.results} columns={columnsFor(outcomes)} rows={found.slice(0, SHOWN)} keyOf={({ row }) => row.number} empty={words.noLines} />
       {found.length > SHOWN && <p className={styles["text"]}>{words.more(found.length - SHOWN)}</p>}

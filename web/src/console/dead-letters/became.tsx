@@ -43,7 +43,10 @@ export function Became({ again, onClose }: { readonly again: SentAgain; readonly
           <>
             <Tiles>
               {(Object.entries(fatesOf(messages)) as [Fate, number][]).map(
-                ([fate, count]) => (count > 0 || fate !== "cancelled") && <Tile key={fate} label={words.tally[fate]} value={count} {...(count > 0 && MOODS[fate] && { mood: MOODS[fate] })} />,
+                ([fate, count]) =>
+                  (count > 0 || fate !== "cancelled") && (
+                    <Tile key={fate} label={words.tally[fate]} value={count} {...(count > 0 && MOODS[fate] && { mood: MOODS[fate] })} />
+                  ),
               )}
             </Tiles>
             <p className={styles["ids"]}>

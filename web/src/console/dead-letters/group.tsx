@@ -59,7 +59,13 @@ export function GroupPanel({ group, more, onSentAgain }: Props) {
       </p>
       <details className={styles["messages"]}>
         <summary>{words.messages}</summary>
-        <Table label={`${code} ${title}`} columns={columnsFor(me.org_id, onSentAgain)} rows={messages.slice(0, SHOWN)} keyOf={({ id }) => id} linkOf={({ id }) => `/console/outbox/${id}`} />
+        <Table
+          label={`${code} ${title}`}
+          columns={columnsFor(me.org_id, onSentAgain)}
+          rows={messages.slice(0, SHOWN)}
+          keyOf={({ id }) => id}
+          linkOf={({ id }) => `/console/outbox/${id}`}
+        />
         {messages.length > SHOWN && (
           <p>
             {words.more(messages.length - SHOWN)}, <a {...linkTo("/console/outbox?status=FAILED")}>{words.all}</a>

@@ -108,7 +108,7 @@ function MakeKey({ onMade, onClose }: FormProps) {
         <TextInput label={words.name} description={words.nameHint} value={label} maxLength={255} data-autofocus onChange={(event) => setLabel(event.currentTarget.value)} />
         <RoleChoice label={words.role} roles={ROLES} value={role} onChange={setRole} />
         {deed.error !== null && <Failed error={deed.error} />}
-        <Commands call={asked} cli={`waypost admin create-key ${me.org_id} --role ${role} --label ${quoted(label.trim())}`} />
+        <Commands call={asked} cli={`waypost admin create-key ${me.org_id} --role ${role}${label.trim() === "" ? "" : ` --label ${quoted(label.trim())}`}`} />
         <Foot label={words.make} busy={deed.isPending} onClose={onClose} />
       </form>
     </Dialog>
@@ -130,7 +130,12 @@ function RotateKey({ of, onMade, onClose }: FormProps & { readonly of: Key }) {
         }}
       >
         {words.rotateText}
-        <NativeSelect label={words.grace} value={grace} data={Object.entries(words.graces).map(([value, text]) => ({ value, label: text }))} onChange={(event) => setGrace(event.currentTarget.value)} />
+        <NativeSelect
+          label={words.grace}
+          value={grace}
+          data={Object.entries(words.graces).map(([value, text]) => ({ value, label: text }))}
+          onChange={(event) => setGrace(event.currentTarget.value)}
+        />
         {deed.error !== null && <Failed error={deed.error} />}
         <Commands call={asked} cli={`waypost admin rotate-key ${me.org_id} ${of.key_id} --grace-minutes ${grace}`} />
         <Foot label={words.rotate} busy={deed.isPending} onClose={onClose} />

@@ -14,7 +14,7 @@ export interface Series {
   /** Of the four colours of charts. */
   readonly colour: 1 | 2 | 3 | 4;
   readonly values: readonly (number | null)[];
-  /** Of something that is not there at every moment: each one is a dot, and lines go over gaps. */
+  /** Of something that is not there at every moment: each one is a dot. */
   readonly dots?: boolean;
 }
 
@@ -110,7 +110,7 @@ function options(element: HTMLElement, kinds: readonly Kind[], least: number, fo
       {},
       ...kinds.map(([label, number, dots]) => {
         const stroke = colour(`--series-${number}`);
-        return { label, stroke, width: 2, spanGaps: dots, points: { show: dots, size: 5, fill: stroke } };
+        return { label, stroke, width: 2, spanGaps: false, points: { show: dots, size: 5, fill: stroke } };
       }),
     ],
     hooks: { setCursor: [({ cursor }) => onAt(cursor.idx ?? null)] },

@@ -59,12 +59,26 @@ function Deeds({ message, events }: { readonly message: OutboundMessage; readonl
   return (
     <>
       {message.status === "QUEUED" && (
-        <Deed label={words.cancel} title={words.cancelTitle} call={call("post", "/api/v1/outbound/messages/{message_id}/cancel", path)} danger done={words.cancelled}>
+        <Deed
+          label={words.cancel}
+          title={words.cancelTitle}
+          call={call("post", "/api/v1/outbound/messages/{message_id}/cancel", path)}
+          cli={`waypost admin cancel ${message.orgId} ${message.id}`}
+          danger
+          done={words.cancelled}
+        >
           {words.cancelText}
         </Deed>
       )}
       {canBeRetried(message, events) && (
-        <Deed label={words.retry} title={words.retryTitle} call={call("post", "/api/v1/outbound/messages/{message_id}/retry", path)} cli={message.status === "FAILED" ? `waypost admin replay ${message.orgId} ${message.id}` : undefined} variant="filled" done={words.retried}>
+        <Deed
+          label={words.retry}
+          title={words.retryTitle}
+          call={call("post", "/api/v1/outbound/messages/{message_id}/retry", path)}
+          cli={`waypost admin retry ${message.orgId} ${message.id}`}
+          variant="filled"
+          done={words.retried}
+        >
           {message.status === "SENDING" && isParked(events) ? words.retryParked : words.retryText}
         </Deed>
       )}

@@ -11,6 +11,8 @@ import type { Number_ } from "./health";
 import styles from "./numbers.module.css";
 import { words } from "./texts";
 
+const asChoice = ({ phone_number_id: id }: Number_) => ({ value: id, label: words.failoverTo(id) });
+
 interface Props {
   readonly number: Number_;
   readonly others: readonly Number_[];
@@ -45,7 +47,7 @@ export function EditNumber({ number, others, onClose }: Props) {
       >
         <TextInput {...of("pace")} inputMode="numeric" />
         <TextInput {...of("tier")} inputMode="numeric" description={words.hints.tier} />
-        <NativeSelect {...of("failover")} data={[{ value: "", label: words.noFailover }, ...others.map((other) => ({ value: other.phone_number_id, label: words.failoverTo(other.phone_number_id) }))]} />
+        <NativeSelect {...of("failover")} data={[{ value: "", label: words.noFailover }, ...others.map(asChoice)]} />
         {SECRETS.map((name) => (
           <PasswordInput key={name} {...of(name)} description={words.stays} autoComplete="new-password" />
         ))}

@@ -78,6 +78,7 @@ function bodyOf(entered: Entered): Body {
 
 function cliFor(org: string, body: Body): string {
   const { phone_number_id, waba_id, token, app_secret, verify_token, graph_url } = withoutSecrets(body);
-  const options = { "phone-number-id": phone_number_id, "waba-id": waba_id, token, "app-secret": app_secret, "verify-token": verify_token, ...(graph_url != null && { "graph-url": graph_url }) };
-  return `waypost admin connect-whatsapp ${org} ${Object.entries(options).map(([name, value]) => `--${name} ${quoted(value)}`).join(" ")}`;
+  const named = { phone_number_id, waba_id, token, app_secret, verify_token, ...(graph_url != null && { graph_url }) };
+  const options = Object.entries(named).map(([name, value]) => `--${name.replaceAll("_", "-")} ${quoted(value)}`);
+  return ["waypost admin connect-whatsapp", org, ...options].join(" ");
 }

@@ -45,7 +45,9 @@ export function changeOf(number: Number_, entered: Entered): Change {
 
 /** Secrets are named, not shown: what is on a screen is seen by others. */
 export const withoutSecrets = <Body extends object>(body: Body): Body =>
-  Object.fromEntries(Object.entries(body).map(([name, value]) => [name, (SECRETS as readonly string[]).includes(name) && value !== "" ? name.toUpperCase() : value])) as Body;
+  Object.fromEntries(Object.entries(body).map(([name, value]) => [name, isSecret(name) && value !== "" ? name.toUpperCase() : value])) as Body;
+
+const isSecret = (name: string): boolean => name === "password" || (SECRETS as readonly string[]).includes(name);
 
 const BY_COMMAND = ["pace", "tier", "token", "app_secret", "graph_url", "error_catalogue"];
 

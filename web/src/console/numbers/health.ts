@@ -14,14 +14,16 @@ export interface Health {
   readonly remedy: string | null;
 }
 
+type Sender = Pick<Number_, "phone_number_id" | "waba_id" | "org_id" | "enabled">;
+
 /** Gates of the number itself, of its account and of the whole org; what holds until somebody acts comes first. */
-export function gatesOf({ phone_number_id, waba_id, org_id }: Pick<Number_, "phone_number_id" | "waba_id" | "org_id">, gates: readonly Gate[]): readonly Gate[] {
+export function gatesOf({ phone_number_id, waba_id, org_id }: Omit<Sender, "enabled">, gates: readonly Gate[]): readonly Gate[] {
   const names = [`number:${phone_number_id}`, `account:${waba_id}`, `org:${org_id}`, "app"];
   const found = gates.filter(({ name }) => names.includes(name));
   return found.sort((one, other) => Number(one.until !== null) - Number(other.until !== null));
 }
 
-export function healthOf(number: Number_, gates: readonly Gate[]): Health {
+export function healthOf(number: Sender, gates: readonly Gate[]): Health {
   if (!number.enabled) return { mood: "calm", said: words.disabled, remedy: null };
   const [worst] = gatesOf(number, gates);
   if (worst === undefined) return { mood: "good", said: words.well, remedy: null };

@@ -9,11 +9,13 @@ import { AnswerTable, Curl, Deed, Page, Status, type Column } from "../kit";
 import { words as frame } from "../texts";
 import { EditNumber } from "./edit";
 import { healthOf, type Gate, type Number_ } from "./health";
+import { Mailboxes } from "./mailboxes";
 import styles from "./numbers.module.css";
 import { words } from "./texts";
 import { ConnectWizard } from "./wizard";
 
 const EVERY_MS = 5_000;
+const idOf = ({ phone_number_id }: Number_): string => phone_number_id;
 
 export default function Numbers() {
   const { me } = useDesk();
@@ -38,8 +40,18 @@ export default function Numbers() {
       }
     >
       {isConnecting && <ConnectWizard onClose={() => setConnecting(false)} />}
-      <AnswerTable to={numbers} rowsOf={(all) => all} label={words.label} columns={columnsFor(gates, setEditing)} keyOf={({ phone_number_id }) => phone_number_id} empty={words.none} />
-      {editing !== null && <EditNumber number={editing} others={(numbers.data ?? []).filter(({ phone_number_id }) => phone_number_id !== editing.phone_number_id)} onClose={() => setEditing(null)} />}
+      <AnswerTable
+        to={numbers}
+        rowsOf={(all) => all}
+        label={words.label}
+        columns={columnsFor(gates, setEditing)}
+        keyOf={idOf}
+        empty={words.none}
+      />
+      <Mailboxes gates={gates} />
+      {editing !== null && (
+        <EditNumber number={editing} others={(numbers.data ?? []).filter((other) => idOf(other) !== idOf(editing))} onClose={() => setEditing(null)} />
+      )}
     </Page>
   );
 }

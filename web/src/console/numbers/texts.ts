@@ -1,7 +1,7 @@
 /** Every word of the numbers' page and of the way to a new one. */
 
 export const words = {
-  intro: "The WhatsApp numbers that we send from, and how each is doing.",
+  intro: "The WhatsApp numbers and mailboxes that we send from, and how each is doing.",
   label: "Numbers",
   columns: { id: "Number", health: "Health", limits: "May send", failover: "If it cannot send", deeds: "" },
   none: "No number is connected yet. Connect the first one: it takes five minutes.",
@@ -59,6 +59,22 @@ export const words = {
   catalogues: { meta: "as Meta documents them", seed: "the fixed table of 47 codes" },
   another: "Make up another",
   more: "More",
+};
+
+/** Of the mailboxes, below the numbers. */
+export const mailboxes = {
+  title: "Mailboxes",
+  intro: "Where emails are sent from.",
+  none: "No mailbox is connected.",
+  columns: { address: "Address", health: "Health", server: "Server", deeds: "" },
+  connect: "Connect a mailbox",
+  connected: (address: string) => `${address} is connected.`,
+  fields: { address: "Address", name: "Name beside it", host: "Mail server", security: "Encryption", username: "User name", password: "Password" },
+  enableTitle: (address: string) => `Enable ${address}?`,
+  disableTitle: (address: string) => `Disable ${address}?`,
+  disableText: "Nothing is sent from it until you enable it; its emails wait.",
+  disconnectTitle: (address: string) => `Disconnect ${address}?`,
+  disconnectText: "Emails that still wait for it end FAILED with MAILBOX_DISCONNECTED. Its password is forgotten.",
 };
 
 /** The way to a new number. */

@@ -1,6 +1,7 @@
 /** Which messages the outbox shows, as the address says it. */
 
 import type { components } from "../../api/schema";
+import { quoted } from "../curl";
 
 type Status = components["schemas"]["Status"];
 
@@ -36,6 +37,13 @@ export function addressOf(filters: Partial<Filters>): string {
     if (value !== null && value !== undefined && value !== "") asked.set(name, String(value));
   }
   return asked.size > 0 ? `/console/outbox?${asked.toString()}` : "/console/outbox";
+}
+
+/** The same list on the command line. */
+export function cliOf(org: string, { status, to, dossier, before }: Filters): string {
+  const options = { status, to: to === "" ? null : quoted(to), "dossier-id": dossier, before };
+  const given = Object.entries(options).flatMap(([name, value]) => (value === null ? [] : [`--${name} ${value}`]));
+  return ["waypost admin outbox", org, ...given].join(" ");
 }
 
 export const isFiltered = ({ status, to, dossier, before }: Filters): boolean => status !== null || to !== "" || dossier !== null || before !== null;

@@ -3,12 +3,13 @@
 import { Button, TextInput } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 
+import { useDesk } from "../../live/use-desk";
 import { go, linkTo, useAddress } from "../../path";
 import { call, useAnswer } from "../api";
 import { AnswerTable, Curl, MessageStatus, Moment, Page, Toolbar, type Column } from "../kit";
 import { comesFrom, statusOf, summaryOf, type OutboundMessage } from "../message/model";
 import { words as frame } from "../texts";
-import { addressOf, filtersIn, heldRows, isFiltered, STATUSES, type Filters } from "./filters";
+import { addressOf, cliOf, filtersIn, heldRows, isFiltered, STATUSES, type Filters } from "./filters";
 import styles from "./outbox.module.css";
 import { words } from "./texts";
 import { WhyItWaits } from "./why";
@@ -28,6 +29,7 @@ const COLUMNS: readonly Column<OutboundMessage>[] = [
 ];
 
 export default function Outbox() {
+  const { me } = useDesk();
   const search = useAddress((address) => address.search);
   const filters = filtersIn(search);
   const { status, to, dossier, before } = filters;
@@ -35,9 +37,10 @@ export default function Outbox() {
   const answer = useAnswer(listing, { everyMs: EVERY_MS, keep: true });
   useEffect(() => comesFrom(addressOf(filtersIn(search))), [search]);
   const held = useHeld(answer.data, search);
+  const frameRef = useFromTheTop(before);
   const last = answer.data?.[SIZE - 1];
   return (
-    <Page title={frame.pages.outbox} intro={words.intro} actions={<Curl call={listing} />}>
+    <Page title={frame.pages.outbox} intro={words.intro} actions={<Curl call={listing} cli={cliOf(me.org_id, filters)} />}>
       <Statuses filters={filters} />
       <Search key={search} filters={filters} />
       {held.fresh > 0 && (
@@ -45,7 +48,13 @@ export default function Outbox() {
           {words.fresh(held.fresh)}
         </Button>
       )}
-      <div ref={held.frame} onPointerEnter={held.hold} onPointerLeave={held.release} onFocus={held.hold}>
+      <div
+        ref={frameRef}
+        onPointerEnter={held.hold}
+        onPointerLeave={held.release}
+        onFocus={held.hold}
+        onBlur={({ currentTarget, relatedTarget }) => !currentTarget.contains(relatedTarget) && held.release()}
+      >
         <AnswerTable
           to={answer}
           rowsOf={(all) => heldRows(all.slice(0, SIZE), held.top).rows}
@@ -64,16 +73,25 @@ export default function Outbox() {
 /** While somebody points at a row, what is new waits above it: else it would move away under the finger. */
 function useHeld(rows: readonly OutboundMessage[] | undefined, search: string) {
   const [top, setTop] = useState<number | null>(null);
-  const frame = useRef<HTMLDivElement>(null);
   useEffect(() => setTop(null), [search]);
   const newest = rows?.[0]?.id ?? null;
   return {
     top,
-    frame,
     fresh: heldRows(rows?.slice(0, SIZE) ?? [], top).fresh,
     hold: () => setTop((held) => held ?? newest),
     release: () => setTop(null),
   };
+}
+
+/** Another page is read from its beginning. */
+function useFromTheTop(before: number | null) {
+  const frame = useRef<HTMLDivElement>(null);
+  const shown = useRef(before);
+  useEffect(() => {
+    if (shown.current !== before) frame.current?.closest("main")?.scrollTo(0, 0);
+    shown.current = before;
+  }, [before]);
+  return frame;
 }
 
 function Statuses({ filters }: { readonly filters: Filters }) {

@@ -4,7 +4,7 @@ export const texts = {
   intro: "What came and went, how long it took, and how every part is. It is read from the database, so it is the same from every server.",
   span: "How far back",
   spans: { "15": "15 min", "60": "1 hour", "180": "3 hours" } as Record<string, string>,
-  cut: (count: string, since: string) => `So much goes on that this shows the newest ${count} messages only: everything since ${since}.`,
+  cut: (count: string, since: string) => `So much goes on that only the newest ${count} messages of each status are looked at: this is everything since ${since}.`,
   tiles: {
     received: "Received",
     sent: "Sent",
@@ -35,9 +35,6 @@ export const texts = {
     title: "Health",
     allWell: "every part is well",
     trouble: (count: number) => (count === 1 ? "one part needs attention" : `${count} parts need attention`),
-    part: "Part",
-    state: "State",
-    detail: "What it says",
     names: {
       database: "Database",
       log: "Log",
@@ -53,9 +50,8 @@ export const texts = {
   },
   waiting: {
     title: "What waits, and for what",
-    reason: "Waits for",
-    messages: "Messages",
-    since: "The oldest is due since",
+    messages: (count: number) => (count === 1 ? "1 message" : `${count.toLocaleString()} messages`),
+    since: "the oldest was due",
     empty: "No message that is due waits.",
     reasons: {
       none: "A free worker",

@@ -3,17 +3,12 @@
 import { Anchor } from "@mantine/core";
 
 import { linkTo } from "../../path";
-import { Moment, Panel, Table } from "../kit";
+import { Moment, Panel } from "../kit";
 import type { Waiting } from "./figures";
+import styles from "./overview.module.css";
 import { texts } from "./texts";
 
 const { waiting: said } = texts;
-
-const COLUMNS = [
-  { head: said.reason, cell: ({ reason }: Waiting) => said.reasons[reason] ?? reason, wide: true },
-  { head: said.messages, cell: ({ messages }: Waiting) => messages.toLocaleString(), align: "right" as const },
-  { head: said.since, cell: ({ oldest_at }: Waiting) => <Moment at={oldest_at} /> },
-];
 
 export const WhatWaits = ({ waiting }: { readonly waiting: readonly Waiting[] }) => (
   <Panel
@@ -24,6 +19,20 @@ export const WhatWaits = ({ waiting }: { readonly waiting: readonly Waiting[] })
       </Anchor>
     }
   >
-    <Table label={said.title} columns={COLUMNS} rows={waiting} keyOf={({ reason }) => reason} empty={said.empty} />
+    {waiting.length === 0 ? (
+      <p className={styles["soft"]}>{said.empty}</p>
+    ) : (
+      <ul className={styles["lines"]}>
+        {waiting.map(({ reason, messages, oldest_at }) => (
+          <li key={reason}>
+            <span>{said.reasons[reason] ?? reason}</span>
+            <strong>{said.messages(messages)}</strong>
+            <span className={styles["soft"]}>
+              {said.since} <Moment at={oldest_at} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    )}
   </Panel>
 );

@@ -24,6 +24,8 @@ const COLUMNS: readonly Column<Template>[] = [
   { head: words.columns.parameters, cell: ({ parameters }) => parameters.length, align: "right" },
 ];
 
+const ACCOUNT: Column<Template> = { head: words.account.id, cell: ({ wabaId }) => wabaId };
+
 const ACCOUNT_COLUMNS: readonly Column<Account>[] = [
   { head: words.account.id, cell: ({ wabaId }) => wabaId },
   { head: words.account.count, cell: ({ templates }) => templates, align: "right" },
@@ -45,7 +47,7 @@ export default function Templates() {
         {({ content, accounts }) => (
           <>
             <Chosen templates={content} />
-            <Listed templates={content} />
+            <Listed templates={content} withAccount={accounts.length > 1} />
             <Panel title={words.accounts} intro={words.accountsIntro} actions={<Sync />}>
               <Table label={words.accounts} columns={ACCOUNT_COLUMNS} rows={accounts} keyOf={({ wabaId }) => wabaId} empty={words.noAccounts} />
             </Panel>
@@ -77,7 +79,8 @@ function Sync() {
   );
 }
 
-function Listed({ templates }: { readonly templates: readonly Template[] }) {
+/** Which account a template is of is only worth a column where there are several. */
+function Listed({ templates, withAccount }: { readonly templates: readonly Template[]; readonly withAccount: boolean }) {
   const [part, setPart] = useState("");
   const found = templates.filter(({ name }) => name.toLowerCase().includes(part.trim().toLowerCase()));
   return (
@@ -85,7 +88,7 @@ function Listed({ templates }: { readonly templates: readonly Template[] }) {
       {templates.length > 5 && <TextInput label={words.filter} placeholder={words.filterHint} value={part} onChange={(event) => setPart(event.currentTarget.value)} />}
       <Table
         label={words.label}
-        columns={COLUMNS}
+        columns={withAccount ? [...COLUMNS, ACCOUNT] : COLUMNS}
         rows={found}
         keyOf={({ wabaId, name, language }) => `${wabaId}/${name}/${language}`}
         linkOf={addressOf}

@@ -51,15 +51,20 @@ LEFT JOIN number n ON n.id = o.sender
 {part gate_in_front at $4}
 
 -- name: stations_recent
-SELECT recent.created_at, recent.scheduled_at, d.sent_at, d.delivered_at, d.status, d.updated_at
-FROM (SELECT id, created_at, scheduled_at FROM message WHERE org_id = $1 ORDER BY id DESC LIMIT $2) AS recent
-JOIN delivery d ON d.message_id = recent.id ORDER BY recent.id DESC
+-- The newest that ended up there: whoever sends in order has sent them last.
+SELECT m.created_at, m.scheduled_at, d.sent_at, d.delivered_at, d.status, d.updated_at
+FROM delivery d JOIN message m ON m.id = d.message_id
+WHERE d.org_id = $1 AND d.status = $2 ORDER BY d.message_id DESC LIMIT $3
 
--- name: told_recent
--- The newest items of a team's feed, and who said what each tells of.
-SELECT recent.at, recent.kind, e.sender
+-- name: stations_oldest
+SELECT m.created_at, m.scheduled_at, d.sent_at, d.delivered_at, d.status, d.updated_at
+FROM delivery d JOIN message m ON m.id = d.message_id
+WHERE d.org_id = $1 AND d.status = $2 ORDER BY d.message_id LIMIT $3
+
+-- name: arrivals_recent
+-- The newest messages of anybody's customers, and whose each is.
+SELECT recent.received_at, c.org_id
 FROM (
-    SELECT seq, at, kind, conversation_id, position FROM feed_item WHERE feed = $1 ORDER BY seq DESC LIMIT $2
+    SELECT conversation_id, received_at FROM arrival WHERE received_at >= $1 ORDER BY received_at DESC LIMIT $2
 ) AS recent
-LEFT JOIN entry e ON e.conversation_id = recent.conversation_id AND e.position = recent.position
-ORDER BY recent.seq DESC
+LEFT JOIN conversation c ON c.id = recent.conversation_id

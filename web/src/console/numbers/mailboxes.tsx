@@ -1,0 +1,145 @@
+/** The mailboxes that emails are sent from: how each is doing, and the way to a new one. */
+
+import { Button, NativeSelect, PasswordInput, TextInput } from "@mantine/core";
+import { useState } from "react";
+
+import type { components } from "../../api/schema";
+import { useDesk } from "../../live/use-desk";
+import { call, useAnswer, useDeed } from "../api";
+import { quoted } from "../curl";
+import { AnswerTable, Commands, Curl, Deed, Dialog, Failed, Panel, Status, useSay, type Column } from "../kit";
+import { withoutSecrets } from "./form";
+import { healthOf, type Gate } from "./health";
+import styles from "./numbers.module.css";
+import { mailboxes as words, words as page } from "./texts";
+
+type Mailbox = components["schemas"]["MailboxView"];
+type Body = components["schemas"]["ConnectMailbox"];
+
+const EVERY_MS = 10_000;
+
+export function Mailboxes({ gates }: { readonly gates: readonly Gate[] }) {
+  const { me } = useDesk();
+  const listing = call("get", "/api/v1/mailboxes");
+  const [isConnecting, setConnecting] = useState(false);
+  return (
+    <Panel
+      title={words.title}
+      intro={words.intro}
+      actions={
+        <>
+          <Curl call={listing} cli={`waypost admin mailboxes ${me.org_id}`} />
+          <Button size="compact-sm" variant="default" onClick={() => setConnecting(true)}>
+            {words.connect}
+          </Button>
+        </>
+      }
+    >
+      <AnswerTable
+        to={useAnswer(listing, { everyMs: EVERY_MS })}
+        rowsOf={(all) => all}
+        label={words.title}
+        columns={columnsFor(me.org_id, gates)}
+        keyOf={({ mailbox_id }) => mailbox_id}
+        empty={words.none}
+      />
+      {isConnecting && <ConnectMailbox onClose={() => setConnecting(false)} />}
+    </Panel>
+  );
+}
+
+function columnsFor(org: string, gates: readonly Gate[]): readonly Column<Mailbox>[] {
+  const { columns } = words;
+  return [
+    { head: columns.address, cell: ({ address, name }) => (name === "" ? address : `${name} <${address}>`) },
+    { head: columns.health, cell: (mailbox) => <HealthOf mailbox={mailbox} gates={gates} />, wide: true },
+    { head: columns.server, cell: ({ host, port, security }) => `${host}:${port} (${security})` },
+    { head: columns.deeds, cell: (mailbox) => <Deeds org={org} mailbox={mailbox} /> },
+  ];
+}
+
+function HealthOf({ mailbox, gates }: { readonly mailbox: Mailbox; readonly gates: readonly Gate[] }) {
+  const { mood, said, remedy } = healthOf({ ...mailbox, phone_number_id: mailbox.mailbox_id, waba_id: "" }, gates);
+  return (
+    <div className={styles["health"]}>
+      <Status mood={mood}>{said}</Status>
+      {remedy !== null && <span>{remedy}</span>}
+    </div>
+  );
+}
+
+function Deeds({ org, mailbox }: { readonly org: string; readonly mailbox: Mailbox }) {
+  const { mailbox_id: id, address, enabled } = mailbox;
+  const path = { mailbox_id: id };
+  return (
+    <div className={styles["deeds"]}>
+      <Deed
+        label={enabled ? page.disable : page.enable}
+        title={enabled ? words.disableTitle(address) : words.enableTitle(address)}
+        call={call("patch", "/api/v1/mailboxes/{mailbox_id}", { path, body: { enabled: !enabled } })}
+        cli={`waypost admin change-mailbox ${org} ${id} ${enabled ? "--disable" : "--enable"}`}
+        done={enabled ? page.wasDisabled : page.enabled}
+      >
+        {enabled ? words.disableText : page.enableText}
+      </Deed>
+      <Deed
+        label={page.disconnect}
+        title={words.disconnectTitle(address)}
+        call={call("delete", "/api/v1/mailboxes/{mailbox_id}", { path })}
+        cli={`waypost admin disconnect-mailbox ${org} ${id}`}
+        danger
+        done={page.disconnected}
+      >
+        {words.disconnectText}
+      </Deed>
+    </div>
+  );
+}
+
+const EMPTY = { address: "", name: "", host: "", security: "starttls", username: "", password: "" };
+
+function ConnectMailbox({ onClose }: { readonly onClose: () => void }) {
+  const { me } = useDesk();
+  const say = useSay();
+  const [entered, setEntered] = useState(EMPTY);
+  const deed = useDeed<Mailbox>(({ address }) => {
+    onClose();
+    say(words.connected(address));
+  });
+  const given = Object.fromEntries(Object.entries(entered).filter(([, value]) => value.trim() !== ""));
+  const asked = (body: object) => call("post", "/api/v1/mailboxes", { body: body as Body });
+  const of = (name: keyof typeof EMPTY) => ({
+    label: words.fields[name],
+    value: entered[name],
+    onChange: ({ currentTarget: { value } }: { currentTarget: { value: string } }) => setEntered((now) => ({ ...now, [name]: value })),
+  });
+  const options = Object.entries(withoutSecrets(given)).filter(([name]) => name !== "password");
+  return (
+    <Dialog title={words.connect} onClose={onClose}>
+      <form
+        className={styles["form"]}
+        onSubmit={(event) => {
+          event.preventDefault();
+          deed.mutate(asked(given));
+        }}
+      >
+        <TextInput {...of("address")} type="email" placeholder="shop@example.com" required data-autofocus />
+        <TextInput {...of("name")} />
+        <TextInput {...of("host")} placeholder="smtp.example.com" required />
+        <NativeSelect {...of("security")} data={["starttls", "tls", "none"]} />
+        <TextInput {...of("username")} autoComplete="off" />
+        <PasswordInput {...of("password")} autoComplete="new-password" />
+        {deed.error !== null && <Failed error={deed.error} />}
+        <Commands call={asked(withoutSecrets(given))} cli={`waypost admin connect-mailbox ${me.org_id} ${options.map(([name, value]) => `--${name} ${quoted(value)}`).join(" ")}`} />
+        <div className={styles["foot"]}>
+          <Button variant="default" onClick={onClose}>
+            {page.cancel}
+          </Button>
+          <Button type="submit" loading={deed.isPending}>
+            {words.connect}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
