@@ -18,6 +18,7 @@ from tests.acceptance.clients import Api, Sandbox
 from tests.acceptance.conftest import Place
 from tests.acceptance.harness import Site
 from tests.acceptance.laptop import bare, demo
+from tests.acceptance.talking import Notes, think
 
 GRACE, OLD = "15550002222", "15550003333"
 HOSTILE = '<img src=x onerror="document.title=1"><b>bold</b>'
@@ -106,6 +107,7 @@ async def test_with_the_24_hours_over_a_template_goes_and_a_failed_one_is_sent_a
         await opened.accessible()
         await opened.picture("inbox-window-closed")
         await sandbox.fault(to=OLD, error_code=131026, times=1)
+        await expect(page.get_by_role("button", name="Send again")).to_have_count(0)
         await sends_template(opened, "Joan", HOSTILE)
         sent = bubble(page, f"Hello Joan, your order {HOSTILE} is confirmed.")
         await expect(sent).to_contain_text("The customer's WhatsApp cannot receive it.")
@@ -138,6 +140,9 @@ async def sends_template(opened: Tab, first: str, second: str) -> None:
 
 
 async def test_two_agents_see_what_the_other_does_and_stop_is_stop(laptop: Site) -> None:
+    think(laptop)
+    notes = Notes(laptop.folder)
+    notes.hang()
     async with demo(laptop) as (facts, api, sandbox), browser() as chromium:
         token = await colleague(api, "Bea Colleague")
         await says(sandbox, GRACE, "Grace Hopper", "Where is my parcel?")
@@ -145,9 +150,7 @@ async def test_two_agents_see_what_the_other_does_and_stop_is_stop(laptop: Site)
             mine, hers = one.page, other.page
             await mine.goto(facts["login_url"])
             await signs_in(hers, facts["url"], token)
-            for page in (mine, hers):
-                await page.get_by_role("link", name="Grace Hopper").click()
-                await expect(bubble(page, "Where is my parcel?")).to_have_count(2)
+            await see_the_bot_think((mine, hers), notes)
             await hers.get_by_role("button", name="Take over").click()
             await expect(mine.get_by_text("Bea Colleague answers")).to_be_visible()
             await expect(mine.get_by_role("log").get_by_text("Bea Colleague took over")).to_be_visible()
@@ -170,6 +173,16 @@ async def test_two_agents_see_what_the_other_does_and_stop_is_stop(laptop: Site)
                 "The customer said that they want no messages."
             )
             await other.accessible()
+
+
+async def see_the_bot_think(pages: tuple[Page, ...], notes: Notes) -> None:
+    for page in pages:
+        await page.get_by_role("link", name="Grace Hopper").click()
+        await expect(page.get_by_text("The bot is thinking…")).to_be_visible()
+    notes.go_on()
+    for page in pages:
+        await expect(bubble(page, "Where is my parcel?")).to_have_count(2)
+        await expect(page.get_by_text("The bot is thinking…")).to_have_count(0)
 
 
 async def works_on(one: Tab, other: Tab) -> None:

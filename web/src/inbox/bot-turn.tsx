@@ -26,7 +26,7 @@ export function BotTurn({ conversation }: { readonly conversation: Conversation 
   const turn = isAsked && data?.floor === BOT ? data.turn : null;
   if (turn === null) return null;
   return (
-    <div className={styles["typing"]} role="status" data-turn={turn}>
+    <div className={styles["typing"]} aria-live="polite" data-turn={turn}>
       {turn === "thinking" ? texts.thread.botThinks : texts.thread.botWaits}
       <span className={styles["dots"]} aria-hidden="true">
         <span />

@@ -103,8 +103,8 @@ export class Desk {
     for (;;) {
       const thread = this.#now.threads.get(conversation);
       const first = thread?.messages[0];
-      if (first !== undefined && (first.position <= position || thread?.cursor === null)) return true;
-      if (thread?.failed === true) return false;
+      if (first !== undefined && first.position <= position) return true;
+      if (thread !== undefined && !thread.reading && (thread.failed || thread.cursor === null)) return false;
       if (thread?.reading === true) await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
       else await this.earlier(conversation, FAR_PAGE);
     }
