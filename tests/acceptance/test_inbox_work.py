@@ -167,6 +167,7 @@ async def test_two_agents_see_what_the_other_does_and_stop_is_stop(laptop: Site)
             await says(sandbox, GRACE, "Grace Hopper", "STOP")
             for page in (mine, hers):
                 await expect(page.get_by_label("WhatsApp", exact=True)).to_have_value("REVOKED")
+            await expect(hers.get_by_text("nothing can be sent to them")).to_be_visible()
             await other.picture("inbox-two-agents-dark")
             await sends(hers, "One more thing")
             await expect(bubble(hers, "One more thing")).to_contain_text(
@@ -257,6 +258,24 @@ async def receives(opened: Tab, sandbox: Sandbox) -> None:
     await expect(page.get_by_role("dialog")).to_have_count(0)
 
 
+async def drops(page: Page, name: str, kind: str, content: bytes) -> None:
+    """A file is dragged onto the thread."""
+    handed = {"name": name, "kind": kind, "content": list(content)}
+    dragged = await page.evaluate_handle(
+        """({name, kind, content}) => {
+          const dragged = new DataTransfer();
+          dragged.items.add(new File([new Uint8Array(content)], name, {type: kind}));
+          return dragged;
+        }""",
+        handed,
+    )
+    log = page.get_by_role("log")
+    await log.dispatch_event("dragenter", {"dataTransfer": dragged})
+    await expect(page.get_by_text("Drop files to send them")).to_be_visible()
+    await log.dispatch_event("drop", {"dataTransfer": dragged})
+    await expect(page.get_by_text("Drop files to send them")).to_have_count(0)
+
+
 async def sends_files(opened: Tab, tmp_path: Path) -> None:
     page = opened.page
     chooser = page.locator("input[type=file]")
@@ -266,7 +285,8 @@ async def sends_files(opened: Tab, tmp_path: Path) -> None:
     await expect(page.get_by_text("Too large: a photo may have 5 MB at most.")).to_be_visible()
     await page.get_by_role("button", name="Do not send film.png").click()
     offer = FilePayload(name=f"{HOSTILE}.txt", mimeType="text/plain", buffer=b"our offer")
-    await chooser.set_input_files([offer, FilePayload(name="pic.png", mimeType="image/png", buffer=picture())])
+    await chooser.set_input_files([offer])
+    await drops(page, "pic.png", "image/png", picture())
     await expect(page.get_by_text("Ready to send")).to_have_count(2)
     await opened.accessible()
     await sends(page, "as promised")
