@@ -16,8 +16,6 @@ from tests.acceptance.harness import Site
 from tests.acceptance.laptop import bare, demo, first_line, start
 
 GRACE = "15550002222"
-UNREACHABLE = "1555000131026"
-"""The sandbox answers with the code that the number ends with."""
 HOSTILE = '<img src=x onerror="document.title=1"><b>bold</b>'
 
 
@@ -102,30 +100,6 @@ async def finds(opened: Tab, words: str, sentence: str) -> None:
     await expect(page.get_by_role("list", name="Found").get_by_role("link").first).to_contain_text(sentence)
     await opened.picture("inbox-search")
     await opened.accessible()
-
-
-async def test_a_message_that_failed_says_why_and_the_keyboard_is_enough(laptop: Site) -> None:
-    async with demo(laptop) as (facts, _, sandbox), browser() as chromium, tab(chromium, colours="dark") as opened:
-        page = opened.page
-        await says(sandbox, "Can you hear me?", "Nora", UNREACHABLE)
-        await page.goto(facts["login_url"])
-        await expect(page.get_by_role("link", name="Nora")).to_be_visible()
-        await page.keyboard.press("j")
-        await expect(page.get_by_role("heading", name="Nora")).to_be_visible()
-        await page.keyboard.press("r")
-        await page.keyboard.type("Loud and clear")
-        await page.keyboard.press("Enter")
-        answer = bubble(page, "Loud and clear")
-        await expect(answer.get_by_label("Not delivered")).to_be_visible()
-        await expect(answer).to_contain_text("The customer's WhatsApp cannot receive it.")
-        await page.get_by_role("button", name="Note").click()
-        await sends(page, "She has another number")
-        await expect(bubble(page, "She has another number")).to_contain_text("Note, for the team only")
-        await opened.picture("inbox-desktop-dark")
-        await opened.accessible()
-        await page.keyboard.press("Escape")
-        await page.keyboard.press("j")
-        await expect(page.get_by_role("heading", name="Ada")).to_be_visible()
 
 
 async def test_on_a_phone_list_and_thread_take_turns_and_what_customers_write_is_text(laptop: Site) -> None:

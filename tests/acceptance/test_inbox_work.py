@@ -18,6 +18,7 @@ from tests.acceptance.clients import Api, Sandbox
 from tests.acceptance.conftest import Place
 from tests.acceptance.harness import Site
 from tests.acceptance.laptop import bare, demo
+from tests.acceptance.talking import Notes, think
 
 GRACE, OLD = "15550002222", "15550003333"
 HOSTILE = '<img src=x onerror="document.title=1"><b>bold</b>'
@@ -106,6 +107,7 @@ async def test_with_the_24_hours_over_a_template_goes_and_a_failed_one_is_sent_a
         await opened.accessible()
         await opened.picture("inbox-window-closed")
         await sandbox.fault(to=OLD, error_code=131026, times=1)
+        await expect(page.get_by_role("button", name="Send again")).to_have_count(0)
         await sends_template(opened, "Joan", HOSTILE)
         sent = bubble(page, f"Hello Joan, your order {HOSTILE} is confirmed.")
         await expect(sent).to_contain_text("The customer's WhatsApp cannot receive it.")
@@ -138,6 +140,9 @@ async def sends_template(opened: Tab, first: str, second: str) -> None:
 
 
 async def test_two_agents_see_what_the_other_does_and_stop_is_stop(laptop: Site) -> None:
+    think(laptop)
+    notes = Notes(laptop.folder)
+    notes.hang()
     async with demo(laptop) as (facts, api, sandbox), browser() as chromium:
         token = await colleague(api, "Bea Colleague")
         await says(sandbox, GRACE, "Grace Hopper", "Where is my parcel?")
@@ -145,9 +150,7 @@ async def test_two_agents_see_what_the_other_does_and_stop_is_stop(laptop: Site)
             mine, hers = one.page, other.page
             await mine.goto(facts["login_url"])
             await signs_in(hers, facts["url"], token)
-            for page in (mine, hers):
-                await page.get_by_role("link", name="Grace Hopper").click()
-                await expect(bubble(page, "Where is my parcel?")).to_have_count(2)
+            await see_the_bot_think((mine, hers), notes)
             await hers.get_by_role("button", name="Take over").click()
             await expect(mine.get_by_text("Bea Colleague answers")).to_be_visible()
             await expect(mine.get_by_role("log").get_by_text("Bea Colleague took over")).to_be_visible()
@@ -164,12 +167,23 @@ async def test_two_agents_see_what_the_other_does_and_stop_is_stop(laptop: Site)
             await says(sandbox, GRACE, "Grace Hopper", "STOP")
             for page in (mine, hers):
                 await expect(page.get_by_label("WhatsApp", exact=True)).to_have_value("REVOKED")
+            await expect(hers.get_by_text("nothing can be sent to them")).to_be_visible()
             await other.picture("inbox-two-agents-dark")
             await sends(hers, "One more thing")
             await expect(bubble(hers, "One more thing")).to_contain_text(
                 "The customer said that they want no messages."
             )
             await other.accessible()
+
+
+async def see_the_bot_think(pages: tuple[Page, ...], notes: Notes) -> None:
+    for page in pages:
+        await page.get_by_role("link", name="Grace Hopper").click()
+        await expect(page.get_by_text("The bot is thinking…")).to_be_visible()
+    notes.go_on()
+    for page in pages:
+        await expect(bubble(page, "Where is my parcel?")).to_have_count(2)
+        await expect(page.get_by_text("The bot is thinking…")).to_have_count(0)
 
 
 async def works_on(one: Tab, other: Tab) -> None:
@@ -244,6 +258,24 @@ async def receives(opened: Tab, sandbox: Sandbox) -> None:
     await expect(page.get_by_role("dialog")).to_have_count(0)
 
 
+async def drops(page: Page, name: str, kind: str, content: bytes) -> None:
+    """A file is dragged onto the thread."""
+    handed = {"name": name, "kind": kind, "content": list(content)}
+    dragged = await page.evaluate_handle(
+        """({name, kind, content}) => {
+          const dragged = new DataTransfer();
+          dragged.items.add(new File([new Uint8Array(content)], name, {type: kind}));
+          return dragged;
+        }""",
+        handed,
+    )
+    log = page.get_by_role("log")
+    await log.dispatch_event("dragenter", {"dataTransfer": dragged})
+    await expect(page.get_by_text("Drop files to send them")).to_be_visible()
+    await log.dispatch_event("drop", {"dataTransfer": dragged})
+    await expect(page.get_by_text("Drop files to send them")).to_have_count(0)
+
+
 async def sends_files(opened: Tab, tmp_path: Path) -> None:
     page = opened.page
     chooser = page.locator("input[type=file]")
@@ -253,7 +285,8 @@ async def sends_files(opened: Tab, tmp_path: Path) -> None:
     await expect(page.get_by_text("Too large: a photo may have 5 MB at most.")).to_be_visible()
     await page.get_by_role("button", name="Do not send film.png").click()
     offer = FilePayload(name=f"{HOSTILE}.txt", mimeType="text/plain", buffer=b"our offer")
-    await chooser.set_input_files([offer, FilePayload(name="pic.png", mimeType="image/png", buffer=picture())])
+    await chooser.set_input_files([offer])
+    await drops(page, "pic.png", "image/png", picture())
     await expect(page.get_by_text("Ready to send")).to_have_count(2)
     await opened.accessible()
     await sends(page, "as promised")

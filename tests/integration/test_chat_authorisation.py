@@ -65,6 +65,7 @@ OF_ONESELF: dict[tuple[str, str], str] = {
     ("get", "/api/v1/conversations"): "",
     ("post", "/api/v1/conversations"): "",
     ("get", "/api/v1/turns"): "",
+    ("get", "/api/v1/team"): "",
     ("get", "/api/v1/sync"): "?device_id=d&wait=0",
     ("get", "/api/v1/devices"): "",
     ("delete", "/api/v1/devices/{device_id}"): "",

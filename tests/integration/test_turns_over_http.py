@@ -115,6 +115,10 @@ async def test_messages_are_read_in_pages_and_their_ids_sort_by_time(talking: St
         "content": {"type": "text", "text": "one"},
         "timestamp": first["timestamp"],
         "status": None,
+        "error": None,
+        "outbound_id": None,
+        "provider_message_id": "wamid.one",
+        "media": None,
     }
     ids = [entry_ids.read(each["message_id"]) for each in newest]
     assert [(found.conversation_id, found.position) for found in ids if found] == [(1, n) for n in (5, 4, 3, 2, 1)]

@@ -23,6 +23,8 @@ export const colourOf = (conversation_id: string): string => COLOURS[Number(conv
 export function labelOf(content: Message["content"]): string | null {
   const type = content["type"];
   if (type === "text" || type === "note") return null;
+  const offered = content["interactive"] as { readonly type?: unknown } | null | undefined;
+  if (type === "interactive" && String(offered?.type).endsWith("_reply")) return texts.content["button"] ?? null;
   return texts.content[String(type)] ?? texts.content["unknown"] ?? null;
 }
 

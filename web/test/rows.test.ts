@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { UNREAD_THREAD } from "../src/live/changes";
-import { rowsOf } from "../src/live/rows";
+import { rowsOf, storedAt } from "../src/live/rows";
 import { aMessage } from "./examples";
 
 const NOW = Date.parse("2026-11-16T13:00:00");
@@ -50,7 +50,9 @@ test("what happened stands between the messages that it happened between", () =>
 test("a line says where the 24 hours after the customer's words ended", () => {
   const messages = [at(1, "2026-11-10T12:00:00"), at(2, "2026-11-10T13:00:00", { sender_id: "bot" }), at(3, "2026-11-14T12:00:00")];
   const rows = rowsOf({ ...UNREAD_THREAD, messages }, { now: NOW });
-  expect(rows.map((row) => (row.is === "happening" ? row.deed.is : row.is))).toEqual(["day", "message", "message", "window", "day", "message", "window"]);
+  expect(rows.map((row) => (row.is === "happening" ? row.deed.is : row.is))).toEqual([
+    ...["day", "message", "message", "day", "window", "day", "message", "day", "window"],
+  ]);
 });
 
 test("the first unread message of the customer is marked, once", () => {
@@ -75,4 +77,10 @@ test("a reaction stands at its message, and an answer with what it answers", () 
   expect(rows[1]?.quoted?.position).toBe(1);
   expect(rows[2]?.quoted).toBeNull();
   expect(rows[3]?.quoted).toBeUndefined();
+});
+
+test("the id of a message tells when it was stored", () => {
+  const timestamp = "2026-11-16T12:00:00Z";
+  expect(storedAt({ message_id: "13814000-1dd2-11b2-8000-000000000000", timestamp })).toBe(0);
+  expect(storedAt({ message_id: "m1", timestamp })).toBe(Date.parse(timestamp));
 });

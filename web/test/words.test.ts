@@ -22,6 +22,8 @@ test.each([
   [{ type: "image", image: {}, text: "look" }, "Photo: look"],
   [{ type: "hologram", unknown: true }, "A message that cannot be shown here"],
   [{ type: "note", text: "vip" }, "vip"],
+  [{ type: "interactive", interactive: { type: "list_reply" }, text: "Monday" }, "Choice: Monday"],
+  [{ type: "interactive", interactive: { type: "button" }, text: "When?" }, "Choices: When?"],
 ])("%j is summed up as %s", (content, summary) => expect(summaryOf(content)).toBe(summary));
 
 test("a failure is told in words, else as the provider told it", () => {

@@ -20,6 +20,7 @@ import { setDraft, useDraft } from "./drafts";
 import { optionId, QUICK_MENU, QuickMenu } from "./quick-menu";
 import { askedFor, filledIn, useQuickReplies, type QuickReply } from "./quick-replies";
 import type { Attachments } from "./use-attachments";
+import { useConsents, wantsNothing } from "./use-consents";
 import { useWindow, type Window } from "./use-window";
 
 const TemplatePicker = lazy(() => import("./template-picker"));
@@ -42,6 +43,7 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
   const window = useWindow(conversation);
   const [wantsNote, setWantsNote] = useState(false);
   const [dialog, setDialog] = useState<"template" | "quick" | null>(null);
+  const refuses = wantsNothing(useConsents(conversation));
   const isClosed = window?.open === false;
   const isNote = wantsNote || isClosed;
   // Two drafts, so that what was begun for the team never becomes a message to the customer.
@@ -78,7 +80,7 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
     files.add(event.clipboardData.files);
   };
   const insert = (words: string) => setDraft(draft, insertedAt(text, words));
-  const said = note.isError ? texts.composer.noteFailed : window && saidOf(window);
+  const said = note.isError ? texts.composer.noteFailed : refuses && !isNote ? texts.composer.refuses : window && saidOf(window);
   return (
     <>
       <form className={styles["composer"]} onSubmit={submit} data-note={isNote || undefined}>

@@ -1,5 +1,6 @@
 /** What happened to messages in a customer's name, the newest first. */
 
+import { useThrottledValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 
 import { activities } from "../live/asking";
@@ -8,11 +9,13 @@ import type { Activity } from "../model";
 import { texts } from "../texts";
 import { dayAndTime } from "../time";
 import styles from "./contact.module.css";
+import { SETTLES_MS } from "./use-consents";
 
 export function ContactActivity({ dossierId, stamp }: { readonly dossierId: number; readonly stamp: number }) {
   const { client } = useDesk();
+  const settled = useThrottledValue(stamp, SETTLES_MS);
   const { data } = useQuery({
-    queryKey: ["activities", dossierId, stamp],
+    queryKey: ["activities", dossierId, settled],
     queryFn: () => activities(client, dossierId),
     placeholderData: (before, question) => (question?.queryKey[1] === dossierId ? before : undefined),
   });

@@ -1,32 +1,23 @@
 /** What a customer said to being written to, for each channel; whoever changes it is in the audit trail. */
 
 import { NativeSelect } from "@mantine/core";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 
-import { consents, putConsent } from "../live/asking";
+import { putConsent } from "../live/asking";
 import { useDesk } from "../live/use-desk";
-import type { Consent } from "../model";
+import type { Consent, Conversation } from "../model";
 import { texts } from "../texts";
 import { dayAndTime } from "../time";
 import styles from "./contact.module.css";
+import { useConsents } from "./use-consents";
 
 const CHANNELS = ["WHATSAPP", "WHATSAPP_MARKETING", "EMAIL"] as const;
 const STATUSES = ["GRANTED", "REVOKED", "PENDING"] as const;
 
-interface Props {
-  readonly dossierId: number;
-  /** Grows with what is said: a STOP may be among it. */
-  readonly stamp: number;
-}
-
-export function ContactConsents({ dossierId, stamp }: Props) {
+export function ContactConsents({ conversation, dossierId }: { readonly conversation: Conversation; readonly dossierId: number }) {
   const { client, me } = useDesk();
   const queries = useQueryClient();
-  const { data } = useQuery({
-    queryKey: ["consents", dossierId, stamp],
-    queryFn: () => consents(client, dossierId),
-    placeholderData: (before, question) => (question?.queryKey[1] === dossierId ? before : undefined),
-  });
+  const data = useConsents(conversation);
   const put = useMutation({
     mutationFn: (change: Pick<Consent, "channel" | "status">) => putConsent(client, { dossierId, ...change }),
     onSettled: () => queries.invalidateQueries({ queryKey: ["consents", dossierId] }),

@@ -36,7 +36,7 @@ export default function ContactPanel({ conversation, onClose }: Props) {
         {kind === "customer" && <ContactWork conversation={conversation} />}
         {dossier !== null && (
           <>
-            <ContactConsents dossierId={dossier} stamp={conversation.last_message?.position ?? 0} />
+            <ContactConsents conversation={conversation} dossierId={dossier} />
             <ContactDossier dossierId={dossier} />
             <ContactActivity dossierId={dossier} stamp={conversation.last_message?.position ?? 0} />
           </>

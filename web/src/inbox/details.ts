@@ -25,8 +25,13 @@ export function showDetails(shown: boolean): void {
 }
 
 function subscribe(listener: () => void): () => void {
+  const room = matchMedia(ROOM);
   listeners.add(listener);
-  return () => listeners.delete(listener);
+  room.addEventListener("change", listener);
+  return () => {
+    listeners.delete(listener);
+    room.removeEventListener("change", listener);
+  };
 }
 
 export const useDetails = (): readonly [boolean, (shown: boolean) => void] => [useSyncExternalStore(subscribe, isShown), showDetails];

@@ -4,7 +4,7 @@ import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 
 import { retry } from "../live/asking";
-import { useDesk } from "../live/use-desk";
+import { useDesk, useShown } from "../live/use-desk";
 import type { Message } from "../model";
 import { linkTo } from "../path";
 import { texts } from "../texts";
@@ -20,7 +20,9 @@ export function Failure({ message }: { readonly message: Message }) {
   const { error, outbound_id: id, conversation_id: where, content } = message;
   const again = useMutation({ mutationFn: (outbound: number) => retry(desk.client, outbound), onSuccess: () => desk.retried(where, message.message_id) });
   const code = error?.code ?? null;
-  const mayWrite = desk.me.role !== "readonly" && !ENDED.includes(code ?? "");
+  const row = useShown((shown) => shown.conversations.get(where));
+  const isOver = row?.window_expires_at != null && Date.parse(row.window_expires_at) <= Date.now();
+  const mayWrite = desk.me.role !== "readonly" && !ENDED.includes(code ?? "") && (!isOver || content["type"] === "template");
   const edit = () => {
     setDraft(where, textOf(content));
     document.getElementById("composer")?.focus();

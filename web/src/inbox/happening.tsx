@@ -13,7 +13,7 @@ export function Happening({ deed, at, me, names }: { readonly deed: Deed; readon
   return (
     <div className={styles["happening"]} data-deed={deed.is}>
       <span>
-        <bdi>{wordsOf(deed, me, names)}</bdi> <time dateTime={at}>{clockTime(at)}</time>
+        <bdi>{wordsOf(deed, me, names)}</bdi> · <time dateTime={at}>{clockTime(at)}</time>
       </span>
     </div>
   );

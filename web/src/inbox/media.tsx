@@ -77,11 +77,12 @@ interface FileProps {
 }
 
 function File({ src, type, name, size }: FileProps) {
-  switch (type) {
+  const [isOdd, setOdd] = useState(false);
+  switch (isOdd ? "document" : type) {
     case "image":
-      return <Photo src={src} alt={name ?? texts.media.photo} />;
+      return <Photo src={src} alt={name ?? texts.media.photo} onOdd={() => setOdd(true)} />;
     case "sticker":
-      return <img className={styles["sticker"]} src={src} alt={texts.media.sticker} loading="lazy" />;
+      return <img className={styles["sticker"]} src={src} alt={texts.media.sticker} loading="lazy" onError={() => setOdd(true)} />;
     case "video":
       return <video className={styles["video"]} src={src} controls preload="metadata" aria-label={texts.content["video"]} />;
     case "audio":
@@ -91,7 +92,7 @@ function File({ src, type, name, size }: FileProps) {
         <a className={styles["file"]} href={src} download={name ?? ""} title={texts.media.save(name ?? texts.media.unnamed)}>
           <Paper size={26} />
           <span className={styles["fileText"]}>
-            <bdi>{name ?? texts.media.unnamed}</bdi>
+            <bdi>{name ?? texts.content[type] ?? texts.media.unnamed}</bdi>
             {size !== null && <span className={styles["soft"]}>{sizeOf(size)}</span>}
           </span>
         </a>
@@ -99,12 +100,13 @@ function File({ src, type, name, size }: FileProps) {
   }
 }
 
-function Photo({ src, alt }: { readonly src: string; readonly alt: string }) {
+/** What the browser cannot show can still be saved. */
+function Photo({ src, alt, onOdd }: { readonly src: string; readonly alt: string; readonly onOdd: () => void }) {
   const [large, setLarge] = useState(false);
   return (
     <>
       <button type="button" className={styles["photo"]} aria-label={`${texts.media.enlarge}: ${alt}`} onClick={() => setLarge(true)}>
-        <img src={src} alt="" loading="lazy" />
+        <img src={src} alt="" loading="lazy" onError={onOdd} />
       </button>
       {large && (
         <Dialog title={alt} onClose={() => setLarge(false)} wide>

@@ -70,8 +70,8 @@ export function Messages({ id, conversation, onAnswer }: Props) {
     const there = requestAnimationFrame(() => setBegun(true)); // until then the beginning counts as seen
     return () => cancelAnimationFrame(there);
   }, [isThere, virtual]);
-  const jump = useCallback((position: number) => goTo(id, position), [id]);
-  const sought = useSought(id, begun, rows, (index) => virtual.scrollToIndex(index, { align: "center" }));
+  const [sought, seek] = useSought(id, begun, rows, (index) => virtual.scrollToIndex(index, { align: "center" }));
+  const jump = useCallback((position: number) => (position === sought ? seek() : goTo(id, position)), [id, sought, seek]);
   const me = desk.me.user_id;
   const around = useMemo<Around>(() => ({ me, name, names, sought, jump, answer: onAnswer }), [me, name, names, sought, jump, onAnswer]);
   const items = virtual.getVirtualItems();
@@ -83,60 +83,62 @@ export function Messages({ id, conversation, onAnswer }: Props) {
   useStaying(frame, atEnd, virtual.scrollToEnd);
   useReading(id, atEnd && isThere, thread.messages.at(-1)?.position ?? 0);
   return (
-    <div className={styles["messagesFrame"]}>
-      <div
-        className={styles["messages"]}
-        ref={frame}
-        role="log"
-        aria-live="polite"
-        aria-busy={thread.reading}
-        aria-label={texts.thread.label(name)}
-        tabIndex={0}
-      >
-        {thread.reading && (
-          <div className={styles["reading"]}>
-            <Loader size="xs" aria-label={texts.thread.loading} />
+    <>
+      <div className={styles["messagesFrame"]}>
+        <div
+          className={styles["messages"]}
+          ref={frame}
+          role="log"
+          aria-live="polite"
+          aria-busy={thread.reading}
+          aria-label={texts.thread.label(name)}
+          tabIndex={0}
+        >
+          {thread.reading && (
+            <div className={styles["reading"]}>
+              <Loader size="xs" aria-label={texts.thread.loading} />
+            </div>
+          )}
+          {thread.failed && (
+            <div className={styles["notRead"]}>
+              {texts.thread.failed}{" "}
+              <Button size="compact-sm" variant="light" onClick={() => void desk.earlier(id)}>
+                {texts.thread.again}
+              </Button>
+            </div>
+          )}
+          <div className={styles["tall"]} style={{ height: virtual.getTotalSize() }}>
+            {items.map(({ key, index, start }) => {
+              const row = rows[index];
+              return (
+                row && (
+                  <div key={key} data-index={index} ref={virtual.measureElement} className={styles["placed"]} style={{ transform: `translateY(${start}px)` }}>
+                    <ThreadRow row={row} around={around} />
+                  </div>
+                )
+              );
+            })}
           </div>
-        )}
-        {thread.failed && (
-          <div className={styles["notRead"]}>
-            {texts.thread.failed}{" "}
-            <Button size="compact-sm" variant="light" onClick={() => void desk.earlier(id)}>
-              {texts.thread.again}
-            </Button>
-          </div>
-        )}
-        <div className={styles["tall"]} style={{ height: virtual.getTotalSize() }}>
-          {items.map(({ key, index, start }) => {
-            const row = rows[index];
-            return (
-              row && (
-                <div key={key} data-index={index} ref={virtual.measureElement} className={styles["placed"]} style={{ transform: `translateY(${start}px)` }}>
-                  <ThreadRow row={row} around={around} />
-                </div>
-              )
-            );
-          })}
         </div>
+        {!atEnd && (
+          <Button
+            className={styles["toEnd"]}
+            size="compact-md"
+            radius="xl"
+            variant="default"
+            leftSection={<Down size={16} />}
+            onClick={() => virtual.scrollToEnd()}
+          >
+            {texts.thread.toEnd}
+          </Button>
+        )}
       </div>
       {typing !== undefined ? (
         <div className={styles["typing"]}>{texts.thread.someoneTypes(names(typing))}</div>
       ) : (
         conversation && <BotTurn conversation={conversation} />
       )}
-      {!atEnd && (
-        <Button
-          className={styles["toEnd"]}
-          size="compact-md"
-          radius="xl"
-          variant="default"
-          leftSection={<Down size={16} />}
-          onClick={() => virtual.scrollToEnd()}
-        >
-          {texts.thread.toEnd}
-        </Button>
-      )}
-    </div>
+    </>
   );
 }
 
@@ -177,10 +179,11 @@ function useReadUpTo(conversation: Conversation | undefined): number | null {
 }
 
 /** The message that the address names is brought into sight, once, however far back it is. */
-function useSought(id: string, begun: boolean, rows: readonly Row[], show: (index: number) => void): number | null {
+function useSought(id: string, begun: boolean, rows: readonly Row[], show: (index: number) => void): readonly [number | null, () => void] {
   const desk = useDesk();
   const position = usePositionInPath();
   const [reached, setReached] = useState<number | null>(null);
+  const [again, setAgain] = useState(0);
   const shown = useRef<number | null>(null);
   useEffect(() => {
     if (position === null || !begun) return undefined;
@@ -190,7 +193,7 @@ function useSought(id: string, begun: boolean, rows: readonly Row[], show: (inde
     return () => {
       wanted = false;
     };
-  }, [desk, id, position, begun]);
+  }, [desk, id, position, begun, again]);
   useEffect(() => {
     if (reached === null || reached !== position || shown.current === reached) return;
     const index = rows.findIndex((row) => row.is === "message" && row.message.position === reached);
@@ -198,7 +201,8 @@ function useSought(id: string, begun: boolean, rows: readonly Row[], show: (inde
     shown.current = reached;
     show(index);
   });
-  return position;
+  const seek = useCallback(() => setAgain((times) => times + 1), []);
+  return [position, seek];
 }
 
 /** Read is what was on a screen that somebody looks at. */

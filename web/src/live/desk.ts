@@ -5,7 +5,7 @@ import { WaypostClient, type Content, type Item, type OutgoingChange } from "@wa
 import type { Conversation, Found, Me, Message } from "../model";
 import { found } from "./asking";
 import { conversationWith, merged, UNREAD_THREAD, withItem, type Thread } from "./changes";
-import { queryOf, type Filter } from "./filters";
+import { queriesOf, type Filter } from "./filters";
 import { NO_LISTS, without, type Listing, type Mutable, type Shown } from "./shown";
 import { UnsentOnly } from "./storage";
 
@@ -71,11 +71,15 @@ export class Desk {
     if (listing.reading || !listing.more) return;
     this.#setList(filter, { ...listing, reading: true, failed: false });
     try {
-      const query = { ...queryOf(filter, this.me.user_id), ...(listing.cursor && { cursor: listing.cursor }) };
+      const queries = queriesOf(filter, this.me.user_id);
+      const query = { ...queries[listing.part], ...(listing.cursor && { cursor: listing.cursor }) };
       const page = await this.client.conversations(query);
       this.#know(page.conversations as unknown as Conversation[]);
       const { next_cursor: cursor, has_more: more } = page;
-      this.#setList(filter, { cursor, more, reading: false, failed: false, asked: true, looked: listing.looked + page.conversations.length });
+      const part = more ? listing.part : listing.part + 1;
+      const isLast = part === queries.length;
+      const looked = listing.looked + page.conversations.length;
+      this.#setList(filter, { cursor: more ? cursor : null, more: !isLast, part, reading: false, failed: false, asked: true, looked });
     } catch {
       this.#setList(filter, { ...listing, reading: false, failed: true });
     }
@@ -103,8 +107,8 @@ export class Desk {
     for (;;) {
       const thread = this.#now.threads.get(conversation);
       const first = thread?.messages[0];
-      if (first !== undefined && (first.position <= position || thread?.cursor === null)) return true;
-      if (thread?.failed === true) return false;
+      if (first !== undefined && first.position <= position) return true;
+      if (thread !== undefined && !thread.reading && (thread.failed || thread.cursor === null)) return false;
       if (thread?.reading === true) await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
       else await this.earlier(conversation, FAR_PAGE);
     }
@@ -168,7 +172,7 @@ export class Desk {
     const waiting = new Set(this.client.outgoing.map(({ client_message_id }) => client_message_id));
     const { next_cursor: cursor, has_more: more } = page;
     const rows = page.conversations as unknown as Conversation[];
-    const open = { cursor, more, reading: false, failed: false, asked: true, looked: rows.length };
+    const open = { cursor, more, reading: false, failed: false, asked: true, part: 0, looked: rows.length };
     this.#change({
       conversations: new Map(rows.map((row) => [row.conversation_id, row])),
       lists: { ...NO_LISTS, open },

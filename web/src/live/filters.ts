@@ -9,17 +9,17 @@ export type Filter = (typeof FILTERS)[number];
 export const ANYBODY = "human";
 export const BOT = "bot";
 
-/** The server's own narrowing, where it has one: each is served by an index there. */
-export function queryOf(filter: Filter, me: string): Record<string, string> {
+/** The server's own lists that make up this one, read one after the other: each is served by an index there. */
+export function queriesOf(filter: Filter, me: string): readonly Record<string, string>[] {
   switch (filter) {
     case "mine":
-      return { floor: me };
+      return [{ floor: me }, { assignee: me }];
     case "waiting":
-      return { floor: ANYBODY };
+      return [{ floor: ANYBODY }];
     case "closed":
-      return { state: "closed" };
+      return [{ state: "closed" }];
     default:
-      return {};
+      return [{}];
   }
 }
 

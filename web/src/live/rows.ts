@@ -58,25 +58,32 @@ export function rowsOf(thread: Thread, beside: Beside = {}): readonly Row[] {
   const shown = new Set<string>();
   let next = 0;
   let marked = readUpTo === null;
+  // Above the first row only when there is nothing before it: a day that goes on upwards begins further up.
+  let day = thread.cursor === null || said[0] === undefined ? null : dayOf(said[0].timestamp);
+  const begin = (at: string, key: string): void => {
+    if (day !== dayOf(at)) rows.push({ is: "day", key: `day:${key}`, at });
+    day = dayOf(at);
+  };
+  const happen = (happening: Happening): void => {
+    begin(happening.at, happening.key);
+    rows.push({ is: "happening", ...happening });
+  };
   said.forEach((message, index) => {
-    const before = said[index - 1];
-    const moment = Date.parse(message.timestamp);
-    for (; next < between.length && Date.parse(between[next]?.at ?? "") <= moment; next++) push(rows, between[next]);
-    // Above the first one only when there is nothing before it: a day that goes on upwards begins further up.
-    const newDay = before === undefined ? thread.cursor === null : dayOf(before.timestamp) !== dayOf(message.timestamp);
-    if (newDay) rows.push({ is: "day", key: `day:${message.position}`, at: message.timestamp });
+    const moment = storedAt(message);
+    for (let one = between[next]; one !== undefined && Date.parse(one.at) <= moment; one = between[++next]) happen(one);
+    begin(message.timestamp, String(message.position));
     const newHere = !marked && readUpTo !== null && message.position > readUpTo && isFromCustomer(message.sender_id);
     if (newHere) rows.push({ is: "unread", key: "unread" });
     marked ||= newHere;
     if (message.client_message_id !== null) shown.add(message.client_message_id);
     // The client's own id where there is one: the row of a message that was on its way stays the same row.
     const key = message.client_message_id ?? message.message_id;
-    const first = newHere || rows.at(-1)?.is !== "message" || !areTogether(before, message);
+    const first = rows.at(-1)?.is !== "message" || !areTogether(said[index - 1], message);
     const last = !areTogether(message, said[index + 1]);
     const theirs = reactions.of.get(message.provider_message_id ?? "") ?? [];
     rows.push({ is: "message", key, message, first, last, reactions: theirs, quoted: quotedIn(message.content) });
   });
-  for (; next < between.length; next++) push(rows, between[next]);
+  between.slice(next).forEach(happen);
   for (const each of refused) rows.push(waiting(each.message, each.code, quotedIn(each.message.content)));
   for (const message of outgoing)
     if (!shown.has(message.client_message_id)) rows.push(waiting(message, null, quotedIn(message.content)));
@@ -95,8 +102,13 @@ function happened({ messages, cursor }: Thread, known: readonly Happening[], now
   return found.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
-function push(rows: Row[], happening: Happening | undefined): void {
-  if (happening !== undefined) rows.push({ is: "happening", ...happening });
+/** 100 ns steps from 1582 to 1970, which a TimeUUID counts from. */
+const BEFORE_1970 = 0x01b21dd213814000n;
+
+/** When it was stored, as its id tells: a customer's own time has no more than seconds, and may come late. */
+export function storedAt({ message_id, timestamp }: Pick<Message, "message_id" | "timestamp">): number {
+  const [, low, mid, high] = /^([0-9a-f]{8})-([0-9a-f]{4})-1([0-9a-f]{3})-/.exec(message_id) ?? [];
+  return high === undefined ? Date.parse(timestamp) : Number((BigInt(`0x${high}${mid}${low}`) - BEFORE_1970) / 10_000n);
 }
 
 const waiting = (message: Outgoing, refused: string | null, quoted: Message | null | undefined): Row => ({

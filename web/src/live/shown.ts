@@ -13,6 +13,8 @@ export interface Listing {
   readonly reading: boolean;
   readonly failed: boolean;
   readonly asked: boolean;
+  /** Which of its queries is read at the moment. */
+  readonly part: number;
   /** Conversations that were looked through for it. */
   readonly looked: number;
 }
@@ -34,7 +36,7 @@ export interface Shown {
   readonly typing: ReadonlyMap<string, string>;
 }
 
-const NOT_ASKED: Listing = { cursor: null, more: true, reading: false, failed: false, asked: false, looked: 0 };
+const NOT_ASKED: Listing = { cursor: null, more: true, reading: false, failed: false, asked: false, part: 0, looked: 0 };
 export const NO_LISTS = Object.fromEntries(FILTERS.map((filter) => [filter, NOT_ASKED])) as Record<Filter, Listing>;
 
 /** Of a frame that is being put together. */
