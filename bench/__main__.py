@@ -23,6 +23,7 @@ from bench import (
     ingest,
     log,
     pace,
+    page,
     paging,
     posting,
     results,
@@ -102,6 +103,7 @@ PARTS: dict[str, Callable[[str, int, int], list[Line]]] = {
     "stack": stack.measure,
     "workers": workers.measure,
     "startup": startup.measure,
+    "page": page.measure,
 }
 
 

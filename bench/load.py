@@ -40,7 +40,7 @@ def a_status(number: int, phone_number_id: str = PHONE_NUMBER_ID) -> bytes:
         "biz_opaque_callback_data": f"m{number}:1",
         "pricing": {"billable": True, "pricing_model": "PMP", "type": "regular", "category": "utility"},
     }
-    return _webhook({"statuses": [status]}, phone_number_id)
+    return webhook({"statuses": [status]}, phone_number_id)
 
 
 def a_message(number: int, phone_number_id: str = PHONE_NUMBER_ID, customer: int | None = None) -> bytes:
@@ -50,13 +50,13 @@ def a_message(number: int, phone_number_id: str = PHONE_NUMBER_ID, customer: int
     text = {"type": "text", "text": {"body": f"Hello, where is my order {number}?"}}
     message = {**sender, "id": wamid(number), "timestamp": "1750030073", **text}
     contact = {"profile": {"name": "Sheena Nelson"}, "wa_id": sender["from"], "user_id": sender["from_user_id"]}
-    return _webhook({"contacts": [contact], "messages": [message]}, phone_number_id)
+    return webhook({"contacts": [contact], "messages": [message]}, phone_number_id)
 
 
 KINDS = {"status": a_status, "message": a_message}
 
 
-def _webhook(value: dict[str, object], phone_number_id: str) -> bytes:
+def webhook(value: dict[str, object], phone_number_id: str) -> bytes:
     metadata = {"display_phone_number": "15550783881", "phone_number_id": phone_number_id}
     change = {"field": "messages", "value": {"messaging_product": "whatsapp", "metadata": metadata, **value}}
     whole = {"object": "whatsapp_business_account", "entry": [{"id": "102290129340398", "changes": [change]}]}

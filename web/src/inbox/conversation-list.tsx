@@ -4,7 +4,6 @@ import { Button, Text, TextInput } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 
-import { byActivity } from "../live/changes";
 import { belongs, sourceOf, type Filter } from "../live/filters";
 import { useDesk, useShown } from "../live/use-desk";
 import { texts } from "../texts";
@@ -34,7 +33,7 @@ export function ConversationList({ open }: { readonly open: string | null }) {
   const listing = useShown((shown) => shown.lists[source]);
   const isRead = useShown((shown) => shown.lists.open.asked);
   const rows = useMemo(
-    () => [...conversations.values()].filter((row) => belongs(row, filter, desk.me.user_id, now)).sort(byActivity),
+    () => conversations.latest.filter((row) => belongs(row, filter, desk.me.user_id, now)),
     [conversations, filter, desk, now],
   );
   const frame = useRef<HTMLDivElement>(null);
@@ -42,7 +41,6 @@ export function ConversationList({ open }: { readonly open: string | null }) {
     count: rows.length,
     getScrollElement: () => frame.current,
     estimateSize: () => ROW_HEIGHT,
-    getItemKey: (index) => rows[index]?.conversation_id ?? index,
     overscan: 6,
   });
   const items = virtual.getVirtualItems();
@@ -98,11 +96,11 @@ export function ConversationList({ open }: { readonly open: string | null }) {
       {words.trim() !== "" && <SearchResults words={words.trim()} open={open} />}
       <div className={styles["scroll"]} ref={frame} tabIndex={-1} hidden={words.trim() !== ""}>
         <div role="list" className={styles["tall"]} style={{ height: virtual.getTotalSize() }}>
-          {items.map(({ key, index, start }) => {
+          {items.map(({ index, start }) => {
             const row = rows[index];
             return (
               row && (
-                <div key={key} role="listitem" className={styles["placed"]} style={{ transform: `translateY(${start}px)`, height: ROW_HEIGHT }}>
+                <div key={row.conversation_id} role="listitem" className={styles["placed"]} style={{ transform: `translateY(${start}px)`, height: ROW_HEIGHT }}>
                   <ConversationRow conversation={row} isOpen={row.conversation_id === open} me={desk.me.user_id} />
                 </div>
               )

@@ -6,7 +6,8 @@ import type { Conversation, Found, Me, Message } from "../model";
 import { found } from "./asking";
 import { conversationWith, merged, UNREAD_THREAD, withItem, type Thread } from "./changes";
 import { queriesOf, type Filter } from "./filters";
-import { NO_LISTS, without, type Listing, type Mutable, type Shown } from "./shown";
+import { Known, Next } from "./known";
+import { NO_LISTS, without, type Listing, type Shown } from "./shown";
 import { UnsentOnly } from "./storage";
 
 const PAGE = 50;
@@ -31,7 +32,7 @@ export class Desk {
       state: "connecting",
       offline: false,
       stoppedBy: null,
-      conversations: new Map(),
+      conversations: new Known(),
       lists: NO_LISTS,
       threads: new Map(),
       outgoing: this.client.outgoing,
@@ -174,7 +175,7 @@ export class Desk {
     const rows = page.conversations as unknown as Conversation[];
     const open = { cursor, more, reading: false, failed: false, asked: true, part: 0, looked: rows.length };
     this.#change({
-      conversations: new Map(rows.map((row) => [row.conversation_id, row])),
+      conversations: new Known(rows),
       lists: { ...NO_LISTS, open },
       threads: new Map(),
       outgoing: this.#now.outgoing.filter(({ client_message_id }) => waiting.has(client_message_id)),
@@ -198,8 +199,8 @@ export class Desk {
   /** Two conversations turned out to be one customer's. */
   #joined(id: string, gone: string): void {
     for (const each of [id, gone]) {
-      this.#own("conversations").delete(each);
-      this.#own("threads").delete(each);
+      this.#known().delete(each);
+      this.#threads().delete(each);
     }
     void this.#ask(id);
     if (this.#open === id) this.open(id);
@@ -245,8 +246,8 @@ export class Desk {
   }
 
   #know(rows: readonly Conversation[]): void {
-    const conversations = this.#own("conversations");
-    for (const row of rows) conversations.set(row.conversation_id, row);
+    const known = this.#known();
+    for (const row of rows) known.set(row);
   }
 
   #put(row: Conversation): void {
@@ -254,17 +255,26 @@ export class Desk {
   }
 
   #setThread(id: string, thread: Thread): void {
-    if (this.#now.threads.get(id) !== thread) this.#own("threads").set(id, thread);
+    if (this.#now.threads.get(id) !== thread) this.#threads().set(id, thread);
   }
 
   #setList(filter: Filter, listing: Listing): void {
     this.#change({ lists: { ...this.#now.lists, [filter]: listing } });
   }
 
-  /** What the next frame shows, to be changed: copied once a frame, however much comes in it. */
-  #own<Name extends "conversations" | "threads">(name: Name): Mutable<Shown[Name]> {
-    if (this.#changes?.[name] === undefined) this.#change({ [name]: new Map<string, unknown>(this.shown[name]) });
-    return this.#now[name] as Mutable<Shown[Name]>;
+  /** Of what the next frame shows, to be changed. */
+  #known(): Next {
+    const { conversations } = this.#now;
+    if (conversations instanceof Next) return conversations;
+    const next = conversations.next();
+    this.#change({ conversations: next });
+    return next;
+  }
+
+  /** The same; copied once a frame, however much comes in it. */
+  #threads(): Map<string, Thread> {
+    if (this.#changes?.threads === undefined) this.#change({ threads: new Map(this.shown.threads) });
+    return this.#now.threads as Map<string, Thread>;
   }
 
   /** What will be shown with the next frame. */
@@ -282,7 +292,8 @@ export class Desk {
   }
 
   readonly #show = (): void => {
-    this.shown = this.#now;
+    const { conversations, ...now } = this.#now;
+    this.shown = { ...now, conversations: conversations instanceof Next ? conversations.done() : conversations };
     this.#changes = null;
     for (const listener of this.#listeners) listener();
   };

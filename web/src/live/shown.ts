@@ -2,9 +2,9 @@
 
 import type { Outgoing, State } from "@waypost/client";
 
-import type { Conversation } from "../model";
 import type { Thread } from "./changes";
 import { FILTERS, type Filter } from "./filters";
+import type { Known } from "./known";
 import type { Refused } from "./rows";
 
 export interface Listing {
@@ -25,7 +25,7 @@ export interface Shown {
   readonly offline: boolean;
   /** The code that stopped it; null while it goes on. */
   readonly stoppedBy: number | null;
-  readonly conversations: ReadonlyMap<string, Conversation>;
+  readonly conversations: Known;
   readonly lists: Readonly<Record<Filter, Listing>>;
   readonly threads: ReadonlyMap<string, Thread>;
   readonly outgoing: readonly Outgoing[];
@@ -38,9 +38,6 @@ export interface Shown {
 
 const NOT_ASKED: Listing = { cursor: null, more: true, reading: false, failed: false, asked: false, part: 0, looked: 0 };
 export const NO_LISTS = Object.fromEntries(FILTERS.map((filter) => [filter, NOT_ASKED])) as Record<Filter, Listing>;
-
-/** Of a frame that is being put together. */
-export type Mutable<Kept> = Kept extends ReadonlyMap<infer Key, infer Value> ? Map<Key, Value> : never;
 
 export const without = (messages: readonly Outgoing[], id: string): readonly Outgoing[] =>
   messages.some(({ client_message_id }) => client_message_id === id)

@@ -1,0 +1,54 @@
+// Runs in the page before anything of its own: how long frames, tasks and answers to input take.
+(() => {
+  const probe = { on: false, since: 0, gaps: [], tasks: [], inputs: [], empty: 0, shown: null };
+  window.probe = probe;
+  let last = 0;
+  const frame = () => {
+    const now = performance.now();
+    if (probe.on && last > probe.since) probe.gaps.push(now - last);
+    if (probe.on && probe.holes?.()) probe.empty += 1;
+    last = now;
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+  new PerformanceObserver((seen) => {
+    for (const { startTime, duration } of seen.getEntries()) if (probe.on && startTime >= probe.since) probe.tasks.push(duration);
+  }).observe({ type: "longtask" });
+
+  // From the moment at which the browser got the key to the moment after the frame that follows it was made.
+  const { port1, port2 } = new MessageChannel();
+  const waiting = [];
+  port2.onmessage = () => {
+    const now = performance.now();
+    for (const at of waiting.splice(0)) probe.inputs.push(now - at);
+  };
+  const heard = ({ timeStamp }) => {
+    if (!probe.on) return;
+    requestAnimationFrame(() => {
+      waiting.push(timeStamp);
+      port1.postMessage(null);
+    });
+  };
+  for (const type of ["keydown", "pointerdown"]) addEventListener(type, heard, { capture: true, passive: true });
+
+  // When the first conversation of the list was drawn.
+  const look = () => {
+    if (document.querySelector('a[href^="/inbox/"]') === null) requestAnimationFrame(look);
+    else probe.shown = performance.now();
+  };
+  requestAnimationFrame(look);
+
+  probe.start = (box) => {
+    Object.assign(probe, { gaps: [], tasks: [], inputs: [], empty: 0, since: performance.now(), on: true });
+    probe.holes = box && (() => {
+      const { left, top, width, height } = document.querySelector(box).getBoundingClientRect();
+      return [0.2, 0.5, 0.8].some((part) => document.elementFromPoint(left + width / 2, top + height * part)?.closest("a") == null);
+    });
+  };
+  probe.stop = () => {
+    probe.on = false;
+    const heap = performance.memory?.usedJSHeapSize ?? 0;
+    const { gaps, tasks, inputs, empty } = probe;
+    return { gaps, tasks, inputs, empty, heap };
+  };
+})();
