@@ -1,7 +1,6 @@
 /** Every word that the phones show. */
 
 export const words = {
-  title: "Phone",
   show: "Show the phone",
   hide: "Hide the phone",
   panel: "A phone to play the customer",
@@ -82,21 +81,21 @@ export const words = {
     kinds: {
       delay: { name: "Slow", watch: "Answers take 3 seconds. The message keeps its clock so long, and is sent once." },
       duplicate: { name: "Doubled statuses", watch: "Each status comes three times. The ticks move once." },
-      lost: { name: "Lost answers", watch: "It is accepted, then the line breaks. Its status settles it; it is not sent again." },
+      lost: { name: "Lost answers", watch: "It is accepted, then the line breaks. Its status settles it: it is on the phone once." },
       order: { name: "Statuses in the wrong order", watch: "Delivered comes before sent. The ticks never go back." },
       away: { name: "Provider away", watch: "Every call is answered 503. Messages wait, are tried again, and go once it is calm." },
       code: { name: "Error code", watch: "" },
     },
     codeWatch: {
       131026: "The message fails, and the inbox says why.",
-      131056: "The message waits for this customer only. The console shows the closed gate.",
-      130429: "The number waits, and goes on by itself.",
-      190: "The number is held. When it is calm, release it in the console, under gates.",
+      131056: "The message waits, for this customer only, and goes on by itself. See Limits and holds in the console.",
+      130429: "The whole number waits, and goes on by itself. See Limits and holds in the console.",
+      190: "The number is held. When it is calm, release it in the console, under Limits and holds.",
     } as Record<number, string>,
   },
   steps: {
     label: "What to try",
-    all: ["Write on the phone", "See the bot answer", "Take over and reply", "Make some trouble"],
+    all: { write: "Write on the phone", bot: "See the bot answer", takeOver: "Take over and reply", trouble: "Make some trouble" },
     done: "done",
     close: "Do not show this again",
   },

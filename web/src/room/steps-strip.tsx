@@ -26,12 +26,12 @@ export function StepsStrip() {
   return (
     <section className={styles["steps"]} aria-label={words.steps.label}>
       <ol className={styles["stepList"]}>
-        {STEPS.map((step, place) => (
+        {STEPS.filter((step) => step !== "bot" || me.bot).map((step, place) => (
           <li key={step} className={styles["step"]} data-done={done.includes(step) || undefined}>
             <span className={styles["stepMark"]} aria-hidden="true">
               {done.includes(step) ? <OneTick size={12} /> : place + 1}
             </span>
-            {words.steps.all[place]}
+            {words.steps.all[step]}
             {done.includes(step) && <VisuallyHidden>{`(${words.steps.done})`}</VisuallyHidden>}
           </li>
         ))}
