@@ -16,7 +16,7 @@ interface Props {
 
 export function Curl({ call, cli }: Props) {
   return (
-    <Popover position="bottom-end" trapFocus withRoles transitionProps={{ duration: 0 }} classNames={{ dropdown: styles["curl"] ?? "" }}>
+    <Popover position="bottom-end" trapFocus withRoles transitionProps={{ duration: 0 }} width="min(520px, calc(100vw - 24px))">
       <Popover.Target>
         <Button size="compact-sm" variant="default" fw={500}>
           {words.curl.button}

@@ -68,7 +68,7 @@ function Question<Answer>({ label, title, children, call, cli, danger = false, d
 export function Dialog({ title, onClose, children }: { readonly title: string; readonly onClose: () => void; readonly children: ReactNode }) {
   return (
     // Locking the page's scrolling would need a style element, which the page's policy forbids.
-    <Modal opened onClose={onClose} title={title} centered lockScroll={false} transitionProps={{ duration: 0 }} closeButtonProps={{ "aria-label": words.deed.cancel }}>
+    <Modal opened onClose={onClose} title={title} classNames={{ title: styles["dialogTitle"] ?? "" }} centered lockScroll={false} transitionProps={{ duration: 0 }} closeButtonProps={{ "aria-label": words.deed.cancel }}>
       <div className={styles["dialog"]}>{children}</div>
     </Modal>
   );
