@@ -1,6 +1,6 @@
 /** What the machine is doing now, and whether all of it is well. */
 
-import { Alert, SegmentedControl } from "@mantine/core";
+import { SegmentedControl } from "@mantine/core";
 
 import { go, useAddress } from "../../path";
 import { call, useAnswer } from "../api";
@@ -51,9 +51,9 @@ function Shown({ overview, cut }: { readonly overview: Answer; readonly cut: boo
   return (
     <>
       {cut && (
-        <Alert color="yellow" variant="light">
-          {texts.cut(overview.looked_at_most.toLocaleString(), exactly(overview.since))}
-        </Alert>
+        <p className={styles["note"]} title={exactly(overview.since)}>
+          {texts.cut(overview.looked_at_most.toLocaleString(), new Date(overview.since).toLocaleTimeString())}
+        </p>
       )}
       <Figures overview={overview} />
       <Charts overview={overview} />
