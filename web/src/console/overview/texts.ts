@@ -4,7 +4,7 @@ export const texts = {
   intro: "What came and went, how long it took, and how every part is. It is read from the database, so it is the same from every server.",
   span: "How far back",
   spans: { "15": "15 min", "60": "1 hour", "180": "3 hours" } as Record<string, string>,
-  cut: (count: string, since: string) => `So much goes on that only the newest ${count} messages of each status are looked at: this is everything since ${since}.`,
+  cut: (count: string, since: string) => `Only the newest ${count} messages of each status are looked at: this is everything since ${since}.`,
   tiles: {
     received: "Received",
     sent: "Sent",
