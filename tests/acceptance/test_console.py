@@ -172,6 +172,14 @@ async def reads_the_settings(opened: Tab) -> None:
     await opened.picture("console-settings")
 
 
+async def is_whole(page: Page, name: str) -> None:
+    """On a screen, a tablet, a phone."""
+    for width in (1280, 768, PHONE[0]):
+        await page.set_viewport_size({"width": width, "height": PHONE[1]})
+        assert await page.evaluate(WIDE) <= 0, (name, width)
+        assert await page.evaluate(CUT) == [], (name, width)
+
+
 async def test_on_a_phone_in_the_dark_nothing_is_cut_and_an_agent_sees_no_admins_pages(laptop: Site) -> None:
     async with demo(laptop) as (facts, api, sandbox), browser() as chromium, tab(chromium, PHONE, "dark") as opened:
         page = opened.page
@@ -184,8 +192,7 @@ async def test_on_a_phone_in_the_dark_nothing_is_cut_and_an_agent_sees_no_admins
             await expect(page).to_have_url(f"{facts['url']}/console/{name}")
             await expect(page.get_by_role("region").first).to_be_visible()
             await expect(page.get_by_label("One moment…")).to_have_count(0)
-            assert await page.evaluate(WIDE) <= 0, name
-            assert await page.evaluate(CUT) == [], name
+            await is_whole(page, name)
             await opened.accessible()
             await opened.picture(f"console-phone-{name}-dark")
         made = await api.ask("POST", "/api/v1/users", {"name": "Ann", "role": "agent"})
