@@ -43,7 +43,7 @@ export default function ContactPanel({ conversation, onClose }: Props) {
         )}
         {kind === "customer" && dossier === null && <p className={styles["soft"]}>{texts.contact.noDossier}</p>}
         <p className={styles["section"]}>
-          <a className={styles["link"]} {...linkTo(`/console/audit?entityType=CONVERSATION&entityId=${conversation.conversation_id}`)}>
+          <a className={styles["link"]} {...linkTo(`/console/audit?type=CONVERSATION&id=${conversation.conversation_id}`)}>
             {texts.contact.audit}
           </a>
         </p>

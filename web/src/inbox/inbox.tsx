@@ -1,9 +1,9 @@
 /** The two halves of the inbox: who wrote, and what was said; beside it who they are. */
 
-import { lazy, Suspense, useMemo, useState } from "react";
+import { lazy, Suspense, useMemo, useRef, useState } from "react";
 
-import { useDetails } from "./details";
 import { ConversationList } from "./conversation-list";
+import { useDetails, useRoom } from "./details";
 import styles from "./inbox.module.css";
 import { useKeys } from "./keys";
 import { NoThread } from "./no-thread";
@@ -14,12 +14,14 @@ const KeyHelp = lazy(() => import("./key-help"));
 
 export function Inbox() {
   const open = useConversationInPath();
+  const frame = useRef<HTMLDivElement>(null);
   const [details] = useDetails();
+  useRoom(frame);
   const [help, setHelp] = useState(false);
   useKeys(useMemo(() => ({ "?": () => setHelp(true) }), []));
   const isBeside = open !== null && details;
   return (
-    <div className={styles["inbox"]}>
+    <div className={styles["inbox"]} ref={frame}>
       <div className={styles["halves"]} data-open={open !== null || undefined}>
         <ConversationList open={open} />
         <main className={styles["main"]} data-details={isBeside || undefined}>

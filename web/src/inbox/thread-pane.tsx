@@ -9,7 +9,7 @@ import type { Message } from "../model";
 import { ConnectionStrip } from "../room/connection-badge";
 import { texts } from "../texts";
 import { Composer } from "./composer";
-import { useDetails } from "./details";
+import { uncover, useDetails } from "./details";
 import styles from "./inbox.module.css";
 import { Messages } from "./messages";
 import { goTo } from "./path";
@@ -23,6 +23,7 @@ export function ThreadPane({ id }: { readonly id: string }) {
   const conversation = useShown((shown) => shown.conversations.get(id));
   const isRead = useShown((shown) => shown.lists.open.asked);
   const [details, showDetails] = useDetails();
+  useEffect(uncover, [id]);
   const [answered, setAnswered] = useState<Message | null>(null);
   const files = useAttachments(conversation?.phone_number_id ?? null);
   useEffect(() => {

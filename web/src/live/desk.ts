@@ -126,16 +126,11 @@ export class Desk {
     return results;
   }
 
-  /** A conversation as the server has it now, in answer to a change. */
+  /** The server's answer to a change of who works on a conversation; what was said there may be known better by now. */
   take(row: Conversation): void {
-    this.#put(row);
-  }
-
-  /** Shown at once, before the server has told it. */
-  retried(conversation: string, message_id: string): void {
-    const thread = this.#now.threads.get(conversation);
-    const item = { feed: "", seq: 0, prev: 0, kind: "status", conversation_id: conversation, message_id, status: null };
-    if (thread !== undefined) this.#setThread(conversation, withItem(thread, item));
+    const { floor, assignee, state, labels } = row;
+    const known = this.#now.conversations.get(row.conversation_id);
+    this.#put(known === undefined ? row : { ...known, floor, assignee, state, labels });
   }
 
   discard(client_message_id: string): void {

@@ -6,13 +6,6 @@ import { useState } from "react";
 const KEY = "waypost.phone";
 const WIDE = "(min-width: 1200px)";
 
-const PHONE_WIDTH = 348;
-/** As it was last drawn: whoever stands beside it is drawn after it. */
-let isBeside = false;
-
-/** What is left to the part beside the phone. */
-export const widthBesidePhone = (): number => innerWidth - (isBeside ? PHONE_WIDTH : 0);
-
 export interface PhoneBeside {
   readonly shown: boolean;
   readonly toggle: () => void;
@@ -25,6 +18,5 @@ export function usePhoneBeside(isDemo: boolean): PhoneBeside {
     localStorage.setItem(KEY, wanted ? "hidden" : "shown");
     setWanted(!wanted);
   };
-  isBeside = isDemo && isWide && wanted;
-  return { shown: isBeside, toggle };
+  return { shown: isDemo && isWide && wanted, toggle };
 }
