@@ -16,19 +16,17 @@ import uvloop
 from playwright.async_api import Browser
 
 from bench import page_arrivals, page_first_view, page_rows, page_scroll
-from bench.page_browser import chromium
+from bench.page_browser import chromium, live, signed_in
 from bench.peers.serving import running
 from bench.table import Line
 from tools.page import build
-
-CONVERSATIONS = 50_000
 
 
 @contextmanager
 def server(folder: Path) -> Iterator[str]:
     """A whole one on SQLite, with its page and its inbox full."""
     ledger = f"sqlite:///{folder}/waypost.db"
-    uvloop.run(page_rows.prepare(ledger, CONVERSATIONS))
+    uvloop.run(page_rows.prepare(ledger))
     with running("bench.waypost_live", ["--url", ledger]) as (_, port):
         yield f"http://127.0.0.1:{port}"
 
@@ -44,7 +42,11 @@ async def _look(url: str) -> list[Line]:
 
 async def _by_the_stand_in(browser: Browser, server_url: str) -> list[Line]:
     with running("bench.page_stand_in", [server_url]) as (_, port):
-        return await page_arrivals.measure_page(browser, f"http://127.0.0.1:{port}")
+        url = f"http://127.0.0.1:{port}"
+        async with signed_in(browser, url) as page:
+            await live(page, url)
+            known = await page_scroll.measure_known(browser, page)
+            return known + await page_arrivals.measure_page(browser, page, url)
 
 
 def measure(_url: str, _rounds: int, _count: int) -> list[Line]:

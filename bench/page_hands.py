@@ -72,9 +72,9 @@ async def _scroll(page: Page, where: str) -> None:
         await asyncio.sleep(_BETWEEN_KEYS)
 
 
-async def read_through(page: Page, url: str, conversation: str, is_wanted: str) -> list[str]:
-    """Every line of the thread that has these words in it, in the order in which it is shown."""
-    await page.goto(f"{url}/inbox/{conversation}") if conversation not in page.url else None
+async def read_through(page: Page, conversation: str, is_wanted: str) -> list[str]:
+    """Every line of the thread that has these words in it, as the page has them: nothing is loaded anew."""
+    await page.evaluate(_GO, f"/inbox/{conversation}")
     log = page.locator(_LOG)
     await log.locator("[data-index]").first.wait_for()
     await _to_the_top(page)
@@ -88,6 +88,7 @@ async def read_through(page: Page, url: str, conversation: str, is_wanted: str) 
     return [line for text in lines for line in text.splitlines() if is_wanted in line]
 
 
+_GO = "path => { history.pushState(null, '', path); dispatchEvent(new PopStateEvent('popstate')); }"
 _DOWN = """(() => {
   const log = document.querySelector('[role=log]');
   const before = log.scrollTop;

@@ -12,6 +12,7 @@ from waypost.flow import admit
 from waypost.model.ids import NumberId
 
 AGENT = 0
+CONVERSATIONS = 50_000
 _APART = 20_000_000
 """Microseconds between the last lines of two neighbours in the list."""
 _NUMBERS = "(WITH RECURSIVE n (g) AS (SELECT 1 UNION ALL SELECT g + 1 FROM n LIMIT {count}) SELECT g FROM n)"
@@ -47,7 +48,7 @@ SELECT '{agent}', g, 1, {at} FROM {numbers} WHERE g % 3
 """
 
 
-async def prepare(url: str, conversations: int) -> None:
+async def prepare(url: str, conversations: int = CONVERSATIONS) -> None:
     """With a number whose webhooks `bench.load` can sign, and an agent."""
     await waypost_live.prepare(url, AGENT + 1)
     async with waypost_live.connected(settings_for(url)) as world:

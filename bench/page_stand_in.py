@@ -17,13 +17,10 @@ from typing import Any
 import uvloop
 from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType, web
 
-from bench import page_flood
-
 _API = "/api/v1"
 _ANSWERED_HERE = ("ack", "read")
 """What a device says of items that the server does not know."""
 _HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "upgrade", "date", "server"}
-_RATE_STEP = 0.01
 
 
 class Added:
@@ -42,7 +39,7 @@ class Added:
             "position": last["position"] + 1,
             "message_id": f"{where}-{last['position'] + 1}",
             "timestamp": _now(),
-            "content": {"type": "text", "text": page_flood.words(number)},
+            "content": {"type": "text", "text": f"Line {last['position'] + 1} of {where}, added"},
         }
         self.said[where].append(said)
         return said
@@ -98,6 +95,8 @@ class StandIn:
         return json.loads(body)
 
     async def _listed(self, request: web.Request) -> web.Response:
+        if not self._added.rows:
+            return await self._passed_on(request)
         page = await self._read(request)
         return web.json_response({**page, "conversations": [self._added.row(row) for row in page["conversations"]]})
 

@@ -4,6 +4,23 @@ import { texts } from "./texts";
 
 const DAY_MS = 86_400_000;
 
+/** Made once for each language: that takes far longer than to use one, and a list has one for every row. */
+function written(how: Intl.DateTimeFormatOptions): (date: Date, locale?: string) => string {
+  const made = new Map<string | undefined, Intl.DateTimeFormat>();
+  return (date, locale) => {
+    const format = made.get(locale) ?? new Intl.DateTimeFormat(locale, how);
+    made.set(locale, format);
+    return format.format(date);
+  };
+}
+
+const clock = written({ hour: "2-digit", minute: "2-digit" });
+const weekday = written({ weekday: "long" });
+const shortWeekday = written({ weekday: "short" });
+const day = written({ day: "numeric", month: "long" });
+const dayOfYear = written({ day: "numeric", month: "long", year: "numeric" });
+const shortDay = written({ day: "numeric", month: "short" });
+
 /** The same for all moments of one local day. */
 export const dayOf = (moment: string | Date): string => {
   const date = new Date(moment);
@@ -21,13 +38,11 @@ export function dayLabel(moment: string, now: Date, locale?: string): string {
   const ago = daysAgo(date, now);
   if (ago === 0) return texts.thread.today;
   if (ago === 1) return texts.thread.yesterday;
-  if (ago > 1 && ago < 7) return date.toLocaleDateString(locale, { weekday: "long" });
-  const sameYear = date.getFullYear() === now.getFullYear();
-  return date.toLocaleDateString(locale, { day: "numeric", month: "long", ...(sameYear ? {} : { year: "numeric" }) });
+  if (ago > 1 && ago < 7) return weekday(date, locale);
+  return (date.getFullYear() === now.getFullYear() ? day : dayOfYear)(date, locale);
 }
 
-export const clockTime = (moment: string, locale?: string): string =>
-  new Date(moment).toLocaleTimeString(locale, { hour: "2-digit", minute: "2-digit" });
+export const clockTime = (moment: string, locale?: string): string => clock(new Date(moment), locale);
 
 /** Within a sentence. */
 export function dayAndTime(moment: string, now: Date, locale?: string): string {
@@ -41,6 +56,6 @@ export function shortMoment(moment: string, now: Date, locale?: string): string 
   const ago = daysAgo(date, now);
   if (ago === 0) return clockTime(moment, locale);
   if (ago === 1) return texts.thread.yesterday;
-  if (ago > 1 && ago < 7) return date.toLocaleDateString(locale, { weekday: "short" });
-  return date.toLocaleDateString(locale, { day: "numeric", month: "short" });
+  if (ago > 1 && ago < 7) return shortWeekday(date, locale);
+  return shortDay(date, locale);
 }
