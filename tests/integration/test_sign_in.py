@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import OpenStage
-from tests.integration.harness import Answer, Stage
+from tests.integration.harness import ON_SQLITE, Answer, Stage
 from tests.integration.live_devices import Device, Person, house, person
 from waypost.flow import sign_in
 from waypost.flow.sign_in import CODE_LASTS, LASTS
@@ -37,6 +37,15 @@ async def test_a_token_becomes_a_cookie_that_says_who_asks(stage: Stage) -> None
     assert (answer.json["user_id"], answer.json["role"], answer.json["name"]) == (ann.user_id, "agent", "Ann")
     asked = await by(stage, f"theme=dark; {kept}", "GET", SESSION)
     assert (asked.status, asked.json["user_id"]) == (200, ann.user_id)
+
+
+@pytest.mark.parametrize("beside", ['prefs={"a":1}', "a=b c", "x=é", "flag", "tok=[1, 2]", "=", ""])
+@ON_SQLITE
+async def test_whatever_cookies_others_have_ours_is_found(stage: Stage, beside: str) -> None:
+    """A browser brings those of every server on this host, whatever its port."""
+    cookie = await signed_in(stage, await person(stage))
+    for header in (f"{beside}; {cookie}", f"{cookie}; {beside}"):
+        assert (await by(stage, header, "GET", SESSION)).status == 200
 
 
 async def test_behind_tls_the_cookie_stays_behind_it(stage: Stage) -> None:

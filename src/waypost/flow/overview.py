@@ -21,8 +21,8 @@ from waypost.ports.failure import LedgerError
 from waypost.rules.overview import Course, course
 from waypost.rules.why import SILENT_AFTER
 
-LOOKED_AT = 3_000
-"""Messages of each status, and of customers: a few hundredths of a second's work, however many there are."""
+LOOKED_AT = 1_000
+"""Messages of each status, and things that the team was told: the same work however many there are."""
 COUNTED = 10_000
 PATIENCE = 2.0
 """Seconds that the Log has to answer."""
@@ -40,7 +40,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 async def overview(org: OrgId, span: Span, world: World) -> Overview:
     now, ledger = world.clock.now(), world.ledger
-    lately = await ledger.figures.lately(org, Instant(now - span), LOOKED_AT)
+    lately = await ledger.figures.lately(org, LOOKED_AT)
     return Overview(
         at=now,
         course=course(lately, span, now),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
 
 from waypost.flow import sign_in
 from waypost.flow.sign_in import SignedIn
@@ -19,11 +18,14 @@ TAKEN_BACK = f"{NAME}=; Max-Age=0; {_OURS_ALONE}"
 
 def token_of(header: str | None, world: World) -> str | None:
     """The token behind the cookie of a request, if it brings one that is good."""
-    try:
-        found = SimpleCookie(header or "").get(NAME)
-    except CookieError:
-        return None
-    return sign_in.token_in(found.value, world) if found is not None else None
+    cookie = _ours(header or "")
+    return sign_in.token_in(cookie, world) if cookie is not None else None
+
+
+def _ours(header: str) -> str | None:
+    """Whatever others put beside it: the library's parser stops at the first cookie that it dislikes."""
+    pairs = (pair.partition("=") for pair in header.split(";"))
+    return next((value.strip() for name, _, value in pairs if name.strip() == NAME), None)
 
 
 def token_of_handshake(said: Caller, world: World) -> str:

@@ -66,7 +66,8 @@ class Invariants(msgspec.Struct, kw_only=True):
 class OverviewView(msgspec.Struct, kw_only=True):
     at: datetime
     since: datetime
-    """From here on nothing is left out: an hour ago, or where the newest 3000 messages of a status begin."""
+    """From here on nothing is left out: an hour ago, or where the newest 1000 messages of a status, or
+    of what the team was told, begin."""
     step_seconds: float
     steps: list[StepView]
     """Oldest first; the last one is going on."""

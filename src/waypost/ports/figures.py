@@ -21,8 +21,8 @@ class Figures(Protocol):
     async def waiting(self, org: OrgId, now: Instant) -> Sequence[Waiting]:
         """What of one org is due and waits, by reason, the longest queue first; each counted up to a limit."""
 
-    async def lately(self, org: OrgId, since: Instant, most: int) -> Lately:
+    async def lately(self, org: OrgId, most: int) -> Lately:
         """The stations of the org's messages: of those that went or ended the `most` newest of each status, of those
-        that wait the oldest; and when customers wrote since then, as far as the `most` newest of all orgs tell.
+        that wait the oldest; and the customers' messages among the `most` newest things that its team was told.
 
         Bounded, and true for any number of processes; not all of one moment."""

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from waypost.adapters.sql import gate_rows
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Row
+from waypost.adapters.sql.talks import team_of
+from waypost.model.conversation import CONTACT
 from waypost.model.figures import ClosedGates, OpenTurns, QuotaUse, Survey, Waiting, WaitingFiles
 from waypost.model.ids import OrgId
 from waypost.model.message import Status
@@ -52,17 +54,17 @@ class SqlFigures:
         found = await self._engine.read("outlets_depth_org", org, OUTLETS_AT_MOST, COUNT_AT_MOST, now)
         return await self._added_up(found, OUTLETS_AT_MOST, now)
 
-    async def lately(self, org: OrgId, since: Instant, most: int) -> Lately:
+    async def lately(self, org: OrgId, most: int) -> Lately:
         read = self._engine.read
         gone = [await read("stations_recent", org, status.value, most) for status in _GONE]
         waiting = [row for status in _WAITING for row in await read("stations_oldest", org, status.value, most)]
-        arrived = await read("arrivals_recent", since, most)
+        told = await read("told_recent", team_of(org), most)
         cut = [_happened_at(rows[-1]) for rows in gone if len(rows) == most]
         return Lately(
             messages=[_moments(row) for rows in (*gone, waiting) for row in rows],
-            received=[Instant(at) for at, whose in arrived if whose == org],
+            received=[Instant(at) for at, kind, sender in told if kind == "message" and sender == CONTACT],
             sent_since=max(cut, default=None),
-            received_since=min(Instant(at) for at, _ in arrived) if len(arrived) == most else None,
+            received_since=Instant(told[-1][0]) if len(told) == most else None,
         )
 
 

@@ -61,10 +61,11 @@ SELECT m.created_at, m.scheduled_at, d.sent_at, d.delivered_at, d.status, d.upda
 FROM delivery d JOIN message m ON m.id = d.message_id
 WHERE d.org_id = $1 AND d.status = $2 ORDER BY d.message_id LIMIT $3
 
--- name: arrivals_recent
--- The newest messages of anybody's customers, and whose each is.
-SELECT recent.received_at, c.org_id
+-- name: told_recent
+-- The newest items of a team's feed, and who said what each tells of.
+SELECT recent.at, recent.kind, e.sender
 FROM (
-    SELECT conversation_id, received_at FROM arrival WHERE received_at >= $1 ORDER BY received_at DESC LIMIT $2
+    SELECT seq, at, kind, conversation_id, position FROM feed_item WHERE feed = $1 ORDER BY seq DESC LIMIT $2
 ) AS recent
-LEFT JOIN conversation c ON c.id = recent.conversation_id
+LEFT JOIN entry e ON e.conversation_id = recent.conversation_id AND e.position = recent.position
+ORDER BY recent.seq DESC
