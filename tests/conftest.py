@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from blockbuster import blockbuster_ctx
+from hypothesis import settings
 
 from tests.started import or_skip
 from waypost.testing.cassandra_service import Cassandra
 from waypost.testing.services import Postgres, Redis
 
 pytest.register_assert_rewrite("waypost.testing.contracts")  # so that their failures show the values too
+
+settings.register_profile(
+    "waypost",
+    deadline=None,  # how long an example takes says how busy the machine is
+    derandomize=not os.environ.get("WAYPOST_TEST_EXPLORE"),  # set it to try others than every run does
+)
+settings.load_profile("waypost")
 
 SUITES = {
     "unit": "no input or output",
