@@ -78,7 +78,10 @@ def restored(
     ] = 1_000_000,
     json: Json = False,
 ) -> None:
-    """Say that this database came back from a backup: devices read everything anew, ids are not given twice."""
+    """Say that this database came back from a backup, or is in use again though it was copied to another.
+
+    Devices read everything anew, ids are not given twice.
+    """
     settings = as_the_demo(load())
     restoring = Restoring(now=SystemClock().now(), token=secrets.token_hex(4), ids=skip_ids, hold=hold)
     done = asyncio.run(_restored(settings, restoring))
@@ -122,6 +125,6 @@ def copy(
     how = "the rest of an earlier run " if done.resumed else ""
     sys.stdout.write(
         f"copied {how}and compared: {len(done.sums)} tables, {whole} rows, counts and hashes are the same\n"
-        "next: name the target in WAYPOST_DATABASE_URL and start the server; start none on the old database again\n"
+        "next: name the target in WAYPOST_DATABASE_URL and start the server; none starts on the old database any more\n"
         f"{_also(settings)}"
     )

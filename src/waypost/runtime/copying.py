@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from waypost.adapters.postgres import whole_database
 from waypost.adapters.postgres.schema import Connection
 from waypost.adapters.postgres.whole_database import DatabaseSource, DatabaseTarget
-from waypost.adapters.sql.copying import Column, CopyRefused, Source, Sum, Table, added, as_stored, rows
+from waypost.adapters.sql.copying import MOVED, Column, CopyRefused, Source, Sum, Table, added, as_stored, rows
 from waypost.adapters.sql.migrations import WrongSchema
 from waypost.adapters.sqlite.whole_file import FileSource, alone
 from waypost.runtime.settings import Settings
@@ -44,12 +44,15 @@ async def copy(settings: Settings, to: str, *, batch: int, anew: bool) -> Copied
     async with _from(settings) as origin, whole_database.connected(to) as connection:
         known = await _fit(connection)
         target = DatabaseTarget(connection)
+        await _require_unmoved(origin.source, target, anew=anew)
         begun = await target.begin(await _fingerprint(origin.source), known, anew=anew)
         await connection.execute("SET synchronous_commit = off")  # what a crash takes back is copied again
         with _bar() as bar:
             for table in known:
                 await _one(origin, target, table, begun.get(table.name), batch, bar)
             sums = await _compared(origin, DatabaseSource(connection), known, batch, bar)
+        await target.compared()
+        await origin.source.move()  # before a server can start on the other: at no moment both would
         await target.finish()
         return Copied(sums=sums, resumed=bool(begun))
 
@@ -82,6 +85,12 @@ async def _fit(connection: Connection) -> Sequence[Table]:
         raise CopyRefused(f"the target: {wrong}, with WAYPOST_DATABASE_URL naming the target") from wrong
     await whole_database.require_alone(connection)
     return await whole_database.tables(connection)
+
+
+async def _require_unmoved(source: Source, target: DatabaseTarget, *, anew: bool) -> None:
+    """What was moved may only be finished where it was cut in its last step."""
+    if await source.moved() and (anew or not await target.is_whole()):
+        raise CopyRefused(MOVED)
 
 
 async def _fingerprint(source: Source) -> str:

@@ -60,7 +60,7 @@ async def _check_database(settings: Settings, findings: Findings) -> bool:
 
         found = await facts(settings.database_url)
         findings.extend(judge.of_postgres(found, settings.database_readers))
-        return not found.missing and not found.copying
+        return not found.missing and not found.copying and not found.is_moved
     if not path.exists():
         remedy = "name another in WAYPOST_DATABASE_URL, or start the server"
         findings.add(wrong(f"there is no database at {path}", remedy))
@@ -68,7 +68,7 @@ async def _check_database(settings: Settings, findings: Findings) -> bool:
     seen = await asyncio.to_thread(sqlite.facts, path)
     findings.extend(judge.of_sqlite(seen))
     findings.add(judge.of_disk(await asyncio.to_thread(sqlite.place, path)))
-    return not seen.missing and not seen.is_a_copy and not seen.damage
+    return not seen.missing and not seen.is_a_copy and not seen.is_moved and not seen.damage
 
 
 async def _check_the_rest(settings: Settings, findings: Findings) -> None:
