@@ -13,6 +13,7 @@ import typer
 from waypost.adapters.local.clock import SystemClock
 from waypost.adapters.sql.upkeep import RESTORED, Restored, Restoring
 from waypost.adapters.sqlite import whole_file
+from waypost.runtime.addresses import check_postgres
 from waypost.runtime.cli import Failed
 from waypost.runtime.settings import Settings, load
 from waypost.runtime.tables import Json, show
@@ -115,6 +116,7 @@ def copy(
     """Copy the database into PostgreSQL; run it again after an interruption and it goes on. Stop the servers first."""
     if not to.startswith(_POSTGRES):
         raise Failed("--to takes the address of a PostgreSQL database: postgresql://USER:PASSWORD@HOST/DATABASE")
+    check_postgres(to, "--to")
     settings = as_the_demo(load())
     if to == settings.database_url:
         raise Failed("--to is the database that would be copied: WAYPOST_DATABASE_URL names where it is now")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from waypost.ports.failure import Unavailable
 from waypost.ports.log import Log
+from waypost.runtime.addresses import ENCODE, is_cut
 from waypost.runtime.settings import PREFIX, SettingsError
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def log_address(url: str) -> Address:
     from waypost.adapters.cassandra.address import BadAddress, parse  # noqa: PLC0415
 
     try:
+        if is_cut(url):
+            raise BadAddress(ENCODE)
         address = parse(url)
     except BadAddress as wrong:
         raise SettingsError(f"{PREFIX}LOG_URL cannot be used: {wrong}") from None
