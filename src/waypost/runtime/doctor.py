@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import importlib
+import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TypeAlias
@@ -23,9 +24,10 @@ from waypost.ports.ledger import Ledger
 from waypost.ports.wire import WireError
 from waypost.runtime import doctor_database as judge
 from waypost.runtime.bots import make_bot
-from waypost.runtime.doctor_findings import Findings, good, wrong
+from waypost.runtime.doctor_findings import Findings, good, warning, wrong
 from waypost.runtime.doctor_webhook import check_webhook
 from waypost.runtime.log_store import open_log
+from waypost.runtime.misspelt import misspelt
 from waypost.runtime.settings import FILE, Settings, SettingsError, load
 from waypost.runtime.wiring import (
     LOCAL_KEY,
@@ -47,6 +49,7 @@ async def examine(*, as_json: bool = False, services: Mapping[str, Inspect] | No
     findings = Findings(as_json=as_json)
     with _going_on(findings, "settings"):
         settings = load()
+        _check_names(os.environ, findings)
         await _examine(settings, services or {}, findings)
     return findings.end()
 
@@ -64,6 +67,12 @@ async def _examine(settings: Settings, services: Mapping[str, Inspect], findings
     if fit and keyed:
         await _check_the_rest(settings, findings)
     await _check_services(settings, services, findings)
+
+
+def _check_names(environment: Mapping[str, str], findings: Findings) -> None:
+    for name, nearest in misspelt(environment):
+        remedy = f"did you mean {nearest}?" if nearest else "see docs/reference/settings.md"
+        findings.add(warning(f"{name} is set, and there is no such setting", remedy))
 
 
 @contextmanager
