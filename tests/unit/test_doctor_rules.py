@@ -157,3 +157,10 @@ def test_what_the_public_address_answers(status: int, body: bytes, level: Level,
     assert found.level is level
     assert said in found.text
     assert bool(found.remedy) is (level is not Level.OK)
+
+
+def test_a_migration_is_asked_for_as_the_page_about_upgrades_does_it() -> None:
+    (old,) = [each for each in judge.of_postgres(replace(WELL, missing=["log"]), READERS) if each.level is Level.WRONG]
+    assert "run `waypost migrate`, then renew" in old.remedy
+    assert "`waypost migrate`, then renew" in Path("docs/how-to/deploy.md").read_text()
+    assert "stop" not in old.remedy

@@ -61,7 +61,7 @@ def _schema(facts: PostgresFacts) -> Iterator[Finding]:
     elif facts.missing:
         yield wrong(
             f"schema {facts.schema}: `waypost migrate` would apply {', '.join(facts.missing)}",
-            "stop the servers, back up, and run `waypost migrate`",
+            "back up, run `waypost migrate`, then renew the servers: those of the version before go on until then",
         )
     else:
         yield good(f"schema {facts.schema} is the right one, `waypost migrate` has nothing to do")
