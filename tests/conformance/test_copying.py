@@ -156,6 +156,15 @@ async def test_no_server_starts_on_a_postgresql_that_was_copied_until_somebody_s
     await started(postgres_url)
 
 
+async def test_a_copy_that_is_finished_says_so_also_while_a_server_runs_there(
+    source: Settings, postgres_url: str
+) -> None:
+    await copied(source, postgres_url)
+    async with connected(postgres_url):
+        with pytest.raises(CopyRefused, match="this copy is finished: name the target in WAYPOST_DATABASE_URL"):
+            await copied(source, postgres_url)
+
+
 async def test_what_was_moved_is_not_copied_to_a_third_place(
     source: Settings, postgres_url: str, postgres: Postgres
 ) -> None:

@@ -122,7 +122,10 @@ def copy(
         raise Failed("--to is the database that would be copied: WAYPOST_DATABASE_URL names where it is now")
     from waypost.runtime import copying  # noqa: PLC0415  # only this command needs both databases
 
-    done = asyncio.run(copying.copy(settings, to, batch=batch, anew=anew))
+    try:
+        done = asyncio.run(copying.copy(settings, to, batch=batch, anew=anew))
+    except KeyboardInterrupt:
+        raise Failed("cut off: run the same command again, and it goes on where it was") from None
     whole = sum(each.rows for each in done.sums.values())
     how = "the rest of an earlier run " if done.resumed else ""
     sys.stdout.write(

@@ -249,6 +249,13 @@ class DatabaseTarget:
         found = await self._connection.fetchval(f"SELECT progress FROM {COPYING} WHERE name = ''")  # noqa: S608
         return bool(found == _WHOLE)
 
+    async def has(self, orgs: Sequence[Row]) -> bool:
+        """Whether it is no unfinished copy, and has at least these orgs, with when each was made."""
+        if not orgs or await there(self._connection, COPYING) or not await there(self._connection, "org"):
+            return False
+        found = {tuple(row) for row in await self._connection.fetch("SELECT id, created_at FROM org")}
+        return found >= set(orgs)
+
     async def finish(self) -> None:
         """From now on a server may start on it."""
         await self._connection.execute(f"DROP TABLE {COPYING}")
