@@ -142,7 +142,7 @@ def serve(
 
     settings = logged(load())
     tell_misspelt(os.environ)
-    groups = _groups(roles, workers or 1)
+    groups = _groups(roles, workers)
     alone = workers is None and len(groups) == 1 and "=" not in roles[0]
     if not alone:
         _check_before_start(settings)
@@ -160,7 +160,7 @@ def serve(
     raise typer.Exit(asyncio.run(Supervisor(sock, groups).run()))
 
 
-def _groups(texts: list[str], count: int) -> Any:
+def _groups(texts: list[str], count: int | None) -> Any:
     from waypost.runtime.roles import WrongRoles, parse  # noqa: PLC0415
 
     try:
