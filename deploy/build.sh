@@ -4,6 +4,7 @@
 # Again for an upgrade: it is built in TARGET.new and takes TARGET's place once it is whole; what was there before stays in TARGET.old.
 set -eu
 cd "$(dirname "$0")/.."
+command -v uv > /dev/null || { echo "build.sh: uv is not installed, which it builds with" >&2; exit 1; }
 target=${1%/}
 new=$target.new
 old=$target.old

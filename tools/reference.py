@@ -22,7 +22,8 @@ _LIMITS = {"gt": "more than", "ge": "at least", "le": "at most", "lt": "less tha
 _SETTINGS = """\
 Each is an environment variable; or a line in `waypost.toml` in the folder where Waypost is started, in small letters
 and without the prefix (`outbound_jitter = 0.2`). The environment wins over the file, the file over the default.
-Durations take fractions. `waypost doctor` checks them."""
+Durations take fractions. `waypost doctor` checks them. A name that does not exist is refused in the file; in
+the environment the server's log (`unknown_setting`) and the doctor name it, with the one that was probably meant."""
 
 _LOCAL_MODE = """\
 In local mode (`WAYPOST_ENV=local`, which `waypost demo` implies) a secret key is made and kept beside the database in

@@ -10,14 +10,19 @@ import apsw
 import asyncpg
 import pytest
 
+from waypost.adapters.local.clock import SystemClock
 from waypost.adapters.postgres import schema, whole_database
+from waypost.adapters.postgres.facts import facts
 from waypost.adapters.postgres.whole_database import connected
 from waypost.adapters.sql.copying import Column, CopyRefused, Table
-from waypost.adapters.sql.upkeep import InUse
+from waypost.adapters.sql.migrations import WrongSchema
+from waypost.adapters.sql.upkeep import InUse, Restoring
+from waypost.adapters.sqlite import facts as sqlite
 from waypost.adapters.sqlite.store import Store
-from waypost.adapters.sqlite.whole_file import alone
+from waypost.adapters.sqlite.whole_file import alone, restored
 from waypost.runtime.copying import Copied, copy
 from waypost.runtime.settings import Settings
+from waypost.runtime.wiring import open_ledger
 from waypost.testing.services import Postgres
 
 pytestmark = pytest.mark.may_block("the command that copies has nothing else to do")
@@ -105,6 +110,92 @@ async def test_from_one_postgresql_to_another(source: Settings, postgres_url: st
         assert second.sums == first.sums
     finally:
         postgres.drop_database(other)
+
+
+async def started(url: str) -> None:
+    """As far as a server goes before it does anything."""
+    ledger = await open_ledger(Settings(database_url=url), SystemClock())
+    await ledger.close()
+
+
+def restoring() -> Restoring:
+    return Restoring(now=SystemClock().now(), token="again", ids=10, hold=True)
+
+
+async def test_no_server_starts_on_a_file_that_was_copied_until_somebody_says_so(
+    source: Settings, postgres_url: str
+) -> None:
+    path = Path(source.database_url.removeprefix("sqlite:///"))
+    await started(source.database_url)
+    await copied(source, postgres_url)
+    with pytest.raises(WrongSchema, match="copied to another, which is in use instead"):
+        await started(source.database_url)
+    assert sqlite.facts(path).is_moved
+    await started(postgres_url)
+    restored(path, restoring())
+    assert not sqlite.facts(path).is_moved
+    await started(source.database_url)
+
+
+async def test_no_server_starts_on_a_postgresql_that_was_copied_until_somebody_says_so(
+    source: Settings, postgres_url: str, postgres: Postgres
+) -> None:
+    await copied(source, postgres_url)
+    other = postgres.create_database()
+    try:
+        await schema.migrate(other)
+        await copied(Settings(database_url=postgres_url), other)
+        with pytest.raises(WrongSchema, match="copied to another, which is in use instead"):
+            await started(postgres_url)
+        assert (await facts(postgres_url)).is_moved
+        await started(other)
+    finally:
+        postgres.drop_database(other)
+    await whole_database.restored(postgres_url, restoring())
+    assert not (await facts(postgres_url)).is_moved
+    await started(postgres_url)
+
+
+async def test_a_copy_that_is_finished_says_so_also_while_a_server_runs_there(
+    source: Settings, postgres_url: str
+) -> None:
+    await copied(source, postgres_url)
+    async with connected(postgres_url):
+        with pytest.raises(CopyRefused, match="this copy is finished: name the target in WAYPOST_DATABASE_URL"):
+            await copied(source, postgres_url)
+
+
+async def test_what_was_moved_is_not_copied_to_a_third_place(
+    source: Settings, postgres_url: str, postgres: Postgres
+) -> None:
+    await copied(source, postgres_url)
+    third = postgres.create_database()
+    try:
+        await schema.migrate(third)
+        with pytest.raises(CopyRefused, match="copied to another"):
+            await copied(source, third)
+        assert await asked(third, "SELECT count(*) FROM org") == 0
+    finally:
+        postgres.drop_database(third)
+
+
+async def test_a_copy_that_was_cut_in_its_last_step_is_finished(
+    source: Settings, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cut(self: object) -> None:
+        raise OSError("cut")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(whole_database.DatabaseTarget, "finish", cut)
+        with pytest.raises(Exception, match="cut"):
+            await copied(source, postgres_url)
+    for url in (source.database_url, postgres_url):
+        with pytest.raises(WrongSchema):
+            await started(url)
+    with pytest.raises(CopyRefused, match="copied to another"):
+        await copied(source, postgres_url, anew=True)
+    assert (await copied(source, postgres_url)).resumed
+    await started(postgres_url)
 
 
 async def test_a_row_that_comes_over_otherwise_is_found(source: Settings, postgres_url: str) -> None:

@@ -116,7 +116,7 @@ def groups(arguments: list[str]) -> str:
     """The roles that a `serve` has."""
     assert arguments[0] == "serve"
     texts = [text for option, text in pairwise(arguments) if option == "--roles"]
-    return " ".join(group.written for group in parse(texts, 1))
+    return " ".join(group.written for group in parse(texts, None))
 
 
 def test_each_role_is_a_service_of_the_compose_file() -> None:

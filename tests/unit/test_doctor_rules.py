@@ -68,6 +68,7 @@ def test_a_server_that_is_well_has_no_finding_but_good_ones() -> None:
         (replace(WELL, answered_in=0.1), "warning", "answers in 100.0 ms"),
         (replace(WELL, schema=12, missing=["log"]), "wrong", "schema 12: `waypost migrate` would apply log"),
         (replace(WELL, copying=True), "wrong", "a copy into this database is not finished"),
+        (replace(WELL, is_moved=True), "wrong", "this database was copied to another"),
         (replace(WELL, connections=97 - LINES - READERS + 1), "wrong", "no room for one more process"),
         (replace(WELL, in_recovery=True), "wrong", "it is a standby"),
         (replace(WELL, standbys=[]), "warning", "no standby"),
@@ -116,6 +117,7 @@ def test_a_synchronous_standby_that_is_not_there_stops_every_commit() -> None:
         (replace(FILE, wal=3 * 10**9), "warning", "3.0 GB wait in the -wal file"),
         (replace(FILE, missing=["log"]), "warning", "the next start applies log"),
         (replace(FILE, is_a_copy=True), "wrong", "this file is a backup"),
+        (replace(FILE, is_moved=True), "wrong", "this database was copied to another"),
     ],
 )
 def test_what_is_wrong_with_a_file(facts: SqliteFacts, level: str, said: str) -> None:
@@ -155,3 +157,10 @@ def test_what_the_public_address_answers(status: int, body: bytes, level: Level,
     assert found.level is level
     assert said in found.text
     assert bool(found.remedy) is (level is not Level.OK)
+
+
+def test_a_migration_is_asked_for_as_the_page_about_upgrades_does_it() -> None:
+    (old,) = [each for each in judge.of_postgres(replace(WELL, missing=["log"]), READERS) if each.level is Level.WRONG]
+    assert "run `waypost migrate`, then renew" in old.remedy
+    assert "`waypost migrate`, then renew" in Path("docs/how-to/deploy.md").read_text()
+    assert "stop" not in old.remedy

@@ -14,10 +14,11 @@ API, WORKER, GATEWAY = Role.API, Role.WORKER, Role.GATEWAY
     ("texts", "count", "groups"),
     [
         (["api,worker,gateway"], 3, [Group(frozenset(Role), 3, listens=True)]),
+        (["api,worker,gateway"], None, [Group(frozenset(Role), 1, listens=True)]),
         (["worker"], 2, [Group(frozenset({WORKER}), 2, listens=True)]),
         (
             ["api,gateway=2", "worker=3"],
-            1,
+            None,
             [Group(frozenset({API, GATEWAY}), 2, listens=True), Group(frozenset({WORKER}), 3, listens=False)],
         ),
         (
@@ -46,7 +47,13 @@ def test_processes_are_counted_by_what_they_do(texts: list[str], count: int, gro
 )
 def test_what_cannot_stand_behind_one_port_is_refused(texts: list[str], said: str) -> None:
     with pytest.raises(WrongRoles, match=said):
-        parse(texts, 1)
+        parse(texts, None)
+
+
+@pytest.mark.parametrize("texts", [["worker=2"], ["api,gateway=2", "worker=3"]])
+def test_a_number_that_nobody_would_follow_is_refused(texts: list[str]) -> None:
+    with pytest.raises(WrongRoles, match=r"--workers 3 and --roles .* both say how many"):
+        parse(texts, 3)
 
 
 @pytest.mark.parametrize(

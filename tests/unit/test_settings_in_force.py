@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from waypost.model.setting import SettingInForce, Source
-from waypost.runtime.settings import SECRET, Settings, load
+from waypost.runtime.settings import SECRET, Settings, SettingsError, load
 from waypost.runtime.settings_in_force import settings_in_force
 
 
@@ -43,3 +45,24 @@ def test_no_secret_is_told_only_whether_there_is_one(tmp_path: Path) -> None:
     assert all(found[f"WAYPOST_{name.upper()}"].given for name in SECRET)
     assert found["WAYPOST_BOT_URL"].value == "https://…@bot.example/ask"
     assert not told({}, tmp_path / "none")["WAYPOST_SECRET_KEY"].given
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("ENV", "prod", "local or production"),
+        ("LOG_LEVEL", "loud", "debug or info or warning or error"),
+        ("OUTBOUND_UNSURE", "resend", "requeue or park"),
+    ],
+)
+def test_a_word_that_is_none_of_them_is_refused_with_those_that_there_are(
+    name: str, given: str, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SettingsError) as refused:
+        load({f"WAYPOST_{name}": given}, tmp_path / "none")
+    assert str(refused.value) == f"WAYPOST_{name} cannot be {given!r}: it must be {words}"
+
+
+def test_another_value_is_refused_with_what_is_wrong(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"WAYPOST_TURN_SLOTS cannot be '0': Expected `int` >= 1"):
+        load({"WAYPOST_TURN_SLOTS": "0"}, tmp_path / "none")

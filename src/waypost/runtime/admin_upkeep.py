@@ -13,6 +13,7 @@ import typer
 from waypost.adapters.local.clock import SystemClock
 from waypost.adapters.sql.upkeep import RESTORED, Restored, Restoring
 from waypost.adapters.sqlite import whole_file
+from waypost.runtime.addresses import check_postgres
 from waypost.runtime.cli import Failed
 from waypost.runtime.settings import Settings, load
 from waypost.runtime.tables import Json, show
@@ -78,7 +79,10 @@ def restored(
     ] = 1_000_000,
     json: Json = False,
 ) -> None:
-    """Say that this database came back from a backup: devices read everything anew, ids are not given twice."""
+    """Say that this database came back from a backup, or is in use again though it was copied to another.
+
+    Devices read everything anew, ids are not given twice.
+    """
     settings = as_the_demo(load())
     restoring = Restoring(now=SystemClock().now(), token=secrets.token_hex(4), ids=skip_ids, hold=hold)
     done = asyncio.run(_restored(settings, restoring))
@@ -112,16 +116,20 @@ def copy(
     """Copy the database into PostgreSQL; run it again after an interruption and it goes on. Stop the servers first."""
     if not to.startswith(_POSTGRES):
         raise Failed("--to takes the address of a PostgreSQL database: postgresql://USER:PASSWORD@HOST/DATABASE")
+    check_postgres(to, "--to")
     settings = as_the_demo(load())
     if to == settings.database_url:
         raise Failed("--to is the database that would be copied: WAYPOST_DATABASE_URL names where it is now")
     from waypost.runtime import copying  # noqa: PLC0415  # only this command needs both databases
 
-    done = asyncio.run(copying.copy(settings, to, batch=batch, anew=anew))
+    try:
+        done = asyncio.run(copying.copy(settings, to, batch=batch, anew=anew))
+    except KeyboardInterrupt:
+        raise Failed("cut off: run the same command again, and it goes on where it was") from None
     whole = sum(each.rows for each in done.sums.values())
     how = "the rest of an earlier run " if done.resumed else ""
     sys.stdout.write(
         f"copied {how}and compared: {len(done.sums)} tables, {whole} rows, counts and hashes are the same\n"
-        "next: name the target in WAYPOST_DATABASE_URL and start the server; start none on the old database again\n"
+        "next: name the target in WAYPOST_DATABASE_URL and start the server; none starts on the old database any more\n"
         f"{_also(settings)}"
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -81,6 +82,16 @@ def logged(settings: Settings) -> Settings:
     return settings
 
 
+def tell_misspelt(environment: Mapping[str, str]) -> None:
+    """Once, by whoever starts the others: a setting that nobody reads is otherwise not missed."""
+    import structlog  # noqa: PLC0415  # only a server says so
+
+    from waypost.runtime.misspelt import misspelt  # noqa: PLC0415
+
+    for name, nearest in misspelt(environment):
+        structlog.get_logger("server").warning("unknown_setting", name=name, nearest=nearest)
+
+
 @app.command()
 def demo(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Where the server listens; 0 takes a free port.")] = 8080,
@@ -100,6 +111,7 @@ def demo(
 
     settings = demo_settings(load(), data)
     logged(Settings(log_level="warning", log_format="text") if settings.log_format == "json" else settings)
+    tell_misspelt(os.environ)
     try:
         uvloop.run(demo(settings, DemoPlace(port=port, sandbox_port=sandbox_port, data=data, as_json=json)))
     except CannotListen as failure:
@@ -129,7 +141,8 @@ def serve(
     from waypost.runtime.serving import CannotListen, listen  # noqa: PLC0415
 
     settings = logged(load())
-    groups = _groups(roles, workers or 1)
+    tell_misspelt(os.environ)
+    groups = _groups(roles, workers)
     alone = workers is None and len(groups) == 1 and "=" not in roles[0]
     if not alone:
         _check_before_start(settings)
@@ -147,7 +160,7 @@ def serve(
     raise typer.Exit(asyncio.run(Supervisor(sock, groups).run()))
 
 
-def _groups(texts: list[str], count: int) -> Any:
+def _groups(texts: list[str], count: int | None) -> Any:
     from waypost.runtime.roles import WrongRoles, parse  # noqa: PLC0415
 
     try:

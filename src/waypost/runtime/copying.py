@@ -8,20 +8,20 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import msgspec
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from waypost.adapters.postgres import whole_database
 from waypost.adapters.postgres.schema import Connection
 from waypost.adapters.postgres.whole_database import DatabaseSource, DatabaseTarget
-from waypost.adapters.sql.copying import Column, CopyRefused, Source, Sum, Table, added, as_stored, rows
+from waypost.adapters.sql.copying import MOVED, Column, CopyRefused, Source, Sum, Table, added, as_stored, rows
 from waypost.adapters.sql.migrations import WrongSchema
 from waypost.adapters.sqlite.whole_file import FileSource, alone
+from waypost.runtime.copy_progress import Shown, shown
 from waypost.runtime.settings import Settings
 from waypost.runtime.wiring import sqlite_path
 
+_ORGS = "SELECT id, created_at FROM org ORDER BY id"
 _SIGNS_OF_LIFE = (
-    "SELECT id, created_at FROM org ORDER BY id",
+    _ORGS,
     "SELECT id, open_total, ticked_at FROM door ORDER BY id",
     "SELECT name, at FROM sign ORDER BY name",
 )
@@ -42,14 +42,17 @@ class Copied(msgspec.Struct, frozen=True, kw_only=True):
 async def copy(settings: Settings, to: str, *, batch: int, anew: bool) -> Copied:
     """Raises CopyRefused, or InUse, with one line that says what to do; a run that was cut goes on where it was."""
     async with _from(settings) as origin, whole_database.connected(to) as connection:
-        known = await _fit(connection)
         target = DatabaseTarget(connection)
+        await _require_unmoved(origin.source, target, anew=anew)  # first: a server may run on what is finished
+        known = await _fit(connection)
         begun = await target.begin(await _fingerprint(origin.source), known, anew=anew)
         await connection.execute("SET synchronous_commit = off")  # what a crash takes back is copied again
-        with _bar() as bar:
+        with shown() as bar:
             for table in known:
                 await _one(origin, target, table, begun.get(table.name), batch, bar)
             sums = await _compared(origin, DatabaseSource(connection), known, batch, bar)
+        await target.compared()
+        await origin.source.move()  # before a server can start on the other: at no moment both would
         await target.finish()
         return Copied(sums=sums, resumed=bool(begun))
 
@@ -84,20 +87,19 @@ async def _fit(connection: Connection) -> Sequence[Table]:
     return await whole_database.tables(connection)
 
 
+async def _require_unmoved(source: Source, target: DatabaseTarget, *, anew: bool) -> None:
+    """What was moved may only be finished where it was cut in its last step."""
+    if not await source.moved() or (not anew and await target.is_whole()):
+        return
+    if await target.has(await source.fetch(_ORGS)):
+        raise CopyRefused("this copy is finished: name the target in WAYPOST_DATABASE_URL and start the server there")
+    raise CopyRefused(MOVED)
+
+
 async def _fingerprint(source: Source) -> str:
     """Of the database and of its state: a server that ran between two runs of the copy is noticed."""
     found: list[Any] = [await source.fetch(text) for text in _SIGNS_OF_LIFE]
     return hashlib.sha256(msgspec.json.encode(found)).hexdigest()
-
-
-def _bar() -> Progress:
-    return Progress(
-        TextColumn("{task.description:<16}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    )
 
 
 async def _one(
@@ -106,24 +108,24 @@ async def _one(
     table: Table,
     begun: whole_database.Progress | None,
     batch: int,
-    bar: Progress,
+    bar: Shown,
 ) -> None:
     progress = begun or whole_database.Progress()
     if progress.done:
         return
     ((total,),) = await origin.source.fetch(f"SELECT count(*) FROM {table.name}")  # noqa: S608  # our own table
-    task = bar.add_task(table.name, total=total, completed=progress.rows)
+    bar.begin(table.name, total, progress.rows)
     async for found in rows(origin.source, table, progress.after, batch, origin.selected):
         progress = await target.put(table, found, progress)
-        bar.update(task, completed=progress.rows)
+        bar.at(progress.rows)
     last = await origin.source.numbering(table.name) if table.numbered else None
     await target.done(table, progress, last)
-    bar.update(task, visible=False)
+    bar.end()
 
 
-async def _compared(origin: From, copied: Source, known: Sequence[Table], batch: int, bar: Progress) -> dict[str, Sum]:
-    task = bar.add_task("comparing", total=len(known))
-    sums = {}
+async def _compared(origin: From, copied: Source, known: Sequence[Table], batch: int, bar: Shown) -> dict[str, Sum]:
+    bar.begin("comparing", len(known))
+    sums: dict[str, Sum] = {}
     for table in known:
         there = await _sum(copied, table, whole_database.selected, batch)
         here = await _sum(origin.source, table, origin.selected, batch)
@@ -133,7 +135,8 @@ async def _compared(origin: From, copied: Source, known: Sequence[Table], batch:
                 "meanwhile? Begin again with --anew"
             )
         sums[table.name] = here
-        bar.advance(task)
+        bar.at(len(sums))
+    bar.end()
     return sums
 
 

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import importlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import os
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from waypost.adapters.smtp.mailer import SmtpMailer
+from waypost.adapters.sql.migrations import WrongSchema
 from waypost.adapters.sqlite import facts as sqlite
 from waypost.flow import detect
 from waypost.flow.mail_book import MailBook
 from waypost.flow.numbers import NumberBook
+from waypost.flow.pictures import pictures
 from waypost.ports.failure import LedgerError
 from waypost.ports.ledger import Ledger
 from waypost.ports.wire import WireError
 from waypost.runtime import doctor_database as judge
-from waypost.runtime.doctor_findings import Findings, good, wrong
+from waypost.runtime.bots import make_bot
+from waypost.runtime.doctor_findings import Findings, good, warning, wrong
 from waypost.runtime.doctor_webhook import check_webhook
+from waypost.runtime.log_store import open_log
+from waypost.runtime.misspelt import misspelt
 from waypost.runtime.settings import FILE, Settings, SettingsError, load
 from waypost.runtime.wiring import (
     LOCAL_KEY,
@@ -37,30 +47,60 @@ Inspect: TypeAlias = Callable[[str], Awaitable[Sequence[tuple[bool, str, str]]]]
 async def examine(*, as_json: bool = False, services: Mapping[str, Inspect] | None = None) -> int:
     """0 when nothing is wrong; `services` stand in for those that look at Redis and at the Log."""
     findings = Findings(as_json=as_json)
-    try:
-        settings = as_the_demo(load())
+    with _going_on(findings, "settings"):
+        settings = load()
+        _check_names(os.environ, findings)
+        await _examine(settings, services or {}, findings)
+    return findings.end()
+
+
+async def _examine(settings: Settings, services: Mapping[str, Inspect], findings: Findings) -> None:
+    fit = keyed = False
+    with _going_on(findings, "database"):
+        settings = as_the_demo(settings)
         findings.add(good(f"settings: {settings.env} mode, database {settings.database_kind}"))
-        if await _check_database(settings, findings):
-            await _check_the_rest(settings, findings)
-        await _check_services(settings, services or {}, findings)
+        fit = await _check_database(settings, findings)
+    with _going_on(findings, "key"):
+        if not settings.local:
+            open_vault(settings)
+        keyed = True
+    if fit and keyed:
+        await _check_the_rest(settings, findings)
+    await _check_services(settings, services, findings)
+
+
+def _check_names(environment: Mapping[str, str], findings: Findings) -> None:
+    for name, nearest in misspelt(environment):
+        remedy = f"did you mean {nearest}?" if nearest else "see docs/reference/settings.md"
+        findings.add(warning(f"{name} is set, and there is no such setting", remedy))
+
+
+@contextmanager
+def _going_on(findings: Findings, part: str) -> Iterator[None]:
+    """What ends the look at one part is a finding like others, and the next part is looked at all the same."""
+    try:
+        yield
     except SettingsError as error:
         findings.add(wrong(str(error), "mend it in the environment or in waypost.toml"))
+    except WrongSchema as error:
+        told, _, remedy = str(error).rpartition(": ")
+        findings.add(wrong(f"{part}: {told}", remedy))
     except LedgerError as error:
-        findings.add(wrong(f"database: {error}", "check WAYPOST_DATABASE_URL, and run `waypost migrate`"))
-    return findings.end()
+        findings.add(wrong(f"{part}: {error}", "check WAYPOST_DATABASE_URL, and that the database is running"))
+    except OSError as error:
+        told = f"{part}: {error.filename or 'a file'}: {error.strerror or error}"
+        findings.add(wrong(told, "give it to the user that runs the server (chown)"))
 
 
 async def _check_database(settings: Settings, findings: Findings) -> bool:
     """Whether the Ledger can be opened without changing it."""
     path = sqlite_path(settings.database_url)
-    if not settings.local:
-        open_vault(settings)
     if path is None:
         from waypost.adapters.postgres.facts import facts  # noqa: PLC0415  # only where there is one
 
         found = await facts(settings.database_url)
         findings.extend(judge.of_postgres(found, settings.database_readers))
-        return not found.missing and not found.copying
+        return not found.missing and not found.copying and not found.is_moved
     if not path.exists():
         remedy = "name another in WAYPOST_DATABASE_URL, or start the server"
         findings.add(wrong(f"there is no database at {path}", remedy))
@@ -68,20 +108,41 @@ async def _check_database(settings: Settings, findings: Findings) -> bool:
     seen = await asyncio.to_thread(sqlite.facts, path)
     findings.extend(judge.of_sqlite(seen))
     findings.add(judge.of_disk(await asyncio.to_thread(sqlite.place, path)))
-    return not seen.missing and not seen.is_a_copy and not seen.damage
+    return not seen.missing and not seen.is_a_copy and not seen.is_moved and not seen.damage
 
 
 async def _check_the_rest(settings: Settings, findings: Findings) -> None:
-    await asyncio.to_thread(_check_files, settings, findings)
-    ports = await system_ports(settings, answering=True)
-    findings.add(good(f"bot: {settings.bot or 'none'}"))
-    try:
+    with _going_on(findings, "files"):
+        await asyncio.to_thread(_check_files, settings, findings)
+    with _going_on(findings, "database"):
+        ports = await _opened(settings)
+        try:
+            await _check_with(ports, settings, findings)
+        finally:
+            await ports.close()
+
+
+async def _opened(settings: Settings) -> Ports:
+    """With a Log that may be of no use; what is wrong with it, and with Redis, is found by who knows them."""
+    ports = await system_ports(replace(settings, redis_url="", log_url=""))
+    with suppress(SettingsError):
+        log = await open_log(settings.log_url, to_look=True) if settings.log_url else None
+        return dataclasses.replace(ports, log=log)
+    return ports
+
+
+async def _check_with(ports: Ports, settings: Settings, findings: Findings) -> None:
+    with _going_on(findings, "bot"):
+        seen = pictures(ports.ledger.files, ports.shelf, ports.clock)
+        await asyncio.to_thread(make_bot, settings, ports.wire, seen)
+        findings.add(good(f"bot: {settings.bot or 'none'}"))
+    with _going_on(findings, "database"):
         await _check_ledger(ports.ledger, findings)
         await _check_invariants(settings, ports, findings)
+    with _going_on(findings, "numbers"):
         await _check_numbers(settings, ports, findings)
+    with _going_on(findings, "mailboxes"):
         await _check_mailboxes(ports, findings)
-    finally:
-        await ports.close()
 
 
 def _check_files(settings: Settings, findings: Findings) -> None:

@@ -46,13 +46,22 @@ def _answers(facts: PostgresFacts) -> Iterator[Finding]:
         )
 
 
+def _moved() -> Finding:
+    return wrong(
+        "this database was copied to another, and no server starts on it",
+        "name the other in WAYPOST_DATABASE_URL; or, to go back to this one, `waypost admin restored --hold`",
+    )
+
+
 def _schema(facts: PostgresFacts) -> Iterator[Finding]:
+    if facts.is_moved:
+        yield _moved()
     if facts.copying:
         yield wrong("a copy into this database is not finished", "run the same `waypost admin copy` again")
     elif facts.missing:
         yield wrong(
             f"schema {facts.schema}: `waypost migrate` would apply {', '.join(facts.missing)}",
-            "stop the servers, back up, and run `waypost migrate`",
+            "back up, run `waypost migrate`, then renew the servers: those of the version before go on until then",
         )
     else:
         yield good(f"schema {facts.schema} is the right one, `waypost migrate` has nothing to do")
@@ -154,6 +163,8 @@ def of_sqlite(facts: SqliteFacts) -> list[Finding]:
         found.append(good(f"schema {facts.schema} is the right one, `waypost migrate` has nothing to do"))
     if facts.is_a_copy:
         found.append(wrong("this file is a backup, and no server starts on it", "`waypost admin restored --hold`"))
+    if facts.is_moved:
+        found.append(_moved())
     return found
 
 

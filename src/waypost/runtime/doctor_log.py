@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from waypost.ports.failure import LedgerError
+from waypost.ports.failure import LedgerError, Unavailable
 from waypost.runtime.log_store import log_address
 from waypost.runtime.settings import SettingsError
 
@@ -33,8 +33,11 @@ async def findings(log_url: str) -> Sequence[Finding]:
         facts = await learn(address)
     except SettingsError as error:
         return [(False, str(error), "mend WAYPOST_LOG_URL")]
-    except LedgerError as error:
-        return [(False, f"log: {error}", "check WAYPOST_LOG_URL and that the cluster runs, and run `waypost migrate`")]
+    except Unavailable as error:
+        return [(False, f"log: {error}", "check WAYPOST_LOG_URL and that the cluster runs")]
+    except LedgerError as error:  # of its schema, which says what to do
+        told, _, remedy = str(error).rpartition(": ")
+        return [(False, f"log: {told}", remedy)]
     return [*_of_the_server(facts), *_of_the_copies(facts, address), *_of_the_time(facts)]
 
 

@@ -5,23 +5,25 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from waypost.ports.failure import Unavailable
+from waypost.ports.failure import LedgerError, Unavailable
 from waypost.ports.log import Log
+from waypost.runtime.addresses import ENCODE, is_cut
 from waypost.runtime.settings import PREFIX, SettingsError
 
 if TYPE_CHECKING:
     from waypost.adapters.cassandra.address import Address
 
 
-async def open_log(url: str) -> Log:
-    """Refuses an address or a schema that is wrong. One that nobody answers at is no obstacle: whoever reads or writes
-    hears Unavailable until somebody does, and the schema is checked then. Call inside the loop that will use it."""
+async def open_log(url: str, *, to_look: bool = False) -> Log:
+    """Refuses an address or, unless it is only looked at, a schema that is wrong. One that nobody answers at is no
+    obstacle: whoever reads or writes hears Unavailable until somebody does, and the schema is checked then.
+    Call inside the loop that will use it."""
     address = log_address(url)
     from waypost.adapters.cassandra.keyspace import Keyspace  # noqa: PLC0415  # only where there is one
     from waypost.adapters.cassandra.log import CassandraLog  # noqa: PLC0415
 
     log = CassandraLog(Keyspace(address))
-    with suppress(Unavailable):
+    with suppress(LedgerError if to_look else Unavailable):
         await log.connect()
     return log
 
@@ -39,6 +41,8 @@ def log_address(url: str) -> Address:
     from waypost.adapters.cassandra.address import BadAddress, parse  # noqa: PLC0415
 
     try:
+        if is_cut(url):
+            raise BadAddress(ENCODE)
         address = parse(url)
     except BadAddress as wrong:
         raise SettingsError(f"{PREFIX}LOG_URL cannot be used: {wrong}") from None

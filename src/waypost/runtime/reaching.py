@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from waypost.adapters.local.hints import NeighbourPost, ProcessHints
 from waypost.adapters.redis.address import Address, WrongAddress, parse
+from waypost.runtime.addresses import ENCODE, is_cut
 from waypost.runtime.settings import PREFIX, Settings, SettingsError
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def redis_address(settings: Settings) -> Address | None:
     if not settings.redis_url.strip():
         return None
     try:
+        if is_cut(settings.redis_url, at="?"):  # what else ends an address may stand in it as it is
+            raise WrongAddress(ENCODE)
         return parse(settings.redis_url)
     except WrongAddress as wrong:
         raise SettingsError(f"{PREFIX}REDIS_URL cannot be read: {wrong}") from None

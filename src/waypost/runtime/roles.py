@@ -40,9 +40,11 @@ class Group:
         return ",".join(sorted(self.roles))
 
 
-def parse(texts: Sequence[str], count: int) -> list[Group]:
-    """`api,gateway=2` is two processes that do both; without a number there are `count`."""
-    wanted = [_one(text, count) for text in texts]
+def parse(texts: Sequence[str], count: int | None) -> list[Group]:
+    """`api,gateway=2` is two processes that do both; without a number there are `count`, or one."""
+    if count is not None and all("=" in text for text in texts):
+        raise WrongRoles(f"--workers {count} and --roles {texts[0]} both say how many: leave one of them out")
+    wanted = [_one(text, count or 1) for text in texts]
     doors = {roles & DOORS for roles, _ in wanted} - {frozenset()}
     if len(doors) > 1:
         raise WrongRoles(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +24,7 @@ from waypost.rules.retry import Backoff
 
 PREFIX = "WAYPOST_"
 _YEAR = 525_600  # minutes
+_ONE_OF = re.compile(r"\^\(([a-z|]+)\)\$")
 FILE = Path("waypost.toml")
 
 
@@ -381,5 +383,13 @@ def _converted(found: dict[str, Any]) -> Settings:
             checked[name] = msgspec.convert(wanted, types[name], strict=False)
         except msgspec.ValidationError as error:
             shown = "what it is" if name in SECRET else repr(value)
-            raise SettingsError(f"{PREFIX}{name.upper()} cannot be {shown}: {error}") from None
+            wrong = f"{PREFIX}{name.upper()} cannot be {shown}: {_words(types[name]) or error}"
+            raise SettingsError(wrong) from None
     return Settings(**checked)
+
+
+def _words(hint: Any) -> str:
+    """Which of a few words it must be; empty: it is no such setting."""
+    patterns = [each.pattern for each in hint.__metadata__ if isinstance(each, Meta) and each.pattern]
+    found = _ONE_OF.fullmatch(patterns[0]) if patterns else None
+    return f"it must be {' or '.join(found[1].split('|'))}" if found else ""

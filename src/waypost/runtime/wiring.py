@@ -11,7 +11,6 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
@@ -51,6 +50,7 @@ from waypost.ports.whereabouts import Whereabouts
 from waypost.ports.wire import Wire
 from waypost.rules.catalogue import Catalogue, parse
 from waypost.runtime import log_store
+from waypost.runtime.addresses import check_postgres
 from waypost.runtime.bots import make_bot
 from waypost.runtime.metered_files import MeteredFiles
 from waypost.runtime.metered_lanes import MeteredLanes
@@ -209,7 +209,7 @@ class _Metered:
 def sqlite_path(url: str) -> Path | None:
     """The file of a sqlite:/// address; None for a postgresql:// one; anything else is refused."""
     if url.startswith(_POSTGRES):
-        _check_port(url)
+        check_postgres(url)
         return None
     if not url.startswith(_SQLITE):
         raise SettingsError("WAYPOST_DATABASE_URL must start with sqlite:/// or postgresql://")
@@ -217,15 +217,6 @@ def sqlite_path(url: str) -> Path | None:
     if not path.name or path.is_dir():
         raise SettingsError("WAYPOST_DATABASE_URL names no file: write sqlite:///data/waypost.db")
     return path
-
-
-def _check_port(url: str) -> None:
-    """Of every host that is named: there may be several, of which one takes writes."""
-    try:
-        for host in urlsplit(url).netloc.rpartition("@")[2].split(","):
-            _ = urlsplit(f"//{host}").port
-    except ValueError as error:
-        raise SettingsError(f"WAYPOST_DATABASE_URL cannot be read: {error}") from None
 
 
 async def open_ledger(settings: Settings, clock: Clock) -> Ledger:

@@ -9,7 +9,7 @@ from typing import get_args
 
 import msgspec
 
-from waypost.adapters.postgres.schema import COPYING, PACKAGE, Connection, version
+from waypost.adapters.postgres.schema import COPYING, MOVED, PACKAGE, Connection, there, version
 from waypost.adapters.postgres.whole_database import connected
 from waypost.adapters.sql.engine import LineName
 from waypost.adapters.sql.migrations import pending
@@ -59,6 +59,8 @@ class PostgresFacts(msgspec.Struct, frozen=True, kw_only=True):
     missing: Sequence[str]
     """What `waypost migrate` would apply."""
     copying: bool
+    is_moved: bool = False
+    """Everything of it is in another database, by `waypost admin copy`."""
     size: int
     answered_in: float
     """Seconds, of the quickest of a few."""
@@ -82,7 +84,8 @@ async def facts(url: str) -> PostgresFacts:
             standbys=[Standby(*row) for row in await connection.fetch(_STANDBYS)],
             schema=schema,
             missing=[each.name for each in missing],
-            copying=await connection.fetchval("SELECT to_regclass($1) IS NOT NULL", COPYING),
+            copying=await there(connection, COPYING),
+            is_moved=await there(connection, MOVED),
             size=await connection.fetchval("SELECT pg_database_size(current_database())"),
             answered_in=answered_in,
             ahead=ahead,

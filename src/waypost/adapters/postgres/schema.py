@@ -8,12 +8,15 @@ from typing import Any, TypeAlias
 import asyncpg
 
 from waypost.adapters.postgres.access import TAKES_WRITES
+from waypost.adapters.sql import copying
 from waypost.adapters.sql.migrations import WrongSchema, pending, require_current
 from waypost.ports.failure import Unavailable
 
 PACKAGE = "waypost.adapters.postgres"
 COPYING = "waypost_copy"
 """A table that is there while `waypost admin copy` is not done: until then this is not the whole database."""
+MOVED = "waypost_moved"
+"""A table that is there when everything was copied to another database: no server starts on this one."""
 _ONE_AT_A_TIME = 0x57415950  # an advisory lock: "WAYP"
 _UNREACHED = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
@@ -26,9 +29,15 @@ async def version(connection: Connection) -> int:
     return int(await connection.fetchval("SELECT version FROM waypost_schema"))
 
 
+async def there(connection: Connection, table: str) -> bool:
+    return bool(await connection.fetchval("SELECT to_regclass($1) IS NOT NULL", table))
+
+
 async def check_version(connection: Connection) -> None:
-    if await connection.fetchval("SELECT to_regclass($1) IS NOT NULL", COPYING):
+    if await there(connection, COPYING):
         raise WrongSchema("a copy into this database is not finished: run the same `waypost admin copy` again")
+    if await there(connection, MOVED):
+        raise WrongSchema(copying.MOVED)
     await asyncio.to_thread(require_current, PACKAGE, await version(connection))  # it reads files
 
 

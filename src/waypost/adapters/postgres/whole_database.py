@@ -12,7 +12,7 @@ import msgspec
 from asyncpg.connect_utils import SessionAttribute
 
 from waypost.adapters.postgres.access import TAKES_WRITES
-from waypost.adapters.postgres.schema import COPYING, PACKAGE, Connection, version
+from waypost.adapters.postgres.schema import COPYING, MOVED, PACKAGE, Connection, there, version
 from waypost.adapters.sql.copying import Column, CopyRefused, Row, Table, is_truth, is_words, key_of
 from waypost.adapters.sql.migrations import require_current
 from waypost.adapters.sql.upkeep import InUse, Restored, Restoring, statements
@@ -38,6 +38,7 @@ WHERE i.indisprimary AND t.relnamespace = current_schema()::regnamespace ORDER B
 """
 _SEEDED = "door"
 """Its one row is made with the table."""
+_WHOLE = "whole"
 _LOST = (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 
@@ -101,6 +102,7 @@ async def restored(url: str, restoring: Restoring) -> Restored:
                 if table.numbered:
                     last = await numbering(connection, table.name)
                     await _number_from(connection, table.name, last + restoring.ids)
+            await connection.execute(f"DROP TABLE IF EXISTS {MOVED}")
         return Restored(counts=counts)
 
 
@@ -111,7 +113,7 @@ async def tables(connection: Connection) -> list[Table]:
         keys.setdefault(table, []).append(column)
     found: dict[str, list[Column]] = {}
     identities = set()
-    for table, column, kind, identity in await connection.fetch(_COLUMNS, ["waypost_schema", COPYING]):
+    for table, column, kind, identity in await connection.fetch(_COLUMNS, ["waypost_schema", COPYING, MOVED]):
         found.setdefault(table, []).append(Column(column, kind))
         identities |= {table} if identity else set()
     return [
@@ -153,6 +155,12 @@ class DatabaseSource:
     async def numbering(self, table: str) -> int:
         return await numbering(self._connection, table)
 
+    async def moved(self) -> bool:
+        return await there(self._connection, MOVED)
+
+    async def move(self) -> None:
+        await self._connection.execute(f"CREATE TABLE IF NOT EXISTS {MOVED} (at timestamptz NOT NULL DEFAULT now())")
+
 
 class Progress(msgspec.Struct, frozen=True):
     """How far a table is."""
@@ -170,7 +178,7 @@ class DatabaseTarget:
 
     async def begin(self, source: str, known: Sequence[Table], *, anew: bool) -> dict[str, Progress]:
         """How far an earlier run came; refuses what is neither empty nor an unfinished copy of the same `source`."""
-        begun = await self._connection.fetchval("SELECT to_regclass($1) IS NOT NULL", COPYING)
+        begun = await there(self._connection, COPYING)
         if anew and not begun:
             raise CopyRefused("--anew empties only a database into which a copy was begun, and this is none")
         if anew:
@@ -228,6 +236,25 @@ class DatabaseTarget:
         told = msgspec.json.encode(_readable(progress)).decode()
         put = f"INSERT INTO {COPYING} VALUES ($1, NULL, $2) ON CONFLICT (name) DO UPDATE SET progress = $2"  # noqa: S608
         await self._connection.execute(put, table.name, told)
+
+    async def compared(self) -> None:
+        """It is whole, and on disk: what was written before without waiting for that is so, too."""
+        await self._connection.execute("SET synchronous_commit = on")
+        await self._connection.execute(f"UPDATE {COPYING} SET progress = $1 WHERE name = ''", _WHOLE)  # noqa: S608
+
+    async def is_whole(self) -> bool:
+        """An earlier run has compared it, and was cut before it could say so."""
+        if not await there(self._connection, COPYING):
+            return False
+        found = await self._connection.fetchval(f"SELECT progress FROM {COPYING} WHERE name = ''")  # noqa: S608
+        return bool(found == _WHOLE)
+
+    async def has(self, orgs: Sequence[Row]) -> bool:
+        """Whether it is no unfinished copy, and has at least these orgs, with when each was made."""
+        if not orgs or await there(self._connection, COPYING) or not await there(self._connection, "org"):
+            return False
+        found = {tuple(row) for row in await self._connection.fetch("SELECT id, created_at FROM org")}
+        return found >= set(orgs)
 
     async def finish(self) -> None:
         """From now on a server may start on it."""

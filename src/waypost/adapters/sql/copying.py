@@ -17,6 +17,13 @@ _WORDS = "tsvector"
 _TRUTH = "boolean"
 
 
+MOVED = (
+    "this database was copied to another, which is in use instead: name that one in WAYPOST_DATABASE_URL; "
+    "to go back to this one, see that no server runs on the other, and say `waypost admin restored --hold`"
+)
+"""Two databases with the same messages would both send what waits."""
+
+
 class CopyRefused(LedgerError):
     """The copy cannot begin, go on or be trusted; the message says why."""
 
@@ -39,6 +46,14 @@ class Source(Protocol):
     async def fetch(self, text: str, arguments: Sequence[Any] = ()) -> list[Row]: ...
 
     async def numbering(self, table: str) -> int: ...
+
+    async def moved(self) -> bool:
+        """Whether everything of it is in another database."""
+        ...
+
+    async def move(self) -> None:
+        """From now on no server starts on it."""
+        ...
 
 
 def numbered(position: int) -> str:

@@ -12,7 +12,7 @@ import apsw
 import msgspec
 
 from waypost.adapters.sql.migrations import pending
-from waypost.adapters.sqlite.store import BUSY_MS, IS_A_COPY, PACKAGE
+from waypost.adapters.sqlite.store import BUSY_MS, IS_A_COPY, IS_MOVED, PACKAGE
 from waypost.adapters.sqlite.whole_file import integrity
 from waypost.ports.failure import Unavailable
 
@@ -26,6 +26,8 @@ class SqliteFacts(msgspec.Struct, frozen=True, kw_only=True):
     missing: Sequence[str]
     """What the next start, or `waypost migrate`, applies."""
     is_a_copy: bool
+    is_moved: bool = False
+    """Everything of it is in another database, by `waypost admin copy`."""
     damage: str | None
     size: int
     wal: int
@@ -37,13 +39,14 @@ def facts(path: Path) -> SqliteFacts:
     try:
         with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
             connection.set_busy_timeout(BUSY_MS)
-            schema = _number(connection, "user_version")
+            schema, mark = (_number(connection, name) for name in ("user_version", "application_id"))
             return SqliteFacts(
                 version=apsw.sqlite_lib_version(),
                 journal=str(connection.execute("PRAGMA journal_mode").get),
                 schema=schema,
                 missing=[each.name for each in pending(PACKAGE, schema)],
-                is_a_copy=_number(connection, "application_id") == IS_A_COPY,
+                is_a_copy=mark == IS_A_COPY,
+                is_moved=mark == IS_MOVED,
                 damage=integrity(connection),
                 size=path.stat().st_size,
                 wal=_size(path.with_name(path.name + "-wal")),

@@ -11,6 +11,7 @@ from typing import TypeVar
 import apsw
 import msgspec
 
+from waypost.adapters.sql.copying import MOVED
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.migrations import WrongSchema, pending, require_current
 from waypost.adapters.sql.plan import AllOf, AtOnce, Each, Plan, Row, Step, Together
@@ -22,6 +23,8 @@ PACKAGE = "waypost.adapters.sqlite"
 BUSY_MS = 5_000
 IS_A_COPY = 0x57504243
 """The application id of a file that `waypost admin backup` made, until somebody says that it is in use again."""
+IS_MOVED = 0x57504D56
+"""The same of a file that `waypost admin copy` has copied to the end."""
 
 FAILURES = (Conflict, apsw.Error, OverflowError, UnicodeEncodeError)
 """What a statement may fail with; the last two are arguments that SQLite cannot hold."""
@@ -134,6 +137,8 @@ class Store:
         ((mark,),) = self._connection.execute("PRAGMA application_id")
         if mark == IS_A_COPY:
             raise WrongSchema("this file is a backup: say that it is in use again with `waypost admin restored --hold`")
+        if mark == IS_MOVED:
+            raise WrongSchema(MOVED)
 
     def close(self) -> None:
         self._connection.close()

@@ -12,7 +12,7 @@ import apsw
 
 from waypost.adapters.sql.migrations import require_current
 from waypost.adapters.sql.upkeep import InUse, Restored, Restoring, statements
-from waypost.adapters.sqlite.store import BUSY_MS, IS_A_COPY, PACKAGE
+from waypost.adapters.sqlite.store import BUSY_MS, IS_A_COPY, IS_MOVED, PACKAGE
 from waypost.ports.failure import Unavailable
 
 _BROKEN = (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.NotADBError, apsw.CorruptError)
@@ -124,3 +124,10 @@ class FileSource:
         if found is None:
             found = self._connection.execute(f"SELECT coalesce(max(id), 0) FROM {table}").get  # noqa: S608  # our own table
         return int(found)
+
+    async def moved(self) -> bool:
+        mark: Any = self._connection.execute("PRAGMA application_id").get
+        return int(mark) == IS_MOVED
+
+    async def move(self) -> None:
+        self._connection.execute(f"PRAGMA application_id = {IS_MOVED}").fetchall()

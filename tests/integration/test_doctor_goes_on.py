@@ -1,0 +1,113 @@
+"""`waypost doctor` names the part that is wrong, with what to do about that one, and looks at all the others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from waypost.adapters.cassandra import facts as cassandra
+from waypost.adapters.cassandra import schema
+from waypost.adapters.cassandra.log import CassandraLog
+from waypost.adapters.sqlite.store import Store
+from waypost.ports.failure import LedgerError, Unavailable
+from waypost.runtime import doctor_log
+from waypost.runtime.doctor import Inspect, examine
+
+pytestmark = pytest.mark.may_block("a command has nothing else to do")
+NEWER = schema.WrongSchema("the Log has schema 9, this Waypost knows 1: run a newer Waypost")
+LOG = "cassandra://127.0.0.1/waypost"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "waypost.db"
+    store = Store(path)
+    store.migrate()
+    store.close()
+    monkeypatch.setenv("WAYPOST_ENV", "local")
+    monkeypatch.setenv("WAYPOST_DATABASE_URL", f"sqlite:///{path}")
+    monkeypatch.setenv("WAYPOST_REDIS_URL", "redis://127.0.0.1:1")
+    monkeypatch.setenv("WAYPOST_LOG_URL", LOG)
+    return path
+
+
+async def well(url: str) -> Sequence[tuple[bool, str, str]]:
+    return [(True, f"looked at {url}", "")]
+
+
+ASKED: dict[str, Inspect] = {"redis_url": well, "log_url": well}
+BOTH = {"looked at redis://127.0.0.1:1", f"looked at {LOG}"}
+
+
+async def found(capsys: pytest.CaptureFixture[str], services: dict[str, Inspect] = ASKED) -> dict[str, str]:
+    """Text and remedy of everything."""
+    await examine(as_json=True, services=services)
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return {each["text"]: each.get("remedy", "") for each in told["findings"]}
+
+
+async def test_with_the_database_away_redis_and_the_log_are_looked_at(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAYPOST_DATABASE_URL", "postgresql://me@127.0.0.1:1/x")
+    told = await found(capsys)
+    (text,) = [text for text in told if text.startswith("database: PostgreSQL cannot be reached")]
+    assert told[text] == "check WAYPOST_DATABASE_URL, and that the database is running"
+    assert told.keys() >= BOTH
+
+
+async def test_an_address_that_cannot_be_read_hides_nothing_else(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAYPOST_DATABASE_URL", "mysql://me@127.0.0.1/x")
+    assert (await found(capsys)).keys() >= BOTH | {
+        "WAYPOST_DATABASE_URL must start with sqlite:/// or postgresql://",
+    }
+
+
+async def test_a_database_of_a_newer_version_needs_a_newer_waypost(
+    capsys: pytest.CaptureFixture[str], here: Path
+) -> None:
+    store = Store(here)
+    store._connection.execute("PRAGMA user_version = 999")
+    store.close()
+    told = await found(capsys)
+    (text,) = [text for text in told if text.startswith("database: the database has schema 999, this Waypost knows")]
+    assert told[text] == "run a newer Waypost"
+    assert told.keys() >= BOTH
+
+
+async def test_a_bot_that_cannot_be_made_hides_nothing_else(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAYPOST_BOT", "nobody")
+    told = await found(capsys)
+    assert "there is no org yet" in told
+    assert any(text.startswith("WAYPOST_BOT must be none") for text in told)
+
+
+@pytest.mark.parametrize(
+    ("failure", "text", "remedy"),
+    [
+        (schema.missing("waypost"), "log: the Log has no keyspace waypost", "run `waypost migrate` first"),
+        (NEWER, "log: the Log has schema 9, this Waypost knows 1", "run a newer Waypost"),
+        (Unavailable("nobody answers"), "log: nobody answers", "check WAYPOST_LOG_URL and that the cluster runs"),
+    ],
+)
+async def test_a_log_that_is_wrong_is_not_called_the_database(
+    failure: LedgerError, text: str, remedy: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(CassandraLog, "connect", fails)
+    monkeypatch.setattr(cassandra, "learn", fails)
+    told = await found(capsys, {**ASKED, "log_url": doctor_log.findings})
+    assert told[text] == remedy
+    assert "there is no org yet" in told, "the database was looked at"
+    assert not [text for text in told if text.startswith("database: ")]
