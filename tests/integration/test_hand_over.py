@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.integration.conftest import OpenStage
 from tests.integration.harness import ON_SQLITE, Stage
@@ -60,6 +61,34 @@ async def test_an_answer_that_is_lost_costs_nothing_but_work(apart: Stage, log: 
     log.mute = False
     await only_in_the_log(apart)
     assert texts(await history(apart, ann, where)) == ["hello"]
+
+
+@ON_SQLITE
+async def test_a_log_that_is_lost_is_told_once_with_the_reason_and_so_is_its_return(
+    set_up: OpenStage, log: ShakyLog
+) -> None:
+    """Also where nobody says anything: from the start, and from then on."""
+    log.away = True
+    with capture_logs() as lines:
+        stage = await set_up(log=log)
+
+        async def told() -> list[str]:
+            stage.manual.advance(seconds(1.1))
+            return [line["event"] for line in lines if line["event"].startswith("log_")]
+
+        async def heard(count: int) -> bool:
+            return len(await told()) >= count
+
+        assert await stage.eventually(lambda: heard(1))
+        await wrote(stage, "hello")
+        for _ in range(20):
+            await stage.eventually(lambda: heard(1))
+        log.away = False
+        assert await stage.eventually(lambda: heard(2))
+        log.away = True
+        assert await stage.eventually(lambda: heard(3))
+    assert await told() == ["log_lost", "log_is_back", "log_lost"]
+    assert [line["error"] for line in lines if line["event"] == "log_lost"] == ["it is away"] * 2
 
 
 async def test_without_a_log_of_its_own_nothing_is_handed_over_and_nothing_is_away(stage: Stage) -> None:

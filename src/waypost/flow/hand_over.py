@@ -31,6 +31,7 @@ EMPTY_AT_ONCE = 20
 """Stretches of feeds in one transaction, so that nobody waits for it."""
 LONGEST_REST: Span = minutes(1)
 PAUSE_WHEN_AWAY: Span = seconds(1)
+LOOK_EVERY: Span = seconds(5)
 
 
 def handing_over(world: World) -> ReadBehind:
@@ -50,7 +51,7 @@ async def hand_over(behind: Sequence[Standing], world: World) -> Sequence[Standi
     try:
         handed = await deliver(told, world)
     except LogAway as away:
-        world.meters.log_failed()
+        world.meters.log_failed(str(away.__cause__ or away))
         if isinstance(away.__cause__, Rejected):
             return await _each_alone(behind, str(away), world)
         await world.clock.sleep(PAUSE_WHEN_AWAY)
@@ -111,6 +112,17 @@ async def _post(waiting: Sequence[Waiting], world: World) -> int:
     except LedgerError as failure:
         raise LogAway(f"the Log does not answer: {failure}") from failure
     return len(parcel.lines)
+
+
+async def look_at_log(world: World) -> None:
+    """Whether it answers, also where nobody says or reads anything: whoever looks after it hears at once that it does
+    not, and why."""
+    try:
+        await world.log.ping()
+    except LedgerError as failure:
+        world.meters.log_answers(str(failure) or type(failure).__name__)
+    else:
+        world.meters.log_answers()
 
 
 def empty_every(world: World) -> Span:

@@ -101,6 +101,7 @@ class Telemetry:
         self._unknown: set[str] = set()
         self._warned_at: Instant | None = None
         self._unwarned = 0
+        self._log_lost = self._log_fails = False
 
     def text(self) -> bytes:
         return generate_latest(self._of_all())
@@ -189,8 +190,24 @@ class Telemetry:
     def handed_over(self, messages: int) -> None:
         _add(self.log_handed, messages)
 
-    def log_failed(self) -> None:
+    def log_failed(self, why: str) -> None:
         self.log_failures.inc()
+        self._log_fails = True
+        self._log_is_lost(why)
+
+    def log_answers(self, trouble: str = "") -> None:
+        """It is back when it answers and has failed nobody since it was asked before, so that each is told once."""
+        if trouble:
+            self._log_is_lost(trouble)
+        elif self._log_lost and not self._log_fails:
+            self._log_lost = False
+            log.info("log_is_back")
+        self._log_fails = False
+
+    def _log_is_lost(self, why: str) -> None:
+        if not self._log_lost:
+            self._log_lost = True
+            log.warning("log_lost", error=why, what="messages go on, and wait for it in the database")
 
     def bodies_emptied(self, bodies: int) -> None:
         _add(self.log_emptied, bodies)
