@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from structlog.testing import capture_logs
+
 from tests.integration.conftest import OpenStage
 from tests.integration.harness import ON_SQLITE, Stage
 from tests.integration.live_devices import Device, chat, customer, history, house, people, said, sync
@@ -13,6 +15,7 @@ from tests.integration.thinking import PatientBot, wrote
 from waypost.flow import detect, hand_over
 from waypost.model.time import hours, seconds
 from waypost.ports.detector import Invariant
+from waypost.runtime import doctor_log
 
 
 async def test_a_history_is_read_as_before_when_its_bodies_are_only_in_the_log(apart: Stage, log: ShakyLog) -> None:
@@ -35,6 +38,34 @@ async def test_a_history_is_read_as_before_when_its_bodies_are_only_in_the_log(a
     ]
     assert after == before
     assert texts(await history(apart, bob, where, limit=2)) == ["word 5", "word 4"]
+
+
+@ON_SQLITE
+async def test_a_log_that_the_settings_no_longer_name_is_told_and_no_moment_is_promised(
+    set_up: OpenStage, log: ShakyLog
+) -> None:
+    apart = await set_up(log=log)
+    ann, bob = await people(apart, 2)
+    where = await chat(apart, ann, [bob], "direct")
+    await said(apart, ann, where, "old")
+    begun = await sync(apart, bob, cursors={})
+    await said(apart, ann, where, "and more")
+    assert await doctor_log.of_bodies(apart.world.ledger, None) == []
+    await only_in_the_log(apart)
+    with capture_logs() as lines:
+        apart.log = None
+        apart.network.hosts["waypost.test"] = (await apart.add_server()).app
+
+        async def warned() -> bool:
+            return any(line["event"] == "log_not_named" for line in lines)
+
+        assert await apart.eventually(warned)
+    (found,) = await doctor_log.of_bodies(apart.world.ledger, None)
+    assert (found.level, "WAYPOST_LOG_URL" in found.remedy) == ("wrong", True)
+    refused = await apart.call("GET", f"/api/v1/conversations/{where}/messages", key=ann.token)
+    assert (refused.status, refused.code, refused.headers.get("retry-after")) == (503, "history_unavailable", None)
+    by_poll = await sync(apart, bob, expect=503, cursors=begun["heads"], epoch=begun["epoch"])
+    assert by_poll["detail"] == refused.json["detail"]
 
 
 async def listed(stage: Stage, key: str) -> Any:

@@ -16,6 +16,7 @@ from waypost.ports.failure import LedgerError
 from waypost.ports.ledger import Ledger
 from waypost.ports.wire import WireError
 from waypost.runtime import doctor_database as judge
+from waypost.runtime import doctor_log
 from waypost.runtime.doctor_findings import Findings, good, wrong
 from waypost.runtime.doctor_webhook import check_webhook
 from waypost.runtime.settings import FILE, Settings, SettingsError, load
@@ -78,6 +79,7 @@ async def _check_the_rest(settings: Settings, findings: Findings) -> None:
     try:
         await _check_ledger(ports.ledger, findings)
         await _check_invariants(settings, ports, findings)
+        findings.extend(await doctor_log.of_bodies(ports.ledger, ports.log))
         await _check_numbers(settings, ports, findings)
         await _check_mailboxes(ports, findings)
     finally:

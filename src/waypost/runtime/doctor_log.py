@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from waypost.flow.hand_over import only_in_a_log
 from waypost.ports.failure import LedgerError
+from waypost.ports.ledger import Ledger
+from waypost.ports.log import Log
+from waypost.runtime.doctor_findings import Finding as Shown
+from waypost.runtime.doctor_findings import wrong
 from waypost.runtime.log_store import log_address
 from waypost.runtime.settings import SettingsError
 
@@ -36,6 +41,15 @@ async def findings(log_url: str) -> Sequence[Finding]:
     except LedgerError as error:
         return [(False, f"log: {error}", "check WAYPOST_LOG_URL and that the cluster runs, and run `waypost migrate`")]
     return [*_of_the_server(facts), *_of_the_copies(facts, address), *_of_the_time(facts)]
+
+
+async def of_bodies(ledger: Ledger, log: Log | None) -> Sequence[Shown]:
+    """Whether what has left the database is where the settings say."""
+    away = await only_in_a_log(ledger)
+    if away and log is None:
+        text = f"log: bodies of messages ({len(away)} conversations at least) are in a Log, and the settings name none"
+        return [wrong(text, "name it in WAYPOST_LOG_URL again, on every machine, and restart the servers")]
+    return []
 
 
 def _of_the_server(facts: Facts) -> Iterator[Finding]:

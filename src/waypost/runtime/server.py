@@ -79,6 +79,8 @@ class Server:
         world.ledger.feeds.on_moved(lambda heads: world.hints.give([f"{FEED}:{feed}" for feed in heads]))
         if world.log_apart:
             self._keep(lambda: tend.every(hand_over.LOOK_EVERY, hand_over.look_at_log, world))
+        else:
+            self._keep(lambda: tend.every(hand_over.LOOK_FOR_NO_LOG_EVERY, hand_over.look_for_no_log, world))
         if Role.API in self._roles:
             self._keep(lambda: tend.hold_door(world))
         if Role.GATEWAY in self._roles:
