@@ -17,7 +17,9 @@ from waypost.adapters.sql.conversations import SqlFeeds
 from waypost.flow import hand_over, tend
 from waypost.model.conversation import ConversationId
 from waypost.model.time import days, hours, minutes, seconds
+from waypost.ports.failure import Unavailable
 from waypost.ports.log import Line
+from waypost.runtime import server
 from waypost.testing.contracts.talking import END
 
 
@@ -89,6 +91,22 @@ async def test_a_log_that_is_lost_is_told_once_with_the_reason_and_so_is_its_ret
         assert await stage.eventually(lambda: heard(3))
     assert await told() == ["log_lost", "log_is_back", "log_lost"]
     assert [line["error"] for line in lines if line["event"] == "log_lost"] == ["it is away"] * 2
+
+
+@ON_SQLITE
+async def test_a_log_that_hangs_is_named_at_the_end_and_the_database_is_closed_all_the_same(
+    set_up: OpenStage, log: ShakyLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "CLOSING", 0.05)
+    stage = await set_up(log=log)
+    leaving = await stage.add_server()
+    log.hangs = True
+    with capture_logs() as lines:
+        assert not await leaving.stop(seconds(0))
+    assert [line["event"] for line in lines if "_did_not_" in line["event"]] == ["log_did_not_close"]
+    with pytest.raises(Unavailable):
+        await leaving.world.ledger.ping()
+    log.hangs = False
 
 
 async def test_without_a_log_of_its_own_nothing_is_handed_over_and_nothing_is_away(stage: Stage) -> None:
