@@ -38,7 +38,7 @@ class Meters(Protocol):
         """A worker that starts found so many turns whose workers had fallen silent."""
 
     def ledger_failed(self, failure: LedgerError) -> None:
-        """The Ledger did not do what a caller or a chore asked of it."""
+        """The Ledger, or the Log behind it, did not do what a caller or a chore asked of it."""
 
     def connected(self, devices: int) -> None:
         """So many devices are connected to this process now."""

@@ -17,7 +17,7 @@ from waypost.model.figures import Survey
 from waypost.model.message import Channel, Delivery, Status
 from waypost.model.report import Post
 from waypost.model.time import Instant, Span, as_seconds, seconds
-from waypost.ports.failure import LedgerError
+from waypost.ports.failure import LedgerError, LogAway
 from waypost.ports.journal import Journal, Orphans, Taken
 from waypost.ports.outbox import Outbox, Patience, Settled, Settlement, Swept
 from waypost.rules.delivery import GiveUp, TryAgain
@@ -162,7 +162,11 @@ class Telemetry:
             log.warning("stale_turns_at_start", turns=turns, what="their workers fell silent; they are taken over now")
 
     def ledger_failed(self, failure: LedgerError) -> None:
-        self.ledger_failures.labels(type(failure).__name__.lower()).inc()
+        """What only the Log could have answered is no failure of the Ledger's."""
+        if isinstance(failure, LogAway):
+            self.log_failures.inc()
+        else:
+            self.ledger_failures.labels(type(failure).__name__.lower()).inc()
 
     def connected(self, devices: int) -> None:
         self.devices.set(devices)
