@@ -17,7 +17,7 @@ from waypost.ports.ledger import Ledger
 from waypost.ports.wire import WireError
 from waypost.runtime import doctor_database as judge
 from waypost.runtime import doctor_log
-from waypost.runtime.doctor_findings import Findings, good, wrong
+from waypost.runtime.doctor_findings import Findings, good, warning, wrong
 from waypost.runtime.doctor_webhook import check_webhook
 from waypost.runtime.settings import FILE, Settings, SettingsError, load
 from waypost.runtime.wiring import (
@@ -31,8 +31,8 @@ from waypost.runtime.wiring import (
     system_ports,
 )
 
-Inspect: TypeAlias = Callable[[str], Awaitable[Sequence[tuple[bool, str, str]]]]
-"""Of the service at an address: whether it is well, what was found, and what to do."""
+Inspect: TypeAlias = Callable[[str], Awaitable[Sequence[tuple[bool | None, str, str]]]]
+"""Of the service at an address: whether it is well (None: to be watched), what was found, and what to do."""
 
 
 async def examine(*, as_json: bool = False, services: Mapping[str, Inspect] | None = None) -> int:
@@ -177,4 +177,4 @@ async def _check_services(settings: Settings, given: Mapping[str, Inspect], find
             continue
         inspect: Inspect = given.get(setting) or importlib.import_module(module).findings
         for is_well, text, remedy in await inspect(url):
-            findings.add(good(text) if is_well else wrong(text, remedy))
+            findings.add(good(text) if is_well else (warning if is_well is None else wrong)(text, remedy))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from waypost.adapters.cassandra.address import Address
     from waypost.adapters.cassandra.facts import Facts
 
-Finding: TypeAlias = tuple[bool, str, str]
-"""Good or not, what was found, and what to do about it."""
+Finding: TypeAlias = tuple[bool | None, str, str]
+"""Good, wrong or, as None, to be watched; what was found, and what to do about it."""
 
 OLDEST = (4, 1)
 SLOW = 0.1
@@ -77,9 +77,15 @@ def _of_the_copies(facts: Facts, address: Address) -> Iterator[Finding]:
     elif needed == copies and nodes > 1:
         yield False, f"{text}: one node away stops the Log", alter
     elif copies == 1:
-        yield True, f"{text}: one node, good for a trial; in production have three", ""
+        yield None, f"{text}: the only copy of every message", f"but for a trial, have three nodes, and {alter}"
     else:
         yield True, f"{text}: {copies - needed} of them may be away", ""
+    wanted = address.copies.get(facts.centre, address.copies.get(EVERYWHERE, copies)) if address.replication else copies
+    if wanted != copies:
+        told = (
+            f"log: WAYPOST_LOG_URL says {wanted} copies in {facts.centre}, the keyspace {address.keyspace} has {copies}"
+        )
+        yield None, told, "it holds for a new keyspace only: ALTER KEYSPACE and repair, or say what is there"
 
 
 def _needed(level: str, copies: int) -> int:

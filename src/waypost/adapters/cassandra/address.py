@@ -27,8 +27,8 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     user: str = ""
     password: str = ""
     consistency: Consistency = "LOCAL_QUORUM"
-    replication: str = "3"
-    """Copies that a new keyspace has: in each data centre, or `dc1:3,dc2:3`."""
+    replication: str = ""
+    """Copies that a new keyspace has: in each data centre, or `dc1:3,dc2:3`; nothing said: 3."""
     dc: str = ""
     """The data centre that is near; none: that of the host which answers first."""
     tls: Tls = "off"
@@ -45,7 +45,7 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def copies(self) -> dict[str, int]:
         """By data centre; `replication_factor` stands for each of them."""
-        parts = [part.rpartition(":") for part in self.replication.split(",")]
+        parts = [part.rpartition(":") for part in (self.replication or "3").split(",")]
         return {centre or "replication_factor": int(count) for centre, _, count in parts}
 
 
