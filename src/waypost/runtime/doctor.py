@@ -12,6 +12,7 @@ from waypost.adapters.sqlite import facts as sqlite
 from waypost.flow import detect
 from waypost.flow.mail_book import MailBook
 from waypost.flow.numbers import NumberBook
+from waypost.flow.policy_book import PolicyBook
 from waypost.ports.failure import LedgerError
 from waypost.ports.ledger import Ledger
 from waypost.ports.wire import WireError
@@ -79,7 +80,8 @@ async def _check_the_rest(settings: Settings, findings: Findings) -> None:
     try:
         await _check_ledger(ports.ledger, findings)
         await _check_invariants(settings, ports, findings)
-        findings.extend(await doctor_log.of_bodies(ports.ledger, ports.log))
+        policies = PolicyBook(ports.ledger.policies, ports.clock, settings.tuning().defaults)
+        findings.extend(await doctor_log.of_bodies(ports.ledger, ports.log, policies, ports.clock.now()))
         await _check_numbers(settings, ports, findings)
         await _check_mailboxes(ports, findings)
     finally:

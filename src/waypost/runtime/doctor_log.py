@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from waypost.flow.hand_over import only_in_a_log
+from waypost.flow.policy_book import PolicyBook
+from waypost.model.time import Instant
 from waypost.ports.failure import LedgerError
 from waypost.ports.ledger import Ledger
 from waypost.ports.log import Log
+from waypost.rules.hand_over import has_expired
 from waypost.runtime.doctor_findings import Finding as Shown
-from waypost.runtime.doctor_findings import wrong
+from waypost.runtime.doctor_findings import good, wrong
 from waypost.runtime.log_store import log_address
 from waypost.runtime.settings import SettingsError
 
@@ -43,13 +46,29 @@ async def findings(log_url: str) -> Sequence[Finding]:
     return [*_of_the_server(facts), *_of_the_copies(facts, address), *_of_the_time(facts)]
 
 
-async def of_bodies(ledger: Ledger, log: Log | None) -> Sequence[Shown]:
+async def of_bodies(ledger: Ledger, log: Log | None, policies: PolicyBook, now: Instant) -> Sequence[Shown]:
     """Whether what has left the database is where the settings say."""
     away = await only_in_a_log(ledger)
     if away and log is None:
         text = f"log: bodies of messages ({len(away)} conversations at least) are in a Log, and the settings name none"
         return [wrong(text, "name it in WAYPOST_LOG_URL again, on every machine, and restart the servers")]
-    return []
+    await policies.refresh()
+    spots = [one.entry.spot for one in away if not has_expired(one, policies.known(one.org_id).log_kept, now)]
+    if not spots or log is None:
+        return []
+    try:
+        return [_of_the_missing(len(spots), len(await log.some(spots)))]
+    except LedgerError:
+        return []  # that it does not answer is said of itself
+
+
+def _of_the_missing(asked: int, found: int) -> Shown:
+    text = f"log: it has {found} of {asked} messages that were looked for, whose bodies have left the database"
+    if found == asked:
+        return good(text)
+    if found:
+        return wrong(text, "run `nodetool repair`, or bring back its backup: see docs/how-to/back-up-and-restore.md")
+    return wrong(text, "is it another one? WAYPOST_LOG_URL must name the cluster and keyspace that they were handed to")
 
 
 def _of_the_server(facts: Facts) -> Iterator[Finding]:
