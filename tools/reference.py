@@ -32,8 +32,8 @@ In local mode (`WAYPOST_ENV=local`, which `waypost demo` implies) a secret key i
 
 _COMMANDS = """\
 Exit codes: 0 done, 1 it could not be done (one line on standard error says why and what to do), 2 the command line is
-wrong. `waypost --version` shows the version, `--help` after any command its options. Commands find the database by
-[the settings](settings.md)."""
+wrong. `waypost --version` shows the version, `--help` after any command its options. In a clone it is
+`.venv/bin/waypost`, which `make run` makes. Commands find the database by [the settings](settings.md)."""
 
 
 def settings_page() -> str:

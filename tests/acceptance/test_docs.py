@@ -172,6 +172,11 @@ def test_every_shell_block_is_at_least_shell() -> None:
             assert done.returncode == 0, f"{page.relative_to(ROOT)}:\n{block.commands}\n{done.stderr}"
 
 
+def test_nobody_is_told_to_install_from_a_registry_what_is_in_none() -> None:
+    told = [*PAGES, *(ROOT / "src").rglob("*.py")]
+    assert [page.relative_to(ROOT) for page in told if "waypost[" in page.read_text()] == []
+
+
 def test_every_link_between_the_pages_leads_somewhere() -> None:
     dead = [
         f"{page.relative_to(ROOT)} -> {link}"

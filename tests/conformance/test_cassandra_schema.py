@@ -47,7 +47,7 @@ def url(cassandra: Cassandra, cql: Ask) -> str:
 
 
 async def wrong(url: str) -> list[str]:
-    return [text for good, text, remedy in await doctor_log.findings(url) if not good]
+    return [text for good, text, remedy in await doctor_log.findings(url) if good is False]
 
 
 @pytest.mark.may_block("SQLite's schema is brought up to date without a thread")
@@ -93,12 +93,15 @@ async def test_copies_may_be_named_by_data_centre(cassandra: Cassandra, cql: Ask
 async def test_the_doctor_finds_what_does_not_fit_together(url: str, cql: Ask) -> None:
     await keyspace.migrate(address.parse(url))
     told = await doctor_log.findings(url)
-    assert [good for good, _, _ in told] == [True] * len(told), told
+    assert [text for good, text, _ in told if good is False] == []
+    assert ["the only copy" in text for good, text, _ in told if good is None] == [True]
     assert any("Cassandra 5.0" in text for _, text, _ in told)
     await cql(f"ALTER KEYSPACE {NAME} WITH replication = {{'class': 'NetworkTopologyStrategy', 'datacenter1': 2}}")
     (few,) = await wrong(url)
     assert "2 copies in datacenter1" in few
     assert "there are 1 nodes" in few
+    (unlike,) = [text for good, text, _ in await doctor_log.findings(url) if good is None]
+    assert "says 1 copies in datacenter1" in unlike
 
 
 async def test_the_doctor_finds_nobody() -> None:

@@ -27,6 +27,8 @@ from waypost.runtime.doctor_redis import findings
 from waypost.testing.contracts.hints import SOON
 from waypost.testing.services import Redis, ServiceMissing, free_port
 
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "add-redis.md").read_text()
+RIGHTS = PAGE.partition("ACL SETUSER waypost on >PASSWORD\n")[2].partition("```")[0].split()
 PEOPLE = [UserId(f"user-{n}") for n in range(20)]
 
 
@@ -109,20 +111,27 @@ async def test_a_sentinel_says_who_the_master_is_also_after_a_failover(
 
 
 async def test_a_user_with_few_rights_is_enough(redis_url: str, machines: Makes) -> None:
-    """The rights that docs/how-to/add-redis.md names."""
-    keys = "~session:* ~presence:* ~sync_status:* ~whatsapp:ratelimit:* &waypost:*"
-    rights = "+@pubsub +@keyspace +@string +@hash +eval +ping +info +client"
+    """Those that docs/how-to/add-redis.md names; the doctor finds all well by them, and nothing can be flushed."""
     url = redis_url.replace("redis://", "redis://app:hush@")
     async with opened(parse(redis_url)) as client:
-        await client.run([("ACL", "SETUSER", "app", "reset", "on", ">hush", *keys.split(), *rights.split())])
+        await client.run([("ACL", "SETUSER", "app", "reset", "on", ">hush", *RIGHTS), ("ACL", "LOG", "RESET")])
         here, there = await machines(url), await machines(url)
         whereabouts = RedisWhereabouts(LocalWhereabouts(here.hints, SystemClock()), here.line, "gateway")
         whereabouts.say(OrgId("acme"), UserId("ann"), DeviceId("phone"), Presence.ONLINE)
         RedisCounters(here.line).stands(OrgId("acme"), a_quota(), SystemClock().now())
         await hears(here, there)
         await here.told()
+        whereabouts.say(OrgId("acme"), UserId("ann"), DeviceId("phone"), Presence.OFFLINE)
+        await here.told()
+        assert not [found for found in await findings(url) if "answer" in found[1] and not found[0]]
+        (refusals,) = await client.run([("ACL", "LOG")])
+        async with opened(parse(url)) as app:
+            tried = await app.run(
+                [("FLUSHALL",), ("FLUSHDB",), ("KEYS", "*"), ("GET", "other"), ("CONFIG", "GET", "*")]
+            )
         await client.run([("ACL", "DELUSER", "app")])
-    assert here.line.dropped == 0
+    assert (here.line.dropped, refusals) == (0, [])
+    assert all("permission" in str(answer).lower() for answer in tried), tried
 
 
 def a_quota() -> Permit:

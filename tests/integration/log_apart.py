@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ class ShakyLog(MemoryLog):
         self.away = False
         self.mute = False
         self.refused = ""
+        self.hangs = False
 
     async def append(self, lines: Sequence[Line]) -> None:
         self._reached()
@@ -53,6 +55,13 @@ class ShakyLog(MemoryLog):
     async def settle(self, marks: Sequence[Mark]) -> None:
         self._reached()
         await super().settle(marks)
+
+    async def ping(self) -> None:
+        self._reached()
+
+    async def close(self) -> None:
+        if self.hangs:
+            await asyncio.Event().wait()
 
     def _reached(self) -> None:
         if self.away:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.integration.conftest import OpenStage
 from tests.integration.harness import ON_SQLITE, Stage
@@ -16,7 +17,9 @@ from waypost.adapters.sql.conversations import SqlFeeds
 from waypost.flow import hand_over, tend
 from waypost.model.conversation import ConversationId
 from waypost.model.time import days, hours, minutes, seconds
+from waypost.ports.failure import Unavailable
 from waypost.ports.log import Line
+from waypost.runtime import server
 from waypost.testing.contracts.talking import END
 
 
@@ -60,6 +63,50 @@ async def test_an_answer_that_is_lost_costs_nothing_but_work(apart: Stage, log: 
     log.mute = False
     await only_in_the_log(apart)
     assert texts(await history(apart, ann, where)) == ["hello"]
+
+
+@ON_SQLITE
+async def test_a_log_that_is_lost_is_told_once_with_the_reason_and_so_is_its_return(
+    set_up: OpenStage, log: ShakyLog
+) -> None:
+    """Also where nobody says anything: from the start, and from then on."""
+    log.away = True
+    with capture_logs() as lines:
+        stage = await set_up(log=log)
+
+        async def told() -> list[str]:
+            stage.manual.advance(seconds(1.1))
+            return [line["event"] for line in lines if line["event"].startswith("log_")]
+
+        async def heard(count: int) -> bool:
+            return len(await told()) >= count
+
+        assert await stage.eventually(lambda: heard(1))
+        await wrote(stage, "hello")
+        for _ in range(20):
+            await stage.eventually(lambda: heard(1))
+        log.away = False
+        assert await stage.eventually(lambda: heard(2))
+        log.away = True
+        assert await stage.eventually(lambda: heard(3))
+    assert await told() == ["log_lost", "log_is_back", "log_lost"]
+    assert [line["error"] for line in lines if line["event"] == "log_lost"] == ["it is away"] * 2
+
+
+@ON_SQLITE
+async def test_a_log_that_hangs_is_named_at_the_end_and_the_database_is_closed_all_the_same(
+    set_up: OpenStage, log: ShakyLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "CLOSING", 0.05)
+    stage = await set_up(log=log)
+    leaving = await stage.add_server()
+    log.hangs = True
+    with capture_logs() as lines:
+        assert not await leaving.stop(seconds(0))
+    assert [line["event"] for line in lines if "_did_not_" in line["event"]] == ["log_did_not_close"]
+    with pytest.raises(Unavailable):
+        await leaving.world.ledger.ping()
+    log.hangs = False
 
 
 async def test_without_a_log_of_its_own_nothing_is_handed_over_and_nothing_is_away(stage: Stage) -> None:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
+
+from structlog.testing import capture_logs
 
 from tests.integration.conftest import OpenStage
 from tests.integration.harness import ON_SQLITE, Stage
 from tests.integration.live_devices import Device, chat, customer, history, house, people, said, sync
 from tests.integration.log_apart import ShakyLog, bodies, handed_over, joined, only_in_the_log, texts
 from tests.integration.thinking import PatientBot, wrote
+from waypost.adapters.local.log import MemoryLog
 from waypost.flow import detect, hand_over
-from waypost.model.time import hours, seconds
+from waypost.model.time import days, hours, seconds
 from waypost.ports.detector import Invariant
+from waypost.ports.log import Log
+from waypost.runtime import doctor_log
+from waypost.runtime.doctor_findings import Finding
 
 
 async def test_a_history_is_read_as_before_when_its_bodies_are_only_in_the_log(apart: Stage, log: ShakyLog) -> None:
@@ -35,6 +42,68 @@ async def test_a_history_is_read_as_before_when_its_bodies_are_only_in_the_log(a
     ]
     assert after == before
     assert texts(await history(apart, bob, where, limit=2)) == ["word 5", "word 4"]
+
+
+@ON_SQLITE
+async def test_a_log_that_the_settings_no_longer_name_is_told_and_no_moment_is_promised(
+    set_up: OpenStage, log: ShakyLog
+) -> None:
+    apart = await set_up(log=log)
+    ann, bob = await people(apart, 2)
+    where = await chat(apart, ann, [bob], "direct")
+    await said(apart, ann, where, "old")
+    begun = await sync(apart, bob, cursors={})
+    await said(apart, ann, where, "and more")
+    assert await examined(apart, None) == []
+    await only_in_the_log(apart)
+    with capture_logs() as lines:
+        apart.log = None
+        apart.network.hosts["waypost.test"] = (await apart.add_server()).app
+
+        async def warned() -> bool:
+            return any(line["event"] == "log_not_named" for line in lines)
+
+        assert await apart.eventually(warned)
+    (found,) = await examined(apart, None)
+    assert (found.level, "WAYPOST_LOG_URL" in found.remedy) == ("wrong", True)
+    refused = await apart.call("GET", f"/api/v1/conversations/{where}/messages", key=ann.token)
+    assert (refused.status, refused.code, refused.headers.get("retry-after")) == (503, "history_unavailable", None)
+    by_poll = await sync(apart, bob, expect=503, cursors=begun["heads"], epoch=begun["epoch"])
+    assert by_poll["detail"] == refused.json["detail"]
+
+
+async def examined(stage: Stage, log: Log | None) -> Sequence[Finding]:
+    return await doctor_log.of_bodies(stage.world.ledger, log, stage.world.policies, stage.clock.now())
+
+
+@ON_SQLITE
+async def test_the_doctor_finds_a_log_that_has_not_what_was_handed_over(set_up: OpenStage, log: ShakyLog) -> None:
+    apart = await set_up(log=log)
+    for text in ("one", "two"):
+        await customer(apart, text=text)
+    ann, bob = await people(apart, 2)
+    await said(apart, ann, await chat(apart, ann, [bob], "direct"), "hello")
+    assert await examined(apart, MemoryLog()) == []
+    await only_in_the_log(apart)
+    (well,) = await examined(apart, log)
+    (another,) = await examined(apart, MemoryLog())
+    assert (well.level, another.level, "it has 0 of 2" in another.text) == ("ok", "wrong", True)
+    assert "another one" in another.remedy
+    log.kept.pop(next(iter(log.kept)))
+    (hurt,) = await examined(apart, log)
+    assert (hurt.level, "it has 1 of 2" in hurt.text) == ("wrong", True)
+    log.away = True
+    assert await examined(apart, log) == [], "that is said of the Log itself"
+
+
+@ON_SQLITE
+async def test_the_doctor_looks_for_nothing_that_the_log_keeps_no_longer(set_up: OpenStage, log: ShakyLog) -> None:
+    apart = await set_up(log=log, log_days=1.0)
+    await customer(apart, text="old")
+    await only_in_the_log(apart)
+    assert [found.level for found in await examined(apart, MemoryLog())] == ["wrong"]
+    apart.manual.jump(days(2))
+    assert await examined(apart, MemoryLog()) == []
 
 
 async def listed(stage: Stage, key: str) -> Any:

@@ -31,7 +31,7 @@ def some_facts(**fields: Any) -> Facts:
         ("LOCAL_QUORUM", {}, True, "1 of them may be away"),
         ("LOCAL_QUORUM", {"copies": {"replication_factor": 3}}, True, "1 of them may be away"),
         ("LOCAL_QUORUM", {"copies": {"dc1": 5}, "nodes": {"dc1": 9}}, True, "2 of them may be away"),
-        ("LOCAL_QUORUM", {"copies": {"dc1": 1}, "nodes": {"dc1": 1}}, True, "good for a trial"),
+        ("LOCAL_QUORUM", {"copies": {"dc1": 1}, "nodes": {"dc1": 1}}, None, "the only copy of every message"),
         ("LOCAL_QUORUM", {"copies": {"dc1": 1}}, False, "one node away stops the Log"),
         ("LOCAL_QUORUM", {"copies": {"dc1": 2}}, False, "one node away stops the Log"),
         ("ALL", {}, False, "one node away stops the Log"),
@@ -41,10 +41,25 @@ def some_facts(**fields: Any) -> Facts:
         ("LOCAL_QUORUM", {"strategy": "SimpleStrategy", "nodes": {"dc1": 3, "dc2": 3}}, False, "no data centres"),
     ],
 )
-def test_copies_and_consistency_fit_together_or_not(level: str, fields: Any, good: bool, said: str) -> None:
+def test_copies_and_consistency_fit_together_or_not(level: str, fields: Any, good: bool | None, said: str) -> None:
     address = parse(f"cassandra://host/waypost?consistency={level}")
     ((found, text, remedy),) = _of_the_copies(some_facts(**fields), address)
     assert (found, said in text, bool(remedy)) == (good, True, not good)
+
+
+@pytest.mark.parametrize(
+    ("replication", "there", "told"),
+    [
+        ("?replication=3", {"dc1": 1}, ["says 3 copies in dc1, the keyspace waypost has 1"]),
+        ("?replication=dc1:2,dc2:3", {"dc1": 3, "dc2": 3}, ["says 2 copies in dc1, the keyspace waypost has 3"]),
+        ("?replication=3", {"replication_factor": 3}, []),
+        ("?replication=dc1:3", {"dc1": 3}, []),
+        ("", {"dc1": 5}, []),
+    ],
+)
+def test_copies_that_are_wanted_and_not_there_are_told(replication: str, there: Any, told: list[str]) -> None:
+    _, *others = _of_the_copies(some_facts(copies=there, nodes={"dc1": 5}), parse(f"cassandra://host{replication}"))
+    assert [(level, text.partition("URL ")[2]) for level, text, remedy in others if remedy] == [(None, t) for t in told]
 
 
 @pytest.mark.parametrize(

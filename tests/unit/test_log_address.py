@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from typing import get_args
+
 import pytest
 
-from waypost.adapters.cassandra.address import Address, BadAddress, parse
+from waypost.adapters.cassandra.address import OPTIONS, Address, BadAddress, Consistency, Tls, parse
 from waypost.runtime.settings import SECRET, SettingsError, load
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_everything_that_can_be_said() -> None:
@@ -64,6 +70,17 @@ def test_what_is_not_said() -> None:
 def test_what_cannot_be_said(url: str, why: str) -> None:
     with pytest.raises(BadAddress, match=why):
         parse(url)
+
+
+def test_the_pages_name_every_option_and_each_of_its_choices() -> None:
+    rows = re.findall(r"^\| (`.*?) \| (.*) \| .* \|$", (DOCS / "how-to" / "add-cassandra.md").read_text(), re.MULTILINE)
+    told = {name: about for names, about in rows for name in re.findall(r"`(\w+)`", names)}
+    assert set(OPTIONS) <= set(told)
+    for name, choices in (("consistency", get_args(Consistency)), ("tls", get_args(Tls))):
+        assert set(choices) == set(re.findall(r"`(\w+)`", told[name]))
+    (setting,) = [line for line in (DOCS / "reference" / "settings.md").read_text().splitlines() if "_LOG_URL`" in line]
+    assert all(f"{name}=" in setting for name in OPTIONS)
+    assert all(choice in setting for choice in get_args(Tls))
 
 
 def test_the_password_is_shown_nowhere() -> None:

@@ -9,6 +9,7 @@ from waypost.model.figures import ClosedGates, QuotaUse, Survey, Waiting, Waitin
 from waypost.model.gate import Gate, GateId, GateKind, GateName, Outlet
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.time import Instant, Span, seconds
+from waypost.ports.failure import LogAway, NoLog, Unavailable
 from waypost.rules.pacing import Permit
 from waypost.rules.survey import added_up, waits_for
 from waypost.runtime.telemetry import Telemetry
@@ -69,6 +70,14 @@ def test_an_unreachable_provider_is_told_once_a_minute_with_how_often() -> None:
             telemetry.provider_unreachable("connection refused", Instant(NOW + seconds(second)))
     assert [(line["log_level"], line["tries"]) for line in logs] == [("warning", 1), ("warning", 3)]
     assert shown(telemetry)["outbound_provider_unreachable_total"] == 5
+
+
+def test_a_log_that_is_away_is_no_failure_of_the_ledger() -> None:
+    telemetry = Telemetry()
+    for failure in (Unavailable("no answer"), LogAway("no answer"), NoLog("there is none")):
+        telemetry.ledger_failed(failure)
+    found = {name: count for name, count in shown(telemetry).items() if "failure_total" in name and count}
+    assert found == {'ledger_failure_total{reason="unavailable"}': 1, "log_failure_total": 2}
 
 
 def test_what_must_never_be_is_counted_by_its_name() -> None:

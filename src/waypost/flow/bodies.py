@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from waypost.model.chat import FeedName, Told
 from waypost.model.conversation import ConversationId, Entry, Position, Spot
 from waypost.model.time import Instant
-from waypost.ports.failure import LedgerError, LogAway
+from waypost.ports.failure import LedgerError, LogAway, NoLog
 from waypost.ports.log import Log
 
 UNAVAILABLE = "unavailable"
@@ -26,6 +26,8 @@ async def whole(entries: Sequence[Entry], log: Log) -> list[Entry]:
         return list(entries)
     try:
         found = await _read(missing, log)
+    except NoLog:
+        raise
     except LedgerError as failure:
         raise LogAway(f"the Log does not answer: {failure}") from failure
     return [_filled(entry, found) if entry.is_away else entry for entry in entries]
@@ -45,6 +47,13 @@ async def first_part(entries: Sequence[Entry], log: Log) -> list[Entry]:
 def until_away(entries: Sequence[Entry]) -> list[Entry]:
     first = next((n for n, entry in enumerate(entries) if entry.is_away), None)
     return list(entries[:first])
+
+
+def stuck(*, log_apart: bool) -> LogAway:
+    """Of who can be told nothing until the Log answers."""
+    if log_apart:
+        return LogAway("what comes next is only in the Log, which does not answer")
+    return NoLog("what comes next is only in a Log that is not connected")
 
 
 async def lasts(entries: Sequence[Entry | None], log: Log) -> list[Entry | None]:
@@ -103,7 +112,7 @@ def _is_run(missing: Sequence[Entry]) -> bool:
 def _by_key(entries: Sequence[Entry]) -> dict[Key, Entry]:
     """Where no other Log is connected any more, what it had has no body here, either."""
     if any(entry.is_away for entry in entries):
-        raise LogAway("these bodies were handed over to a Log that is not connected")
+        raise NoLog("these bodies were handed over to a Log that is not connected")
     return {_key(entry.spot): entry for entry in entries}
 
 

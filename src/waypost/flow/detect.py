@@ -10,7 +10,7 @@ from waypost.model.conversation import ConversationId, Entry
 from waypost.model.time import Instant, Span, minutes
 from waypost.ports.detector import Finding, Invariant, Late, Look, TalkLook
 from waypost.ports.failure import LedgerError
-from waypost.rules.hand_over import expiry
+from waypost.rules.hand_over import has_expired
 from waypost.rules.pacing import Permit
 
 LOOK_EVERY: Span = minutes(1)
@@ -119,8 +119,7 @@ async def _away(after: ConversationId, upto: ConversationId, world: World) -> li
     """But for what the Log keeps no longer."""
     await world.policies.refresh()
     now, found = world.clock.now(), await world.ledger.hand_over.away(after, upto, world.dice.unit())
-    expires = [expiry(one.entry.spot, world.policies.known(one.org_id).log_kept) for one in found]
-    return [one.entry for one, at in zip(found, expires, strict=True) if at is None or at > now]
+    return [one.entry for one in found if not has_expired(one, world.policies.known(one.org_id).log_kept, now)]
 
 
 async def of_late_turns(world: World, memory: Memory) -> list[Finding]:

@@ -16,9 +16,10 @@ from waypost.model.conversation import ConversationId, Position
 from waypost.model.ids import OrgId
 from waypost.model.log import Waiting
 from waypost.model.reading import Reader, Standing
-from waypost.model.time import Instant, Span, minutes, seconds
+from waypost.model.time import Instant, Span, hours, minutes, seconds
 from waypost.ports.failure import LedgerError, LogAway, Rejected
 from waypost.ports.hand_over import Told
+from waypost.ports.ledger import Ledger
 from waypost.rules import hand_over as rule
 from waypost.rules import reading
 
@@ -31,6 +32,12 @@ EMPTY_AT_ONCE = 20
 """Stretches of feeds in one transaction, so that nobody waits for it."""
 LONGEST_REST: Span = minutes(1)
 PAUSE_WHEN_AWAY: Span = seconds(1)
+LOOK_EVERY: Span = seconds(5)
+LOOK_FOR_NO_LOG_EVERY: Span = hours(1)
+FEEDS_ASKED = 1_000
+TALKS_ASKED = 500
+SHARES = (0.0, 0.3, 0.6, 0.9)
+"""Of the length of a conversation: where it is looked for a body that has left."""
 
 
 def handing_over(world: World) -> ReadBehind:
@@ -50,7 +57,7 @@ async def hand_over(behind: Sequence[Standing], world: World) -> Sequence[Standi
     try:
         handed = await deliver(told, world)
     except LogAway as away:
-        world.meters.log_failed()
+        world.meters.log_failed(str(away.__cause__ or away))
         if isinstance(away.__cause__, Rejected):
             return await _each_alone(behind, str(away), world)
         await world.clock.sleep(PAUSE_WHEN_AWAY)
@@ -111,6 +118,41 @@ async def _post(waiting: Sequence[Waiting], world: World) -> int:
     except LedgerError as failure:
         raise LogAway(f"the Log does not answer: {failure}") from failure
     return len(parcel.lines)
+
+
+async def only_in_a_log(ledger: Ledger) -> list[Waiting]:
+    """Some of the messages whose bodies have left, of the first and the latest conversations; where nothing was ever
+    handed over, one look says so."""
+    if not any(one.read for one in await ledger.behind.standing(Reader.LOG, "", FEEDS_ASKED)):
+        return []
+    newest = await ledger.detector.newest_conversation()
+    found: dict[ConversationId, Waiting] = {}
+    for after in {0, max(0, newest - TALKS_ASKED)}:
+        for share in SHARES:
+            away = await ledger.hand_over.away(ConversationId(after), ConversationId(after + TALKS_ASKED), share)
+            found |= {one.entry.conversation_id: one for one in away}
+    return list(found.values())
+
+
+async def look_for_no_log(world: World) -> None:
+    """Of a server whose settings name no Log, on a database that has handed over to one."""
+    if away := await only_in_a_log(world.ledger):
+        log.warning(
+            "log_not_named",
+            conversations=len(away),
+            what="the bodies of messages are in a Log, and WAYPOST_LOG_URL names none: name it, and restart",
+        )
+
+
+async def look_at_log(world: World) -> None:
+    """Whether it answers, also where nobody says or reads anything: whoever looks after it hears at once that it does
+    not, and why."""
+    try:
+        await world.log.ping()
+    except LedgerError as failure:
+        world.meters.log_answers(str(failure) or type(failure).__name__)
+    else:
+        world.meters.log_answers()
 
 
 def empty_every(world: World) -> Span:

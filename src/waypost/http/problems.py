@@ -11,7 +11,7 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 
 from waypost.model.message import Status
-from waypost.ports.failure import Busy, Full, LedgerError, LogAway, Rejected
+from waypost.ports.failure import Busy, Full, LedgerError, LogAway, NoLog, Rejected
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -100,6 +100,11 @@ def ledger_problem(failure: LedgerError) -> Problem:
     if isinstance(failure, Full):
         detail = "the database has no room left, and nothing was stored: send it again when there is"
         return Problem(503, "storage_full", detail, headers={"retry-after": "10"})
+    if isinstance(failure, NoLog):
+        detail = (
+            "what was said earlier is in a store that this server is not connected to: whoever runs it must mend it"
+        )
+        return Problem(503, "history_unavailable", detail)
     if isinstance(failure, LogAway):
         detail = "what was said earlier cannot be read just now: ask again in a moment"
         return Problem(503, "history_unavailable", detail, headers={"retry-after": "5"})

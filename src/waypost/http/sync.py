@@ -12,7 +12,7 @@ from litestar import Router, delete, get
 from litestar.di import Provide
 from litestar.params import FromPath, QueryParameter
 
-from waypost.flow import devices
+from waypost.flow import bodies, devices
 from waypost.flow.devices import Begun, Greeting
 from waypost.flow.follow import Tails
 from waypost.http import frames
@@ -25,7 +25,6 @@ from waypost.model.chat import DeviceId, FeedName
 from waypost.model.ids import UserId
 from waypost.model.time import to_datetime
 from waypost.ports.chats import Acked
-from waypost.ports.failure import LogAway
 from waypost.ports.hints import DEVICE, REMOVED
 
 PAGE = 200
@@ -106,7 +105,7 @@ async def _next(user: UserId, begun: Begun, wait: float, world: Here, tails: Tai
         for feed in begun.heads:
             tails.leave(feed, waiter)
     if page.stuck and not page.told:
-        raise LogAway("what comes next is only in the Log, which does not answer")
+        raise bodies.stuck(log_apart=world.log_apart)
     heads = dict(begun.cursors)
     mine = frames.until_left(user, page.told)
     for told in mine:

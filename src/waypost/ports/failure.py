@@ -25,3 +25,7 @@ class Rejected(LedgerError):
 
 class LogAway(LedgerError):
     """What was asked for is only in the Log, which does not answer; the Ledger does."""
+
+
+class NoLog(LogAway):
+    """What was asked for is only in a Log that the settings do not name: it does not come by itself."""

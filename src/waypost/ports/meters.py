@@ -38,7 +38,7 @@ class Meters(Protocol):
         """A worker that starts found so many turns whose workers had fallen silent."""
 
     def ledger_failed(self, failure: LedgerError) -> None:
-        """The Ledger did not do what a caller or a chore asked of it."""
+        """The Ledger, or the Log behind it, did not do what a caller or a chore asked of it."""
 
     def connected(self, devices: int) -> None:
         """So many devices are connected to this process now."""
@@ -55,8 +55,11 @@ class Meters(Protocol):
     def handed_over(self, messages: int) -> None:
         """The Log has so many more."""
 
-    def log_failed(self) -> None:
+    def log_failed(self, why: str) -> None:
         """The Log did not take what it was handed; it is tried again."""
+
+    def log_answers(self, trouble: str = "") -> None:
+        """The Log was asked whether it is there: it is, or what keeps it away."""
 
     def bodies_emptied(self, bodies: int) -> None:
         """So many bodies are only in the Log from now on."""

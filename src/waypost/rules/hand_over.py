@@ -45,6 +45,12 @@ def expiry(spot: Spot, kept_for: Span | None) -> Instant | None:
     return None if kept_for is None else Instant(spot.id_at + kept_for)
 
 
+def has_expired(one: Waiting, kept_for: Span | None, now: Instant) -> bool:
+    """Whether the Log keeps it no longer."""
+    at = expiry(one.entry.spot, kept_for)
+    return at is not None and at <= now
+
+
 def _mark(one: Waiting, expires_at: Instant | None) -> Mark | None:
     shown = chat_status(one.status, one.was_read) if one.status is not None else None
     if shown is None:

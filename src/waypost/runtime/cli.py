@@ -214,7 +214,7 @@ def sandbox(
 
 @app.command()
 def migrate() -> None:
-    """Bring the database schema up to date."""
+    """Bring the schema up to date: the database's, and the Log's, where one is named. Makes the Log's keyspace."""
     from waypost.runtime import wiring  # noqa: PLC0415
 
     applied = asyncio.run(wiring.migrate(load()))

@@ -19,10 +19,12 @@ from waypost.flow import detect
 from waypost.flow.mail_book import MailBook
 from waypost.flow.numbers import NumberBook
 from waypost.flow.pictures import pictures
+from waypost.flow.policy_book import PolicyBook
 from waypost.ports.failure import LedgerError
 from waypost.ports.ledger import Ledger
 from waypost.ports.wire import WireError
 from waypost.runtime import doctor_database as judge
+from waypost.runtime import doctor_log
 from waypost.runtime.bots import make_bot
 from waypost.runtime.doctor_findings import Findings, good, warning, wrong
 from waypost.runtime.doctor_webhook import check_webhook
@@ -40,8 +42,8 @@ from waypost.runtime.wiring import (
     system_ports,
 )
 
-Inspect: TypeAlias = Callable[[str], Awaitable[Sequence[tuple[bool, str, str]]]]
-"""Of the service at an address: whether it is well, what was found, and what to do."""
+Inspect: TypeAlias = Callable[[str], Awaitable[Sequence[tuple[bool | None, str, str]]]]
+"""Of the service at an address: whether it is well (None: to be watched), what was found, and what to do."""
 
 
 async def examine(*, as_json: bool = False, services: Mapping[str, Inspect] | None = None) -> int:
@@ -139,6 +141,9 @@ async def _check_with(ports: Ports, settings: Settings, findings: Findings) -> N
     with _going_on(findings, "database"):
         await _check_ledger(ports.ledger, findings)
         await _check_invariants(settings, ports, findings)
+    with _going_on(findings, "log"):
+        policies = PolicyBook(ports.ledger.policies, ports.clock, settings.tuning().defaults)
+        findings.extend(await doctor_log.of_bodies(ports.ledger, ports.log, policies, ports.clock.now()))
     with _going_on(findings, "numbers"):
         await _check_numbers(settings, ports, findings)
     with _going_on(findings, "mailboxes"):
@@ -236,4 +241,4 @@ async def _check_services(settings: Settings, given: Mapping[str, Inspect], find
             continue
         inspect: Inspect = given.get(setting) or importlib.import_module(module).findings
         for is_well, text, remedy in await inspect(url):
-            findings.add(good(text) if is_well else wrong(text, remedy))
+            findings.add(good(text) if is_well else (warning if is_well is None else wrong)(text, remedy))

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from waypost.flow.hand_over import only_in_a_log
+from waypost.flow.policy_book import PolicyBook
+from waypost.model.time import Instant
 from waypost.ports.failure import LedgerError, Unavailable
+from waypost.ports.ledger import Ledger
+from waypost.ports.log import Log
+from waypost.rules.hand_over import has_expired
+from waypost.runtime.doctor_findings import Finding as Shown
+from waypost.runtime.doctor_findings import good, wrong
 from waypost.runtime.log_store import log_address
 from waypost.runtime.settings import SettingsError
 
@@ -13,8 +21,8 @@ if TYPE_CHECKING:
     from waypost.adapters.cassandra.address import Address
     from waypost.adapters.cassandra.facts import Facts
 
-Finding: TypeAlias = tuple[bool, str, str]
-"""Good or not, what was found, and what to do about it."""
+Finding: TypeAlias = tuple[bool | None, str, str]
+"""Good, wrong or, as None, to be watched; what was found, and what to do about it."""
 
 OLDEST = (4, 1)
 SLOW = 0.1
@@ -39,6 +47,31 @@ async def findings(log_url: str) -> Sequence[Finding]:
         told, _, remedy = str(error).rpartition(": ")
         return [(False, f"log: {told}", remedy)]
     return [*_of_the_server(facts), *_of_the_copies(facts, address), *_of_the_time(facts)]
+
+
+async def of_bodies(ledger: Ledger, log: Log | None, policies: PolicyBook, now: Instant) -> Sequence[Shown]:
+    """Whether what has left the database is where the settings say."""
+    away = await only_in_a_log(ledger)
+    if away and log is None:
+        text = f"log: bodies of messages ({len(away)} conversations at least) are in a Log, and the settings name none"
+        return [wrong(text, "name it in WAYPOST_LOG_URL again, on every machine, and restart the servers")]
+    await policies.refresh()
+    spots = [one.entry.spot for one in away if not has_expired(one, policies.known(one.org_id).log_kept, now)]
+    if not spots or log is None:
+        return []
+    try:
+        return [_of_the_missing(len(spots), len(await log.some(spots)))]
+    except LedgerError:
+        return []  # that it does not answer is said of itself
+
+
+def _of_the_missing(asked: int, found: int) -> Shown:
+    text = f"log: it has {found} of {asked} messages that were looked for, whose bodies have left the database"
+    if found == asked:
+        return good(text)
+    if found:
+        return wrong(text, "run `nodetool repair`, or bring back its backup: see docs/how-to/back-up-and-restore.md")
+    return wrong(text, "is it another one? WAYPOST_LOG_URL must name the cluster and keyspace that they were handed to")
 
 
 def _of_the_server(facts: Facts) -> Iterator[Finding]:
@@ -66,9 +99,15 @@ def _of_the_copies(facts: Facts, address: Address) -> Iterator[Finding]:
     elif needed == copies and nodes > 1:
         yield False, f"{text}: one node away stops the Log", alter
     elif copies == 1:
-        yield True, f"{text}: one node, good for a trial; in production have three", ""
+        yield None, f"{text}: the only copy of every message", f"but for a trial, have three nodes, and {alter}"
     else:
         yield True, f"{text}: {copies - needed} of them may be away", ""
+    wanted = address.copies.get(facts.centre, address.copies.get(EVERYWHERE, copies)) if address.replication else copies
+    if wanted != copies:
+        told = (
+            f"log: WAYPOST_LOG_URL says {wanted} copies in {facts.centre}, the keyspace {address.keyspace} has {copies}"
+        )
+        yield None, told, "it holds for a new keyspace only: ALTER KEYSPACE and repair, or say what is there"
 
 
 def _needed(level: str, copies: int) -> int:

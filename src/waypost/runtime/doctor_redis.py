@@ -12,5 +12,5 @@ async def findings(redis_url: str) -> Sequence[tuple[bool, str, str]]:
     try:
         from waypost.adapters.redis.findings import findings as found  # noqa: PLC0415  # only where there is one
     except ImportError:
-        return [(False, "redis: its library is missing", "install waypost[redis]")]
+        return [(False, "redis: its library is missing", "run `pip install '.[redis]'` in a clone of Waypost")]
     return await found(redis_url)

@@ -50,6 +50,6 @@ def log_address(url: str) -> Address:
         import acsylla  # noqa: F401, PLC0415  # is it there?
     except ModuleNotFoundError:
         raise SettingsError(
-            f"{PREFIX}LOG_URL needs a driver that is not installed: run `pip install 'waypost[cassandra]'`"
+            f"{PREFIX}LOG_URL needs a driver that is missing: run `pip install '.[cassandra]'` in a clone of Waypost"
         ) from None
     return address

@@ -110,7 +110,9 @@ METRICS: dict[str, Count | Times | Level | Share | Worst] = {
     "log_waiting": Level("log_waiting_items", "Items of feeds that are still to be handed over to the Log"),
     "log_oldest": Level("log_oldest_seconds", "How long the first of them has waited"),
     "log_handed": Count("log_handed_over", "Messages that the Log took"),
-    "log_failures": Count("log_failure", "Times that the Log did not take what it was handed"),
+    "log_failures": Count(
+        "log_failure", "Times that the Log did not take what it was handed, or did not give what somebody asked for"
+    ),
     "log_emptied": Count("log_bodies_emptied", "Bodies that are no longer in the database, only in the Log"),
     "gates": Level("outbound_gates_closed", "Closed gates: throttle, hold or breaker", ("kind", "code")),
 }

@@ -85,7 +85,9 @@ def _line(address: Address, hints: ProcessHints, sender: str) -> Line:
     try:
         from waypost.adapters.redis.line import Line  # noqa: PLC0415  # only where there is one
     except ImportError:
-        raise SettingsError(f"{PREFIX}REDIS_URL is set, and its library is missing: install waypost[redis]") from None
+        raise SettingsError(
+            f"{PREFIX}REDIS_URL is set, and its library is missing: run `pip install '.[redis]'` in a clone of Waypost"
+        ) from None
     line = Line(address, f"waypost:hints:{address.database}", hints.hear, sender)
     line.start()
     return line

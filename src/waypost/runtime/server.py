@@ -39,8 +39,9 @@ GRACE: Span = seconds(5)
 LEAVING_GRACE: Span = seconds(30)
 """When a successor is at work: sends and turns under way are finished rather than left."""
 AFTER_A_BUG: Span = seconds(1)
+ENDING = 1.0
 CLOSING = 2.0
-"""Seconds that the Ledger has to close."""
+"""Seconds that background work has to end, and then the Ledger and the Log to close, each for itself."""
 
 
 class Server:
@@ -77,6 +78,10 @@ class Server:
         for work in world.works:
             self._keep(work)
         world.ledger.feeds.on_moved(lambda heads: world.hints.give([f"{FEED}:{feed}" for feed in heads]))
+        if world.log_apart:
+            self._keep(lambda: tend.every(hand_over.LOOK_EVERY, hand_over.look_at_log, world))
+        else:
+            self._keep(lambda: tend.every(hand_over.LOOK_FOR_NO_LOG_EVERY, hand_over.look_for_no_log, world))
         if Role.API in self._roles:
             self._keep(lambda: tend.hold_door(world))
         if Role.GATEWAY in self._roles:
@@ -178,7 +183,7 @@ class Server:
             log.warning("stopped_with_sends_under_way", count=left)
 
     async def stop(self, grace: Span = GRACE) -> bool:
-        """End everything; False when the Ledger could not be closed in time."""
+        """End everything; False when something could not be ended or closed in time, which keeps nothing else open."""
         if not self._stopping:
             await self.wind_down(grace)
         for task in self._tasks:
@@ -187,15 +192,12 @@ class Server:
         await self.world.mailer.close()
         if self.world.bot is not None:
             await self.world.bot.close()
-        try:
-            async with asyncio.timeout(CLOSING):
-                await asyncio.gather(*self._tasks, return_exceptions=True)
-                await self.world.log.close()
-                await self.world.ledger.close()
-        except TimeoutError:
-            log.warning("ledger_did_not_close", seconds=CLOSING)
-            return False
-        return True
+        ended = await _in_time("work_did_not_end", ENDING, asyncio.gather(*self._tasks, return_exceptions=True))
+        closed = await asyncio.gather(
+            _in_time("log_did_not_close", CLOSING, self.world.log.close()),
+            _in_time("ledger_did_not_close", CLOSING, self.world.ledger.close()),
+        )
+        return ended and all(closed)
 
     def metrics(self) -> bytes:
         return self._telemetry.text()
@@ -232,6 +234,16 @@ class Server:
             case Role.GATEWAY:
                 full = ["as many are connected as may be"] if self.door is not None and self.door.is_full else []
                 return [f"feeds: {trouble}", *full] if (trouble := self.gateway.tails.trouble) else full
+
+
+async def _in_time(failure: str, most: float, work: Awaitable[object]) -> bool:
+    try:
+        async with asyncio.timeout(most):
+            await work
+    except TimeoutError:
+        log.warning(failure, seconds=most)
+        return False
+    return True
 
 
 def _state(waits: Sequence[str]) -> PartState:

@@ -49,7 +49,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         _about(
             "Where messages are kept for ever: `cassandra://user:password@host1,host2:9042/keyspace`, with any of "
-            "`?consistency=LOCAL_QUORUM&replication=3&dc=…&tls=off&ca=…&cert=…&key=…&timeout=5`; none: in the database"
+            "`?consistency=LOCAL_QUORUM&replication=3&dc=…&tls=off&ca=…&cert=…&key=…&timeout=5` (`tls` is off, cert "
+            "or identity); none: in the database"
         ),
     ] = ""
     redis_url: Annotated[

@@ -17,7 +17,7 @@ from waypost.model.figures import Survey
 from waypost.model.message import Channel, Delivery, Status
 from waypost.model.report import Post
 from waypost.model.time import Instant, Span, as_seconds, seconds
-from waypost.ports.failure import LedgerError
+from waypost.ports.failure import LedgerError, LogAway
 from waypost.ports.journal import Journal, Orphans, Taken
 from waypost.ports.outbox import Outbox, Patience, Settled, Settlement, Swept
 from waypost.rules.delivery import GiveUp, TryAgain
@@ -101,6 +101,7 @@ class Telemetry:
         self._unknown: set[str] = set()
         self._warned_at: Instant | None = None
         self._unwarned = 0
+        self._log_lost = self._log_fails = False
 
     def text(self) -> bytes:
         return generate_latest(self._of_all())
@@ -161,7 +162,11 @@ class Telemetry:
             log.warning("stale_turns_at_start", turns=turns, what="their workers fell silent; they are taken over now")
 
     def ledger_failed(self, failure: LedgerError) -> None:
-        self.ledger_failures.labels(type(failure).__name__.lower()).inc()
+        """What only the Log could have answered is no failure of the Ledger's."""
+        if isinstance(failure, LogAway):
+            self.log_failures.inc()
+        else:
+            self.ledger_failures.labels(type(failure).__name__.lower()).inc()
 
     def connected(self, devices: int) -> None:
         self.devices.set(devices)
@@ -189,8 +194,24 @@ class Telemetry:
     def handed_over(self, messages: int) -> None:
         _add(self.log_handed, messages)
 
-    def log_failed(self) -> None:
+    def log_failed(self, why: str) -> None:
         self.log_failures.inc()
+        self._log_fails = True
+        self._log_is_lost(why)
+
+    def log_answers(self, trouble: str = "") -> None:
+        """It is back when it answers and has failed nobody since it was asked before, so that each is told once."""
+        if trouble:
+            self._log_is_lost(trouble)
+        elif self._log_lost and not self._log_fails:
+            self._log_lost = False
+            log.info("log_is_back")
+        self._log_fails = False
+
+    def _log_is_lost(self, why: str) -> None:
+        if not self._log_lost:
+            self._log_lost = True
+            log.warning("log_lost", error=why, what="messages go on, and wait for it in the database")
 
     def bodies_emptied(self, bodies: int) -> None:
         _add(self.log_emptied, bodies)

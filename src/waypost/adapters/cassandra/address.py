@@ -27,8 +27,8 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     user: str = ""
     password: str = ""
     consistency: Consistency = "LOCAL_QUORUM"
-    replication: str = "3"
-    """Copies that a new keyspace has: in each data centre, or `dc1:3,dc2:3`."""
+    replication: str = ""
+    """Copies that a new keyspace has: in each data centre, or `dc1:3,dc2:3`; nothing said: 3."""
     dc: str = ""
     """The data centre that is near; none: that of the host which answers first."""
     tls: Tls = "off"
@@ -45,11 +45,11 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def copies(self) -> dict[str, int]:
         """By data centre; `replication_factor` stands for each of them."""
-        parts = [part.rpartition(":") for part in self.replication.split(",")]
+        parts = [part.rpartition(":") for part in (self.replication or "3").split(",")]
         return {centre or "replication_factor": int(count) for centre, _, count in parts}
 
 
-_OPTIONS = ("consistency", "replication", "dc", "tls", "ca", "cert", "key", "timeout")
+OPTIONS = ("consistency", "replication", "dc", "tls", "ca", "cert", "key", "timeout")
 
 
 def parse(url: str) -> Address:
@@ -60,9 +60,9 @@ def parse(url: str) -> Address:
         given = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
     except ValueError:
         raise BadAddress("it must be like cassandra://host1,host2:9042/keyspace?consistency=LOCAL_QUORUM") from None
-    unknown = sorted(set(given) - set(_OPTIONS))
+    unknown = sorted(set(given) - set(OPTIONS))
     if unknown:
-        raise BadAddress(f"it has no option {unknown[0]!r}: there are {', '.join(_OPTIONS)}")
+        raise BadAddress(f"it has no option {unknown[0]!r}: there are {', '.join(OPTIONS)}")
     user, _, hosts = parts.netloc.rpartition("@")
     name, _, password = user.partition(":")
     address = Address(
