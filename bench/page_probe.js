@@ -15,17 +15,13 @@
     for (const { startTime, duration } of seen.getEntries()) if (probe.on && startTime >= probe.since) probe.tasks.push(duration);
   }).observe({ type: "longtask" });
 
-  // From the moment at which the browser got a key or a click to the frame that followed; what took less is not told.
-  const INPUTS = ["keydown", "pointerdown"];
-  const QUICK = 16;
-  let heard = 0;
-  for (const type of INPUTS) addEventListener(type, () => (heard += 1), { capture: true, passive: true });
-  const note = (entries) => {
-    for (const { name, startTime, duration } of entries)
-      if (probe.on && startTime >= probe.since && INPUTS.includes(name)) probe.inputs.push(duration);
+  // From the moment at which the browser got a key or a click until the frame with the answer is out: the next one begins.
+  const heard = ({ timeStamp }) => {
+    if (!probe.on) return;
+    const out = () => probe.inputs.push(performance.now() - timeStamp);
+    requestAnimationFrame(() => requestAnimationFrame(out));
   };
-  const answers = new PerformanceObserver((seen) => note(seen.getEntries()));
-  answers.observe({ type: "event", durationThreshold: QUICK });
+  for (const type of ["keydown", "pointerdown"]) addEventListener(type, heard, { capture: true, passive: true });
 
   // When the first conversation of the list was drawn.
   const look = () => {
@@ -43,16 +39,13 @@
 
   probe.start = (box) => {
     Object.assign(probe, { gaps: [], tasks: [], inputs: [], empty: 0, since: performance.now(), on: true });
-    heard = 0;
     probe.holes = box && (() => {
       const { left, top, width, height } = document.querySelector(box).getBoundingClientRect();
       return [0.2, 0.5, 0.8].some((part) => document.elementFromPoint(left + width / 2, top + height * part)?.closest("a") == null);
     });
   };
   probe.stop = () => {
-    note(answers.takeRecords());
     probe.on = false;
-    while (probe.inputs.length < heard) probe.inputs.push(QUICK);
     const heap = performance.memory?.usedJSHeapSize ?? 0;
     const { gaps, tasks, inputs, empty } = probe;
     return { gaps, tasks, inputs, empty, heap };
