@@ -127,8 +127,8 @@ def _lines(name: str, busy: Busy, compared: int) -> list[Line]:
     p50, p99 = percentile(seen.inputs, 0.5), percentile(seen.inputs, 0.99)
     quiet = percentile(calm.inputs, 0.99)
     return [
-        Line("page", f"{name}: input to frame p50", p50, "ms"),
-        Line("page", f"{name}: input to frame p99, without messages {quiet:.0f} ms", p99, "ms", goal=MOST_MS),
+        Line("page", f"{name}: input to frame, p50", p50, "ms"),
+        Line("page", f"{name}: p99 of {len(seen.inputs)}, without messages {quiet:.0f} ms", p99, "ms", goal=MOST_MS),
         Line("page", f"{name}: frame p95", percentile(seen.gaps, 0.95), "ms"),
         Line("page", f"{name}: longest task", seen.longest_task, "ms"),
         Line("page", f"{name}: longest task by its thread's clock", busy.task, "ms"),

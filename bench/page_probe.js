@@ -15,19 +15,11 @@
     for (const { startTime, duration } of seen.getEntries()) if (probe.on && startTime >= probe.since) probe.tasks.push(duration);
   }).observe({ type: "longtask" });
 
-  // From the moment at which the browser got the key to the moment after the frame that follows it was made.
-  const { port1, port2 } = new MessageChannel();
-  const waiting = [];
-  port2.onmessage = () => {
-    const now = performance.now();
-    for (const at of waiting.splice(0)) probe.inputs.push(now - at);
-  };
+  // From the moment at which the browser got a key or a click until the frame with the answer is out: the next one begins.
   const heard = ({ timeStamp }) => {
     if (!probe.on) return;
-    requestAnimationFrame(() => {
-      waiting.push(timeStamp);
-      port1.postMessage(null);
-    });
+    const out = () => probe.inputs.push(performance.now() - timeStamp);
+    requestAnimationFrame(() => requestAnimationFrame(out));
   };
   for (const type of ["keydown", "pointerdown"]) addEventListener(type, heard, { capture: true, passive: true });
 

@@ -7,6 +7,7 @@ import { found } from "./asking";
 import { conversationWith, merged, UNREAD_THREAD, withItem, type Thread } from "./changes";
 import { queriesOf, type Filter } from "./filters";
 import { Known, Next } from "./known";
+import { Pace } from "./pace";
 import { NO_LISTS, without, type Listing, type Shown } from "./shown";
 import { UnsentOnly } from "./storage";
 
@@ -14,7 +15,6 @@ const PAGE = 50;
 const FAR_PAGE = 200;
 const LOOK_AGAIN_MS = 50;
 const TYPING_SHOWN_MS = 4_000;
-const HIDDEN_EVERY_MS = 250;
 
 export class Desk {
   readonly client: WaypostClient;
@@ -22,6 +22,7 @@ export class Desk {
   shown: Shown;
   readonly #listeners = new Set<() => void>();
   readonly #asking = new Set<string>();
+  readonly #pace = new Pace();
   #changes: Partial<Shown> | null = null;
   #open: string | null = null;
 
@@ -277,13 +278,11 @@ export class Desk {
     return this.#changes === null ? this.shown : { ...this.shown, ...this.#changes };
   }
 
-  /** Shown once a frame, however much comes in between. */
+  /** Shown once a frame or less often, however much comes in between. */
   #change(change: Partial<Shown>): void {
     const isFirst = this.#changes === null;
     this.#changes = { ...this.#changes, ...change };
-    if (!isFirst) return;
-    if (document.hidden) setTimeout(this.#show, HIDDEN_EVERY_MS);
-    else requestAnimationFrame(this.#show);
+    if (isFirst) this.#pace.next(this.#show);
   }
 
   readonly #show = (): void => {
