@@ -24,7 +24,7 @@ export function Failure({ message }: { readonly message: Message }) {
   const isOver = row?.window_expires_at != null && Date.parse(row.window_expires_at) <= Date.now();
   const mayWrite = desk.me.role !== "readonly" && !ENDED.includes(code ?? "") && (!isOver || content["type"] === "template");
   const edit = () => {
-    setDraft(where, textOf(content));
+    setDraft(desk.me.user_id, where, textOf(content));
     document.getElementById("composer")?.focus();
   };
   return (
