@@ -6,7 +6,7 @@ import { useCallback, useState } from "react";
 
 import { DeskRoom } from "./room/desk-room";
 import type { Me } from "./model";
-import { codeInAddress, signIn, SignInFailed, signOut, watchAddress, whoAmI } from "./session";
+import { codeInAddress, leave, signIn, SignInFailed, watchAddress, whoAmI } from "./session";
 import { SignIn } from "./sign-in";
 import { texts } from "./texts";
 
@@ -33,23 +33,17 @@ export function App() {
   const { data, isPending, error, refetch } = useQuery({ queryKey: ME, queryFn: arrive, staleTime: Infinity, gcTime: Infinity });
   const [leaving, setLeaving] = useState(false);
   const come = useCallback((me: Me) => queries.setQueryData(ME, { me, failed: false }), [queries]);
-  const leave = useCallback(
-    async (told: boolean) => {
-      setLeaving(true);
-      if (told) await signOut().catch(() => undefined);
-      queries.clear();
-      queries.setQueryData(ME, { me: null, failed: false });
-      setLeaving(false);
-    },
-    [queries],
-  );
+  const goOut = useCallback((told: boolean) => {
+    setLeaving(true);
+    return leave(told);
+  }, []);
   if (isPending || leaving)
     return (
       <Center h="100dvh">
         <Loader aria-label={texts.signIn.working} />
       </Center>
     );
-  if (data?.me) return <DeskRoom key={data.me.user_id} me={data.me} onLeave={leave} />;
+  if (data?.me) return <DeskRoom key={data.me.user_id} me={data.me} onLeave={goOut} />;
   const problem = error ? texts.signIn.unreachable : data?.failed ? texts.signIn.linkEnded : null;
   return <SignIn problem={problem} onSignedIn={come} onRetry={error ? () => void refetch() : null} />;
 }

@@ -28,6 +28,19 @@ export async function signOut(): Promise<void> {
   await ask("DELETE");
 }
 
+const leaving = new Set<() => void>();
+
+/** What must not go on for whoever signs in next. */
+export const whenLeaving = (stop: () => void): unknown => leaving.add(stop);
+
+/** Out of the door with everything this page knows: it is loaded anew, also when the browser brings it back later. */
+export async function leave(told: boolean): Promise<void> {
+  for (const stop of leaving) stop();
+  if (told) await signOut().catch(() => undefined);
+  addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
+  location.replace("/");
+}
+
 /** The code of a link, if the page was opened by one; it leaves the address at once, so that nobody copies it. */
 export function codeInAddress(): string | null {
   const code = CODE.exec(location.hash)?.[1] ?? null;

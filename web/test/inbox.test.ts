@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { belongs, type Filter } from "../src/live/filters";
+import { belongs, FILTERS, mayLookOn, type Filter } from "../src/live/filters";
 import { happeningsOf } from "../src/live/happenings";
 import { contentsOf, kindOf, problemOf, type Attachment } from "../src/inbox/attachments";
 import { cardsIn, choicesIn, mapOf, placeIn, sizeOf } from "../src/inbox/parts";
@@ -25,6 +25,11 @@ test.each<[Filter, object, boolean]>([
   ["expired", { window_expires_at: "2026-11-16T12:00:01Z" }, false],
   ["expired", { kind: "group" }, false],
 ])("the list %s has %j: %s", (filter, row, has) => expect(belongs(aConversation(row), filter, "me", NOW)).toBe(has));
+
+test("no list but that of the closed ones is read without end for nothing", () => {
+  expect(FILTERS.filter((filter) => mayLookOn(filter, 5_000, 200, 3))).toEqual(["closed"]);
+  expect(FILTERS.filter((filter) => mayLookOn(filter, 5_000, 200, 1_500))).toEqual([...FILTERS]);
+});
 
 test("the audit trail is told in order, as far as it is understood", () => {
   const entry = (id: string, at: string, action: string, details: string) => ({ id, at, entityType: "CONVERSATION", entityId: "1", action, actor: "u1", details });

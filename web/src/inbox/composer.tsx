@@ -40,6 +40,7 @@ interface Props {
 export function Composer({ conversation, files, answered, onAnswered }: Props) {
   const { conversation_id: id, kind, floor } = conversation;
   const desk = useDesk();
+  const me = desk.me.user_id;
   const window = useWindow(conversation);
   const [wantsNote, setWantsNote] = useState(false);
   const [dialog, setDialog] = useState<"template" | "quick" | null>(null);
@@ -48,9 +49,9 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
   const isNote = wantsNote || isClosed;
   // Two drafts, so that what was begun for the team never becomes a message to the customer.
   const draft = isNote ? `note:${id}` : id;
-  const text = useDraft(draft);
-  const note = useMutation({ mutationFn: (words: string) => writeNote(desk.client, id, words), onSuccess: () => setDraft(`note:${id}`, "") });
-  const quick = useQuick(isNote ? "" : text, (reply) => setDraft(draft, filledIn(reply.text, nameOf(conversation))));
+  const text = useDraft(me, draft);
+  const note = useMutation({ mutationFn: (words: string) => writeNote(desk.client, id, words), onSuccess: () => setDraft(me, `note:${id}`, "") });
+  const quick = useQuick(isNote ? "" : text, (reply) => setDraft(me, draft, filledIn(reply.text, nameOf(conversation))));
   if (desk.me.role === "readonly") return <p className={styles["soon"]}>{texts.composer.readOnly}</p>;
   const isReady = files.list.every((file) => file.id !== null);
   const hasSomething = text.trim() !== "" || (!isNote && files.list.length > 0);
@@ -63,7 +64,7 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
     for (const content of contentsOf(files.list, words, context)) desk.send(id, content);
     files.clear();
     onAnswered();
-    setDraft(draft, "");
+    setDraft(me, draft, "");
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -79,7 +80,7 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
     event.preventDefault();
     files.add(event.clipboardData.files);
   };
-  const insert = (words: string) => setDraft(draft, insertedAt(text, words));
+  const insert = (words: string) => setDraft(me, draft, insertedAt(text, words));
   const said = note.isError ? texts.composer.noteFailed : refuses && !isNote ? texts.composer.refuses : window && saidOf(window);
   return (
     <>
@@ -101,7 +102,7 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
             placeholder={isNote ? texts.composer.notePlaceholder : floor === BOT && desk.me.bot ? texts.composer.placeholderBot : texts.composer.placeholder}
             value={text}
             onChange={(event) => {
-              setDraft(draft, event.currentTarget.value);
+              setDraft(me, draft, event.currentTarget.value);
               if (!isNote) desk.client.typing(id);
             }}
             onKeyDown={press}
@@ -131,7 +132,7 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
           onEmoji={insert}
           onFiles={files.add}
           onQuick={() => {
-            setDraft(draft, "/");
+            setDraft(me, draft, "/");
             document.getElementById("composer")?.focus();
           }}
           onTemplate={() => setDialog("template")}

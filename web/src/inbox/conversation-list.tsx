@@ -4,7 +4,7 @@ import { Button, Text, TextInput } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 
-import { belongs, sourceOf, type Filter } from "../live/filters";
+import { belongs, mayLookOn, sourceOf, type Filter } from "../live/filters";
 import { useDesk, useShown } from "../live/use-desk";
 import { texts } from "../texts";
 import { ConversationRow } from "./conversation-row";
@@ -20,8 +20,6 @@ const ROW_HEIGHT = 76;
 const AHEAD = 10;
 /** Conversations that are looked through unasked for a list that the server does not have. */
 const UNASKED = 200;
-/** Of so many more that are looked through, one belongs to the list. */
-const ENOUGH = 4;
 
 export function ConversationList({ open }: { readonly open: string | null }) {
   const desk = useDesk();
@@ -46,8 +44,8 @@ export function ConversationList({ open }: { readonly open: string | null }) {
   const items = virtual.getVirtualItems();
   const lastSeen = items.at(-1)?.index ?? -1;
   const [upTo, setUpTo] = useState(UNASKED);
-  // What the server does not narrow is looked through as long as enough of it belongs here; then the list stops, and says so.
-  const mayLook = (filter === source && filter !== "open") || listing.looked < upTo + ENOUGH * rows.length;
+  // Where it ends, the list says so.
+  const mayLook = mayLookOn(filter, listing.looked, upTo, rows.length);
   useEffect(() => {
     if (isRead && mayLook && listing.more && !listing.failed && lastSeen >= rows.length - AHEAD) void desk.list(source);
   }, [desk, source, isRead, mayLook, listing, lastSeen, rows.length]);

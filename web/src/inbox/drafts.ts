@@ -1,14 +1,27 @@
-/** What was begun and not sent, for each conversation: there after a reload, and when one comes back to it. */
+/** What was begun and not sent, for each agent and conversation: there after a reload, and when one comes back to it. */
 
 import { useSyncExternalStore } from "react";
 
 const listeners = new Set<() => void>();
-const keyOf = (conversation: string): string => `waypost-draft:${conversation}`;
+/** What the browser has no more room for: lost with the page, but it can be written and sent. */
+const unkept = new Map<string, string>();
+const keyOf = (me: string, conversation: string): string => `waypost-draft:${me}:${conversation}`;
 
-export function setDraft(conversation: string, text: string): void {
-  if (text === "") localStorage.removeItem(keyOf(conversation));
-  else localStorage.setItem(keyOf(conversation), text);
+export function setDraft(me: string, conversation: string, text: string): void {
+  const key = keyOf(me, conversation);
+  unkept.delete(key);
+  try {
+    if (text === "") localStorage.removeItem(key);
+    else localStorage.setItem(key, text);
+  } catch {
+    unkept.set(key, text);
+  }
   for (const listener of listeners) listener();
+}
+
+export function draftOf(me: string, conversation: string): string {
+  const key = keyOf(me, conversation);
+  return unkept.get(key) ?? localStorage.getItem(key) ?? "";
 }
 
 function subscribe(listener: () => void): () => void {
@@ -16,6 +29,6 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-export function useDraft(conversation: string): string {
-  return useSyncExternalStore(subscribe, () => localStorage.getItem(keyOf(conversation)) ?? "");
+export function useDraft(me: string, conversation: string): string {
+  return useSyncExternalStore(subscribe, () => draftOf(me, conversation));
 }

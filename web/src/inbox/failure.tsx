@@ -9,6 +9,7 @@ import type { Message } from "../model";
 import { linkTo } from "../path";
 import { texts } from "../texts";
 import { failureOf, textOf } from "../words";
+import { isOnItsWay } from "./again";
 import styles from "./bubble.module.css";
 import { setDraft } from "./drafts";
 
@@ -18,13 +19,13 @@ const ENDED = ["TAKEN_OVER", "TAKEN_BACK"];
 export function Failure({ message }: { readonly message: Message }) {
   const desk = useDesk();
   const { error, outbound_id: id, conversation_id: where, content } = message;
-  const again = useMutation({ mutationFn: (outbound: number) => retry(desk.client, outbound) });
+  const again = useMutation({ mutationFn: (sent: Message) => retry(desk.client, Number(sent.outbound_id)) });
   const code = error?.code ?? null;
   const row = useShown((shown) => shown.conversations.get(where));
   const isOver = row?.window_expires_at != null && Date.parse(row.window_expires_at) <= Date.now();
   const mayWrite = desk.me.role !== "readonly" && !ENDED.includes(code ?? "") && (!isOver || content["type"] === "template");
   const edit = () => {
-    setDraft(where, textOf(content));
+    setDraft(desk.me.user_id, where, textOf(content));
     document.getElementById("composer")?.focus();
   };
   return (
@@ -33,7 +34,7 @@ export function Failure({ message }: { readonly message: Message }) {
       {error != null && <span className={styles["remedy"]}>{texts.remedy[error.code] ?? error.remedy}</span>}
       <span className={styles["choices"]}>
         {mayWrite && id != null && (
-          <Button size="compact-xs" variant="default" loading={again.isPending || again.isSuccess} onClick={() => again.mutate(id)}>
+          <Button size="compact-xs" variant="default" loading={isOnItsWay(again, message)} onClick={() => again.mutate(message)}>
             {texts.failure["retry"]}
           </Button>
         )}

@@ -6,9 +6,11 @@ import { useState } from "react";
 import { Paper } from "../icons";
 import { partOf } from "../live/references";
 import type { Message, MessageFile } from "../model";
+import { waitAfter } from "../patience";
 import { texts } from "../texts";
 import styles from "./bubble.module.css";
 import { Dialog } from "./dialog";
+import { stateOf } from "./media-state";
 import { Words } from "./message-body";
 import { sizeOf } from "./parts";
 import { previewOf } from "./previews";
@@ -19,7 +21,7 @@ interface Props {
   readonly caption: string;
 }
 
-const LOOK_EVERY_MS = 1_500;
+const FIRST_LOOK_MS = 1_000;
 
 export function Media({ message: { content, media }, type, caption }: Props) {
   const part = partOf(content, type);
@@ -52,21 +54,14 @@ function Received({ file, type, name }: { readonly file: MessageFile; readonly t
     queryKey: ["media", file.id],
     queryFn: () => stateOf(file.id),
     enabled: file.state === "pending",
-    refetchInterval: (question) => (question.state.data === undefined || question.state.data === "pending" ? LOOK_EVERY_MS : false),
+    refetchInterval: ({ state: { data, dataUpdateCount, errorUpdateCount } }) =>
+      data === undefined || data === "pending" ? waitAfter(dataUpdateCount + errorUpdateCount, FIRST_LOOK_MS) : false,
     initialData: file.state,
     retry: false,
   });
   if (state === "pending") return <span className={styles["soft"]}>{texts.media.pending}</span>;
   if (state === "stored") return <File src={`/api/v1/media/${file.id}`} type={type} name={name} size={file.size} />;
   return <span className={styles["soft"]}>{state === "failed" ? texts.media.failed : texts.media.gone}</span>;
-}
-
-/** One byte is enough to know whether it is there. */
-async function stateOf(id: number): Promise<string> {
-  const answer = await fetch(`/api/v1/media/${id}`, { headers: { range: "bytes=0-0" } });
-  if (answer.ok) return "stored";
-  const problem = (await answer.json().catch(() => ({}))) as { readonly code?: string };
-  return problem.code === "media_pending" ? "pending" : problem.code === "media_failed" ? "failed" : "gone";
 }
 
 interface FileProps {

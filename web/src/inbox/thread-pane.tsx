@@ -6,13 +6,14 @@ import { lazy, Suspense, useEffect, useState, type DragEvent } from "react";
 import { Back } from "../icons";
 import { useDesk, useShown } from "../live/use-desk";
 import type { Message } from "../model";
+import { go } from "../path";
 import { ConnectionStrip } from "../room/connection-badge";
 import { texts } from "../texts";
 import { Composer } from "./composer";
 import { uncover, useDetails } from "./details";
 import styles from "./inbox.module.css";
 import { Messages } from "./messages";
-import { goTo } from "./path";
+import { goTo, pathTo } from "./path";
 import { ThreadHead } from "./thread-head";
 import { useAttachments } from "./use-attachments";
 
@@ -21,6 +22,7 @@ const ContactPanel = lazy(() => import("./contact-panel"));
 export function ThreadPane({ id }: { readonly id: string }) {
   const desk = useDesk();
   const conversation = useShown((shown) => shown.conversations.get(id));
+  const joined = useShown((shown) => shown.joined.get(id));
   const isRead = useShown((shown) => shown.lists.open.asked);
   const [details, showDetails] = useDetails();
   useEffect(uncover, [id]);
@@ -30,6 +32,9 @@ export function ThreadPane({ id }: { readonly id: string }) {
     if (isRead) desk.open(id);
     return () => desk.open(null);
   }, [desk, id, isRead]);
+  useEffect(() => {
+    if (joined !== undefined) go(pathTo(joined), "replace");
+  }, [joined]);
   const mayWrite = desk.me.role !== "readonly";
   const takesFiles = mayWrite && conversation?.kind === "customer";
   const { isOver, ...dropping } = useDropping(takesFiles ? files.add : null);

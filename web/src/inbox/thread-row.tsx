@@ -120,7 +120,7 @@ function OnItsWay({ row: { message, refused, quoted }, around }: { readonly row:
   const desk = useDesk();
   const id = message.client_message_id;
   const edit = () => {
-    setDraft(message.conversation_id, textOf(message.content));
+    setDraft(desk.me.user_id, message.conversation_id, textOf(message.content));
     desk.discard(id);
   };
   const who = (sender: string): string => (isFromCustomer(sender) ? around.name : around.names(sender));

@@ -1,20 +1,20 @@
 /** The agent's desk: what the server told, as the screen shows it, kept current by the live client. */
 
-import { WaypostClient, type Content, type Item, type OutgoingChange } from "@waypost/client";
+import type { Content, Item, OutgoingChange, WaypostClient } from "@waypost/client";
 
 import type { Conversation, Found, Me, Message } from "../model";
 import { found } from "./asking";
-import { conversationWith, merged, UNREAD_THREAD, withItem, type Thread } from "./changes";
+import { conversationWith, UNREAD_THREAD, withItem, type Thread } from "./changes";
 import { queriesOf, type Filter } from "./filters";
 import { Known, Next } from "./known";
+import { about, goneBy, Meanwhile, rowAfter, threadAfter, wasJoined } from "./meanwhile";
 import { Pace } from "./pace";
-import { NO_LISTS, without, type Listing, type Shown } from "./shown";
-import { UnsentOnly } from "./storage";
+import { listedWith, NO_LISTS, nothingYet, without, type Listing, type Shown } from "./shown";
+import { Typing } from "./typing";
 
 const PAGE = 50;
 const FAR_PAGE = 200;
 const LOOK_AGAIN_MS = 50;
-const TYPING_SHOWN_MS = 4_000;
 
 export class Desk {
   readonly client: WaypostClient;
@@ -22,25 +22,16 @@ export class Desk {
   shown: Shown;
   readonly #listeners = new Set<() => void>();
   readonly #asking = new Set<string>();
+  readonly #meanwhile = new Meanwhile();
   readonly #pace = new Pace();
+  readonly #typers = new Typing();
   #changes: Partial<Shown> | null = null;
   #open: string | null = null;
 
-  constructor(me: Me, deviceId: string) {
+  constructor(me: Me, client: WaypostClient) {
     this.me = me;
-    this.client = new WaypostClient({ url: location.origin, deviceId, storage: new UnsentOnly(localStorage) });
-    this.shown = {
-      state: "connecting",
-      offline: false,
-      stoppedBy: null,
-      conversations: new Known(),
-      lists: NO_LISTS,
-      threads: new Map(),
-      outgoing: this.client.outgoing,
-      queued: this.client.outgoing.length,
-      refused: [],
-      typing: new Map(),
-    };
+    this.client = client;
+    this.shown = nothingYet(client.outgoing);
     this.#listen();
   }
 
@@ -75,13 +66,10 @@ export class Desk {
     try {
       const queries = queriesOf(filter, this.me.user_id);
       const query = { ...queries[listing.part], ...(listing.cursor && { cursor: listing.cursor }) };
-      const page = await this.client.conversations(query);
-      this.#know(page.conversations as unknown as Conversation[]);
-      const { next_cursor: cursor, has_more: more } = page;
-      const part = more ? listing.part : listing.part + 1;
-      const isLast = part === queries.length;
-      const looked = listing.looked + page.conversations.length;
-      this.#setList(filter, { cursor: more ? cursor : null, more: !isLast, part, reading: false, failed: false, asked: true, looked });
+      await this.#meanwhile.during(this.client.conversations(query), (page, heard) => {
+        this.#learn(page.conversations as unknown as Conversation[], heard);
+        this.#setList(filter, listedWith(listing, page, queries.length));
+      });
     } catch {
       this.#setList(filter, { ...listing, reading: false, failed: true });
     }
@@ -93,11 +81,13 @@ export class Desk {
     if (known !== undefined && (known.cursor === null || known.reading) && !known.failed) return;
     this.#setThread(conversation, { ...(known ?? UNREAD_THREAD), reading: true, failed: false });
     try {
-      const page = await this.client.history(conversation, { cursor: known?.cursor ?? null, limit });
-      const now = this.#now.threads.get(conversation) ?? UNREAD_THREAD;
-      const messages = merged(page.messages as unknown as Message[], now.messages);
-      const cursor = page.has_more ? page.next_cursor : null;
-      this.#setThread(conversation, { ...now, messages, cursor, reading: false });
+      await this.#meanwhile.during(this.client.history(conversation, { cursor: known?.cursor ?? null, limit }), (page, heard) => {
+        if (wasJoined(conversation, heard)) return;
+        const now = this.#now.threads.get(conversation) ?? UNREAD_THREAD;
+        const cursor = page.has_more ? page.next_cursor : null;
+        const read = threadAfter(now, conversation, page.messages as unknown as Message[], heard);
+        this.#setThread(conversation, { ...read, cursor, reading: false, failed: false });
+      });
     } catch {
       const now = this.#now.threads.get(conversation) ?? UNREAD_THREAD;
       this.#setThread(conversation, { ...now, reading: false, failed: true });
@@ -157,8 +147,7 @@ export class Desk {
     client.on("item", (item) => this.#apply(item));
     client.on("outgoing", (change) => this.#outgoing(change));
     client.on("unread", ({ conversation_id, count }) => {
-      const row = this.#now.conversations.get(conversation_id);
-      if (row !== undefined && row.unread !== count) this.#put({ ...row, unread: count });
+      this.#counted(conversation_id, count);
     });
     client.on("typing", (passing) => this.#typing(String(passing["conversation_id"]), String(passing["user_id"])));
   }
@@ -167,12 +156,11 @@ export class Desk {
   async #readAgain(): Promise<void> {
     const page = await this.client.conversations();
     const waiting = new Set(this.client.outgoing.map(({ client_message_id }) => client_message_id));
-    const { next_cursor: cursor, has_more: more } = page;
-    const rows = page.conversations as unknown as Conversation[];
-    const open = { cursor, more, reading: false, failed: false, asked: true, part: 0, looked: rows.length };
+    this.#meanwhile.outdate();
+    this.#asking.clear();
     this.#change({
-      conversations: new Known(rows),
-      lists: { ...NO_LISTS, open },
+      conversations: new Known(page.conversations as unknown as Conversation[]),
+      lists: { ...NO_LISTS, open: listedWith(NO_LISTS.open, page, 1) },
       threads: new Map(),
       outgoing: this.#now.outgoing.filter(({ client_message_id }) => waiting.has(client_message_id)),
     });
@@ -182,22 +170,27 @@ export class Desk {
   #apply(item: Item): void {
     const id = item.conversation_id;
     if (id === undefined) return;
-    if (item.kind === "joined" && typeof item["gone"] === "string") return this.#joined(id, item["gone"]);
+    const gone = goneBy(item);
+    if (gone !== null) return this.#joined(item, id, gone);
     const row = this.#now.conversations.get(id);
     if (row === undefined) void this.#ask(id);
     else this.#put(conversationWith(row, item));
     const thread = this.#now.threads.get(id);
     if (thread !== undefined) this.#setThread(id, withItem(thread, item));
+    this.#meanwhile.hear(item);
     const mine = item.message?.client_message_id;
     if (mine != null) this.#change({ outgoing: without(this.#now.outgoing, mine) });
   }
 
   /** Two conversations turned out to be one customer's. */
-  #joined(id: string, gone: string): void {
+  #joined(item: Item, id: string, gone: string): void {
+    this.#meanwhile.hear(item);
     for (const each of [id, gone]) {
       this.#known().delete(each);
       this.#threads().delete(each);
     }
+    this.#change({ joined: new Map(this.#now.joined).set(gone, id) });
+    this.#asking.delete(id);
     void this.#ask(id);
     if (this.#open === id) this.open(id);
   }
@@ -221,11 +214,11 @@ export class Desk {
   #typing(conversation: string, user: string): void {
     if (user === this.me.user_id) return;
     this.#change({ typing: new Map(this.#now.typing).set(conversation, user) });
-    setTimeout(() => {
+    this.#typers.told(conversation, () => {
       const typing = new Map(this.#now.typing);
       typing.delete(conversation);
       this.#change({ typing });
-    }, TYPING_SHOWN_MS);
+    });
   }
 
   /** A conversation that is not on the screen yet. */
@@ -233,7 +226,7 @@ export class Desk {
     if (this.#asking.has(id)) return;
     this.#asking.add(id);
     try {
-      this.#put((await this.client.conversation(id)) as unknown as Conversation);
+      await this.#meanwhile.during(this.client.conversation(id), (row, heard) => this.#learn([row as unknown as Conversation], heard));
     } catch {
       // Gone, or not to be read now: the next item asks again.
     } finally {
@@ -241,13 +234,25 @@ export class Desk {
     }
   }
 
-  #know(rows: readonly Conversation[]): void {
-    const known = this.#known();
-    for (const row of rows) known.set(row);
+  /** What the server answered, and what the feed told since it was asked. */
+  #learn(rows: readonly Conversation[], heard: readonly Item[]): void {
+    for (const row of rows) {
+      const id = row.conversation_id;
+      if (wasJoined(id, heard)) continue; // asked for again since
+      const known = this.#now.conversations.get(id);
+      const isReadSince = known !== undefined && known.read_position > row.read_position;
+      this.#put({ ...rowAfter(row, heard), ...(isReadSince && { unread: known.unread, read_position: known.read_position }) });
+      if (!isReadSince && about(id, heard).length > 0) void this.client.unread(id).then((count) => this.#counted(id, count), () => undefined);
+    }
+  }
+
+  #counted(id: string, count: number): void {
+    const row = this.#now.conversations.get(id);
+    if (row !== undefined && row.unread !== count) this.#put({ ...row, unread: count });
   }
 
   #put(row: Conversation): void {
-    if (this.#now.conversations.get(row.conversation_id) !== row) this.#know([row]);
+    if (this.#now.conversations.get(row.conversation_id) !== row) this.#known().set(row);
   }
 
   #setThread(id: string, thread: Thread): void {

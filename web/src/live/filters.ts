@@ -26,6 +26,16 @@ export function queriesOf(filter: Filter, me: string): readonly Record<string, s
 /** Which of the server's lists it is read from; another one is looked through here, and the page says how far. */
 export const sourceOf = (filter: Filter): Filter => (["mine", "waiting", "closed"].includes(filter) ? filter : "open");
 
+/** Of so many more that are looked through, one belongs to the list. */
+const ENOUGH = 4;
+
+/**
+ * Whether the next page is read unasked. A list that holds others beside its own, such as closed ones among mine, is
+ * looked through as long as enough of it belongs here; only that of the closed ones is given by the server as it is.
+ */
+export const mayLookOn = (filter: Filter, looked: number, upTo: number, found: number): boolean =>
+  filter === "closed" || looked < upTo + ENOUGH * found;
+
 export function belongs(conversation: Conversation, filter: Filter, me: string, now: number): boolean {
   const { kind, unread, floor, assignee, state, window_expires_at: until } = conversation;
   if (filter === "closed") return state === "closed";

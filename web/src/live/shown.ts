@@ -1,10 +1,10 @@
 /** What the desk shows: the whole state of the inbox, as its parts read it. */
 
-import type { Outgoing, State } from "@waypost/client";
+import type { ConversationPage, Outgoing, State } from "@waypost/client";
 
 import type { Thread } from "./changes";
 import { FILTERS, type Filter } from "./filters";
-import type { Known } from "./known";
+import { Known } from "./known";
 import type { Refused } from "./rows";
 
 export interface Listing {
@@ -32,9 +32,25 @@ export interface Shown {
   /** How many of them the server has not answered for. */
   readonly queued: number;
   readonly refused: readonly Refused[];
+  /** Where to find what is no more, since two conversations turned out to be one customer's. */
+  readonly joined: ReadonlyMap<string, string>;
   /** Who writes, by conversation. */
   readonly typing: ReadonlyMap<string, string>;
 }
+
+export const nothingYet = (outgoing: readonly Outgoing[]): Shown => ({
+  state: "connecting",
+  offline: false,
+  stoppedBy: null,
+  conversations: new Known(),
+  threads: new Map(),
+  refused: [],
+  joined: new Map(),
+  typing: new Map(),
+  lists: NO_LISTS,
+  outgoing,
+  queued: outgoing.length,
+});
 
 const NOT_ASKED: Listing = { cursor: null, more: true, reading: false, failed: false, asked: false, part: 0, looked: 0 };
 export const NO_LISTS = Object.fromEntries(FILTERS.map((filter) => [filter, NOT_ASKED])) as Record<Filter, Listing>;
@@ -43,3 +59,10 @@ export const without = (messages: readonly Outgoing[], id: string): readonly Out
   messages.some(({ client_message_id }) => client_message_id === id)
     ? messages.filter(({ client_message_id }) => client_message_id !== id)
     : messages;
+
+/** A list after a page of one of the server's own lists, of which it has so many. */
+export function listedWith(listing: Listing, { conversations, next_cursor, has_more }: ConversationPage, queries: number): Listing {
+  const part = has_more ? listing.part : listing.part + 1;
+  const looked = listing.looked + conversations.length;
+  return { cursor: has_more ? next_cursor : null, more: part < queries, part, looked, reading: false, failed: false, asked: true };
+}

@@ -1,6 +1,6 @@
 /** What this tab keeps: its own name, and what it has not sent yet. */
 
-import type { KeyValue } from "@waypost/client";
+import { WaypostClient, type KeyValue } from "@waypost/client";
 
 const DEVICE = "waypost-device";
 
@@ -16,6 +16,10 @@ export function newDeviceId(): string {
   sessionStorage.setItem(DEVICE, made);
   return made;
 }
+
+/** What is not sent is kept by the browser, for whichever tab comes next. */
+export const clientOf = (deviceId: string): WaypostClient =>
+  new WaypostClient({ url: location.origin, deviceId, storage: new UnsentOnly(localStorage) });
 
 /**
  * Local storage, but for the place in the feeds: a page that is loaded anew has nothing on its screen and reads

@@ -6,7 +6,7 @@ import { lazy, Suspense, useEffect, useState } from "react";
 import { Inbox } from "../inbox/inbox";
 import { conversationIn } from "../inbox/path";
 import { Desk } from "../live/desk";
-import { deviceId, newDeviceId } from "../live/storage";
+import { clientOf, deviceId, newDeviceId } from "../live/storage";
 import { DeskContext, useShown } from "../live/use-desk";
 import type { Me } from "../model";
 import { partIn, useAddress, type Part } from "../path";
@@ -32,7 +32,7 @@ export function DeskRoom({ me, onLeave }: Props) {
   const [device, setDevice] = useState(deviceId);
   const [desk, setDesk] = useState<Desk | null>(null);
   useEffect(() => {
-    const made = new Desk(me, device);
+    const made = new Desk(me, clientOf(device));
     made.start();
     setDesk(made);
     return made.close;

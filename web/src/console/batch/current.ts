@@ -2,6 +2,7 @@
 
 import { useSyncExternalStore } from "react";
 
+import { whenLeaving } from "../../session";
 import { words as frame } from "../texts";
 import type { Checked } from "./check";
 import { Run, type Posted, type Shown } from "./run";
@@ -36,6 +37,11 @@ export function begin(name: string, checked: readonly Checked[]): void {
 
 addEventListener("beforeunload", (event) => {
   if (current?.isBusy()) event.preventDefault();
+});
+
+whenLeaving(() => {
+  current?.stop();
+  setCurrent(null); // else the browser would ask whether to stay, signed out
 });
 
 const sleep = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
