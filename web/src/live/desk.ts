@@ -10,6 +10,7 @@ import { Known, Next } from "./known";
 import { Pace } from "./pace";
 import { NO_LISTS, without, type Listing, type Shown } from "./shown";
 import { UnsentOnly } from "./storage";
+import { Strangers } from "./strangers";
 
 const PAGE = 50;
 const FAR_PAGE = 200;
@@ -23,12 +24,14 @@ export class Desk {
   readonly #listeners = new Set<() => void>();
   readonly #asking = new Set<string>();
   readonly #pace = new Pace();
+  readonly #strangers: Strangers;
   #changes: Partial<Shown> | null = null;
   #open: string | null = null;
 
   constructor(me: Me, deviceId: string) {
     this.me = me;
     this.client = new WaypostClient({ url: location.origin, deviceId, storage: new UnsentOnly(localStorage) });
+    this.#strangers = new Strangers(this.client, (id) => this.#now.conversations.get(id), (row) => this.#put(row));
     this.shown = {
       state: "connecting",
       offline: false,
@@ -184,7 +187,7 @@ export class Desk {
     if (id === undefined) return;
     if (item.kind === "joined" && typeof item["gone"] === "string") return this.#joined(id, item["gone"]);
     const row = this.#now.conversations.get(id);
-    if (row === undefined) void this.#ask(id);
+    if (row === undefined) this.#strangers.ask(id);
     else this.#put(conversationWith(row, item));
     const thread = this.#now.threads.get(id);
     if (thread !== undefined) this.#setThread(id, withItem(thread, item));
