@@ -10,6 +10,7 @@ import { Known, Next } from "./known";
 import { about, goneBy, Meanwhile, rowAfter, threadAfter, wasJoined } from "./meanwhile";
 import { Pace } from "./pace";
 import { listedWith, NO_LISTS, nothingYet, without, type Listing, type Shown } from "./shown";
+import { Strangers } from "./strangers";
 import { Typing } from "./typing";
 
 const PAGE = 50;
@@ -24,6 +25,7 @@ export class Desk {
   readonly #asking = new Set<string>();
   readonly #meanwhile = new Meanwhile();
   readonly #pace = new Pace();
+  readonly #strangers = new Strangers((id) => this.#ask(id), () => this.#askForNewest());
   readonly #typers = new Typing();
   #changes: Partial<Shown> | null = null;
   #open: string | null = null;
@@ -173,7 +175,7 @@ export class Desk {
     const gone = goneBy(item);
     if (gone !== null) return this.#joined(item, id, gone);
     const row = this.#now.conversations.get(id);
-    if (row === undefined) void this.#ask(id);
+    if (row === undefined) this.#strangers.ask(id);
     else this.#put(conversationWith(row, item));
     const thread = this.#now.threads.get(id);
     if (thread !== undefined) this.#setThread(id, withItem(thread, item));
@@ -232,6 +234,12 @@ export class Desk {
     } finally {
       this.#asking.delete(id);
     }
+  }
+
+  async #askForNewest(): Promise<void> {
+    const take = (page: { readonly conversations: readonly unknown[] }, heard: readonly Item[]): void =>
+      this.#learn(page.conversations as readonly Conversation[], heard);
+    await this.#meanwhile.during(this.client.conversations(), take).catch(() => undefined);
   }
 
   /** What the server answered, and what the feed told since it was asked. */
