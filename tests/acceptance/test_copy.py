@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import asyncpg
 
 from tests.acceptance.clients import Api, Sandbox, clients
@@ -51,15 +53,22 @@ async def cut_in_the_middle(here: Site, target: str) -> None:
                 await ours.fetchval("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
             )
 
+        async def gone() -> bool:
+            named = "application_name = 'waypost-admin' AND datname = current_database()"
+            return not await ours.fetchval(f"SELECT count(*) FROM pg_stat_activity WHERE {named}")
+
         await until(waits, "the copy has come to the third entry")
+        copying.signal(signal.SIGINT)
+        assert copying.ended() == 1, copying.output
+        assert "run the same command again, and it goes on where it was" in copying.output
+        assert "Traceback" not in copying.output
+        await until(gone, "PostgreSQL has seen that it was cut off")
+        copying = here.start("admin", "copy", "--to", target, "--batch", "1")
+        await until(waits, "the copy has come there again")
         copying.kill()
         refused(here.run("admin", "orgs", WAYPOST_DATABASE_URL=target), "a copy into this database is not finished")
         await ours.execute("SELECT pg_advisory_unlock(42)")
         await ours.execute("DROP FUNCTION toll CASCADE")
-
-        async def gone() -> bool:
-            named = "application_name = 'waypost-admin' AND datname = current_database()"
-            return not await ours.fetchval(f"SELECT count(*) FROM pg_stat_activity WHERE {named}")
 
         await until(gone, "PostgreSQL has seen that the copy is gone")
         assert 0 < await ours.fetchval("SELECT count(*) FROM entry") < STOP_AT
@@ -79,6 +88,8 @@ async def test_a_copy_that_was_killed_goes_on_and_is_served_from_there(place: Pl
         assert "the rest of an earlier run" in done.out
         assert "counts and hashes are the same" in done.out
 
+        refused(here.run("serve", "--port", "0"), "copied to another, which is in use instead")
+        refused(here.run("admin", "copy", "--to", postgres_url), "this copy is finished")
         here.database_url = postgres_url
         running = here.serve()
         await api.ready()

@@ -16,6 +16,7 @@ from waypost.adapters.sqlite.store import Store
 from waypost.ports.failure import LedgerError, Unavailable
 from waypost.runtime import doctor_log
 from waypost.runtime.doctor import Inspect, examine
+from waypost.runtime.doctor_findings import Finding, wrong
 
 pytestmark = pytest.mark.may_block("a command has nothing else to do")
 NEWER = schema.WrongSchema("the Log has schema 9, this Waypost knows 1: run a newer Waypost")
@@ -111,3 +112,18 @@ async def test_a_log_that_is_wrong_is_not_called_the_database(
     assert told[text] == remedy
     assert "there is no org yet" in told, "the database was looked at"
     assert not [text for text in told if text.startswith("database: ")]
+
+
+async def test_a_log_whose_address_cannot_be_read_is_not_called_unnamed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_: object) -> list[Finding]:
+        return [wrong("the settings name none", "name it")]
+
+    monkeypatch.setattr(doctor_log, "of_bodies", away)
+    monkeypatch.setenv("WAYPOST_LOG_URL", "cassandra://127.0.0.1/Not-A-Keyspace")
+    told = await found(capsys, {**ASKED, "log_url": doctor_log.findings})
+    assert "the settings name none" not in told
+    assert any(text.startswith("WAYPOST_LOG_URL cannot be used: its keyspace") for text in told)
+    monkeypatch.setenv("WAYPOST_LOG_URL", "")
+    assert "the settings name none" in await found(capsys)

@@ -141,13 +141,18 @@ async def _check_with(ports: Ports, settings: Settings, findings: Findings) -> N
     with _going_on(findings, "database"):
         await _check_ledger(ports.ledger, findings)
         await _check_invariants(settings, ports, findings)
-    with _going_on(findings, "log"):
-        policies = PolicyBook(ports.ledger.policies, ports.clock, settings.tuning().defaults)
-        findings.extend(await doctor_log.of_bodies(ports.ledger, ports.log, policies, ports.clock.now()))
+    if ports.log is not None or not settings.log_url:  # one with an unreadable address is not one that nobody named
+        await _check_bodies(ports, settings, findings)
     with _going_on(findings, "numbers"):
         await _check_numbers(settings, ports, findings)
     with _going_on(findings, "mailboxes"):
         await _check_mailboxes(ports, findings)
+
+
+async def _check_bodies(ports: Ports, settings: Settings, findings: Findings) -> None:
+    with _going_on(findings, "log"):
+        policies = PolicyBook(ports.ledger.policies, ports.clock, settings.tuning().defaults)
+        findings.extend(await doctor_log.of_bodies(ports.ledger, ports.log, policies, ports.clock.now()))
 
 
 def _check_files(settings: Settings, findings: Findings) -> None:
