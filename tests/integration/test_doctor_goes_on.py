@@ -111,3 +111,18 @@ async def test_a_log_that_is_wrong_is_not_called_the_database(
     assert told[text] == remedy
     assert "there is no org yet" in told, "the database was looked at"
     assert not [text for text in told if text.startswith("database: ")]
+
+
+async def test_a_log_whose_address_cannot_be_used_is_not_called_one_that_nobody_names(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def some_away(_: object) -> list[str]:
+        return ["a message"]
+
+    monkeypatch.setattr(doctor_log, "only_in_a_log", some_away)
+    monkeypatch.setenv("WAYPOST_LOG_URL", f"{LOG}?tls=yes")
+    told = "\n".join(await found(capsys))
+    assert "not looked for, since WAYPOST_LOG_URL cannot be used" in told
+    assert "the settings name none" not in told
+    monkeypatch.setenv("WAYPOST_LOG_URL", "")
+    assert "the settings name none" in "\n".join(await found(capsys))

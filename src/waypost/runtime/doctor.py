@@ -142,6 +142,10 @@ async def _check_with(ports: Ports, settings: Settings, findings: Findings) -> N
         await _check_ledger(ports.ledger, findings)
         await _check_invariants(settings, ports, findings)
     with _going_on(findings, "log"):
+        if settings.log_url and ports.log is None:
+            raise SettingsError(
+                "log: what has left the database is not looked for, since WAYPOST_LOG_URL cannot be used"
+            )
         policies = PolicyBook(ports.ledger.policies, ports.clock, settings.tuning().defaults)
         findings.extend(await doctor_log.of_bodies(ports.ledger, ports.log, policies, ports.clock.now()))
     with _going_on(findings, "numbers"):
