@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 
 import { addressOf as auditAddress, sentenceOf, wantedIn } from "../src/console/audit/entries";
 import { Run, outcomeOf, partOf, type Posted } from "../src/console/batch/run";
-import { fatesOf, groupsOf, isOver } from "../src/console/dead-letters/groups";
+import { fatesOf, groupsOf, isGivenUp, isOver, nextLook } from "../src/console/dead-letters/groups";
+import { LETTERS } from "../src/console/dead-letters/letters";
 import { adviceOn, type ErrorCode } from "../src/console/message/advice";
 import { canBeRetried, gapsOf, summaryOf, type OutboundMessage } from "../src/console/message/model";
 import { changeOf, cliOf, enteredOf, withoutSecrets } from "../src/console/numbers/form";
@@ -68,6 +69,22 @@ test("dead letters by error, the largest group first; and what became of them", 
   expect(isOver(again)).toBe(false);
   expect(isOver([message({})])).toBe(true);
 });
+
+test("what was sent again is looked at less and less often, and not for ever", () => {
+  const looked = (status: "QUEUED" | "FAILED", count: number, after: number) => ({
+    data: [message({ status })],
+    dataUpdateCount: count,
+    errorUpdateCount: 0,
+    dataUpdatedAt: 1_000 + after,
+    errorUpdatedAt: 0,
+  });
+  expect([1, 2, 40].map((count) => nextLook(looked("QUEUED", count, 0), 1_000))).toEqual([1_500, 2_250, 30_000]);
+  expect(nextLook(looked("FAILED", 1, 0), 1_000)).toBe(false);
+  expect([nextLook(looked("QUEUED", 15, 300_000), 1_000), isGivenUp(looked("QUEUED", 15, 300_000), 1_000)]).toEqual([false, true]);
+  expect(isGivenUp(looked("FAILED", 15, 300_000), 1_000)).toBe(false);
+});
+
+test("the dead letters, which are many, are not read more than once a minute", () => expect(LETTERS.refetchInterval).toBeGreaterThanOrEqual(60_000));
 
 test("an audit entry is a sentence, and an id without a type asks for nothing", () => {
   expect(sentenceOf({ id: "1", at: "", entityType: "NUMBER", entityId: "106", action: "NUMBER_CHANGED", actor: "cli", details: "" })).toBe("Number 106 was changed");

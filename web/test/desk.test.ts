@@ -201,3 +201,18 @@ test("that somebody writes is shown for 4 s after the last sign", async () => {
   await vi.advanceTimersByTimeAsync(200);
   expect(typing()).toBeUndefined();
 });
+
+test("what is sought far back is read until it is there, or until one has left", async () => {
+  desk.take(aConversation({}));
+  desk.open("1");
+  await answers("history 1", page([three], "far"));
+  const leaving = new AbortController();
+  const reached = desk.reach("1", 1, leaving.signal);
+  await answers("history 1", page([two], "farther"));
+  leaving.abort();
+  await answers("history 1", page([aMessage({ position: 2 })], "farthest"));
+  expect([await reached, asked()]).toEqual([false, []]);
+  const again = desk.reach("1", 1, new AbortController().signal);
+  await answers("history 1", page([one], "end"));
+  expect(await again).toBe(true);
+});

@@ -7,6 +7,7 @@ import { conversation as ask } from "../live/asking";
 import { BOT } from "../live/filters";
 import { useDesk } from "../live/use-desk";
 import type { Conversation } from "../model";
+import { everyUnlessFailing } from "../patience";
 import { texts } from "../texts";
 import { isFromCustomer } from "../words";
 import styles from "./inbox.module.css";
@@ -22,7 +23,8 @@ export function BotTurn({ conversation }: { readonly conversation: Conversation 
     queryKey: ["turn", id, told],
     queryFn: () => ask(desk.client, id),
     enabled: isAsked,
-    refetchInterval: (question) => (question.state.data?.turn === null ? false : LOOK_EVERY_MS),
+    refetchInterval: ({ state }) => (state.data?.turn === null ? false : everyUnlessFailing(state, LOOK_EVERY_MS)),
+    retry: false,
     gcTime: 0,
   });
   const turn = isAsked && data?.floor === BOT ? data.turn : null;

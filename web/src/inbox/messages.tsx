@@ -187,12 +187,10 @@ function useSought(id: string, begun: boolean, rows: readonly Row[], show: (inde
   const shown = useRef<number | null>(null);
   useEffect(() => {
     if (position === null || !begun) return undefined;
-    let wanted = true;
+    const leaving = new AbortController();
     shown.current = null;
-    void desk.reach(id, position).then(() => wanted && setReached(position));
-    return () => {
-      wanted = false;
-    };
+    void desk.reach(id, position, leaving.signal).then(() => !leaving.signal.aborted && setReached(position));
+    return () => leaving.abort();
   }, [desk, id, position, begun, again]);
   useEffect(() => {
     if (reached === null || reached !== position || shown.current === reached) return;

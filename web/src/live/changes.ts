@@ -87,7 +87,8 @@ export function conversationWith(conversation: Conversation, item: Item): Conver
   }
 }
 
-const WINDOW_MS = 24 * 3_600_000;
+/** How long a customer is answered freely after what they wrote. */
+export const WINDOW_MS = 24 * 3_600_000;
 
 /** What a customer writes opens 24 hours from its own time; a notice of the provider's opens nothing. */
 function windowAfter({ window_expires_at: known }: Conversation, { sender_id, content, timestamp }: Message): Partial<Conversation> {

@@ -96,9 +96,9 @@ export class Desk {
     }
   }
 
-  /** Back to a message, page by page, as far as it takes; false when it could not be read. */
-  async reach(conversation: string, position: number): Promise<boolean> {
-    for (;;) {
+  /** Back to a message, page by page, as far as it takes; false when it could not be read, or nobody wants it any more. */
+  async reach(conversation: string, position: number, left: AbortSignal): Promise<boolean> {
+    while (!left.aborted) {
       const thread = this.#now.threads.get(conversation);
       const first = thread?.messages[0];
       if (first !== undefined && first.position <= position) return true;
@@ -106,6 +106,7 @@ export class Desk {
       if (thread?.reading === true) await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
       else await this.earlier(conversation, FAR_PAGE);
     }
+    return false;
   }
 
   send(conversation: string, content: string | Content): void {
@@ -148,9 +149,7 @@ export class Desk {
     client.on("reset", () => this.#readAgain());
     client.on("item", (item) => this.#apply(item));
     client.on("outgoing", (change) => this.#outgoing(change));
-    client.on("unread", ({ conversation_id, count }) => {
-      this.#counted(conversation_id, count);
-    });
+    client.on("unread", ({ conversation_id, count }) => this.#counted(conversation_id, count));
     client.on("typing", (passing) => this.#typing(String(passing["conversation_id"]), String(passing["user_id"])));
   }
 

@@ -2,7 +2,7 @@
 
 import type { Outgoing } from "@waypost/client";
 
-import type { Thread } from "./changes";
+import { WINDOW_MS, type Thread } from "./changes";
 import type { Deed, Happening } from "./happenings";
 import { namedBy, reactionsIn, type Reaction } from "./references";
 import type { Message } from "../model";
@@ -42,7 +42,6 @@ export interface Beside {
 
 /** Messages of one sender within this time stand close together. */
 const TOGETHER_MS = 5 * 60_000;
-const WINDOW_MS = 24 * 3_600_000;
 
 export function rowsOf(thread: Thread, beside: Beside = {}): readonly Row[] {
   const { outgoing = [], refused = [], readUpTo = null, now = Date.now() } = beside;

@@ -7,25 +7,26 @@ import { linkTo } from "../../path";
 import { ask, call } from "../api";
 import { Answered, Panel, Tile, Tiles, type Mood } from "../kit";
 import styles from "./dead-letters.module.css";
-import { fatesOf, isOver, type Fate } from "./groups";
+import { fatesOf, isGivenUp, nextLook, type Fate } from "./groups";
 import { words } from "./texts";
 
 export interface SentAgain {
+  /** When; the same ones may be sent again and again. */
+  readonly at: number;
   readonly count: number;
   /** Newest first. */
   readonly ids: readonly number[];
 }
 
 const LOOKED_AT = 30;
-const EVERY_MS = 1_500;
 const MOODS: Readonly<Partial<Record<Fate, Mood>>> = { delivered: "good", waiting: "busy", failed: "bad" };
 
 export function Became({ again, onClose }: { readonly again: SentAgain; readonly onClose: () => void }) {
   const ids = again.ids.slice(0, LOOKED_AT);
   const fates = useQuery({
-    queryKey: ["became", ...ids],
+    queryKey: ["became", again.at, ...ids],
     queryFn: () => Promise.all(ids.map((id) => ask(call("get", "/api/v1/outbound/messages/{message_id}", { path: { message_id: id } })))),
-    refetchInterval: ({ state }) => (state.data !== undefined && isOver(state.data) ? false : EVERY_MS),
+    refetchInterval: ({ state }) => nextLook(state, again.at),
     gcTime: 0,
   });
   return (
@@ -49,6 +50,7 @@ export function Became({ again, onClose }: { readonly again: SentAgain; readonly
                   ),
               )}
             </Tiles>
+            {isGivenUp(fates, again.at) && <p className={styles["note"]}>{words.stillWaiting}</p>}
             <p className={styles["ids"]}>
               {messages.map(({ id }) => (
                 <a key={id} {...linkTo(`/console/outbox/${id}`)}>

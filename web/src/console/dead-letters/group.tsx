@@ -47,7 +47,7 @@ export function GroupPanel({ group, more, onSentAgain }: Props) {
             call={call("post", "/api/v1/outbound/dead-letters/replay", { body })}
             cli={`waypost admin replay ${me.org_id} ${code === "" ? ids.slice(0, SHOWN).join(" ") : `--error-code ${quoted(code)}`}`}
             done={({ replayed }) => words.done(replayed)}
-            onDone={({ replayed }) => onSentAgain({ count: replayed, ids })}
+            onDone={({ replayed }) => onSentAgain({ at: Date.now(), count: replayed, ids })}
           >
             {words.groupText}
           </Deed>
@@ -93,7 +93,7 @@ function columnsFor(org: string, onSentAgain: Props["onSentAgain"]): readonly Co
       call={call("post", "/api/v1/outbound/dead-letters/replay", { body: { ids: [id] } })}
       cli={`waypost admin replay ${org} ${id}`}
       done={({ replayed }) => words.done(replayed)}
-      onDone={({ replayed }) => onSentAgain({ count: replayed, ids: [id] })}
+      onDone={({ replayed }) => onSentAgain({ at: Date.now(), count: replayed, ids: [id] })}
     >
       {words.text}
     </Deed>

@@ -1,5 +1,6 @@
 /** Dead letters by what ended them, and what became of those that were sent again. */
 
+import { waitAfter } from "../../patience";
 import type { OutboundMessage } from "../message/model";
 
 export interface Group {
@@ -42,3 +43,22 @@ export function fatesOf(messages: readonly OutboundMessage[]): Readonly<Record<F
 
 /** Nothing more will happen to them by itself, or only a delivery is missing. */
 export const isOver = (messages: readonly OutboundMessage[]): boolean => messages.every(({ status }) => FATES[status] !== "waiting" && FATES[status] !== "sent");
+
+interface Looked {
+  readonly data: readonly OutboundMessage[] | undefined;
+  readonly dataUpdatedAt: number;
+  readonly errorUpdatedAt: number;
+}
+
+const FIRST_LOOK_MS = 1_500;
+const FOLLOWED_MS = 5 * 60_000;
+
+/** Followed for long enough, and still not over: a delivery may be missing for days. */
+export const isGivenUp = ({ data, dataUpdatedAt, errorUpdatedAt }: Looked, begun: number): boolean =>
+  !(data !== undefined && isOver(data)) && Math.max(dataUpdatedAt, errorUpdatedAt) - begun >= FOLLOWED_MS;
+
+/** In so many milliseconds; false: not any more. */
+export function nextLook(looked: Looked & { readonly dataUpdateCount: number; readonly errorUpdateCount: number }, begun: number): number | false {
+  if (isGivenUp(looked, begun) || (looked.data !== undefined && isOver(looked.data))) return false;
+  return waitAfter(looked.dataUpdateCount + looked.errorUpdateCount - 1, FIRST_LOOK_MS);
+}

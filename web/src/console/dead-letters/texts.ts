@@ -23,6 +23,8 @@ export const words = {
   text: "Each goes out now, with its tries counted from 0. What still cannot be delivered comes back here.",
   groupText: "They go out now, with their tries counted from 0. If the cause is still there, they come back here.",
   done: (count: number) => `${messages(count)} sent again.`,
+  refresh: "Refresh",
+  stillWaiting: "Not all have an end yet, and they are no longer followed here. Each one's page shows where it stands.",
   became: "What became of them",
   becameIntro: (count: number, looked: number) => (looked < count ? `${messages(count)} sent again; these are the newest ${looked}.` : `${messages(count)} sent again.`),
   tally: { delivered: "Delivered", sent: "Sent", waiting: "On their way", failed: "Failed again", cancelled: "Cancelled" },
