@@ -42,4 +42,4 @@ async def demo(here: Site, **settings: str) -> AsyncIterator[tuple[dict[str, str
         await api.ready()
         yield facts, api, sandbox
     running.signal(signal.SIGINT)
-    assert await asyncio.to_thread(running.ended, 15) == 0, running.output
+    assert await asyncio.to_thread(running.ended) == 0, running.output

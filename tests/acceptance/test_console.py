@@ -8,54 +8,32 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from tests.acceptance import moody_bot
-from tests.acceptance.browser import PHONE, Tab, browser, built_page, tab
+from tests.acceptance.browser import PHONE, Tab, browser, tab
 from tests.acceptance.clients import Api, Sandbox
 from tests.acceptance.conftest import Place
-from tests.acceptance.harness import Site
-from tests.acceptance.laptop import bare, demo
+from tests.acceptance.harness import Site, until
+from tests.acceptance.laptop import demo
+from tests.acceptance.page_play import says, signs_in, with_page
 
 GRACE, SAM = "15550002222", "15550003333"
 SECRET = "sk-only-the-server-knows"
 PAGES = ["overview", "turns", "limits", "settings"]
-WIDE = """(() => {
-  const page = document.documentElement, main = document.querySelector('main');
-  return Math.max(page.scrollWidth - innerWidth, main.scrollWidth - main.clientWidth);
-})()"""
-"""By how much the page is wider than the screen."""
-CUT = """[...document.querySelectorAll('main *')].filter((element) =>
-  element.children.length === 0 && element.textContent.trim() !== '' && element.clientWidth > 0 &&
-  element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX !== 'visible'
-).map((element) => element.textContent)"""
-"""Texts of which a part cannot be seen."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def page_is_built() -> None:
-    built_page()
 
 
 @pytest.fixture
 def laptop(place: Place) -> Site:
-    here = bare(place("sqlite"))
+    here = with_page(place)
     shutil.copy(moody_bot.__file__, here.folder)
     here.settings |= {
         "WAYPOST_BOT": "moody_bot:answer",
-        "WAYPOST_TURN_QUIET_SEC": "0.2",
         "WAYPOST_TURN_RETRY_SEC": "",
         "WAYPOST_OPENAI_API_KEY": SECRET,
     }
     return here
 
 
-async def says(sandbox: Sandbox, text: str, name: str, phone: str) -> None:
-    answer = await sandbox.ask("POST", f"/_sandbox/phones/{phone}/say", {"text": text, "name": name})
-    assert answer.status == 200, answer
-
-
-async def signs_in(page: Page, url: str, token: str) -> None:
-    await page.goto(url)
-    await page.get_by_label("Token").fill(token)
-    await page.get_by_role("button", name="Sign in").click()
+async def signs_in_there(page: Page, url: str, token: str) -> None:
+    await signs_in(page, url, token)
     await page.get_by_role("link", name="Console").click()
     await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
 
@@ -82,13 +60,18 @@ async def does(page: Page, label: str) -> None:
 async def test_an_operator_sees_what_goes_on_and_lets_go_what_waits(laptop: Site) -> None:
     async with demo(laptop) as (facts, api, sandbox), browser() as chromium, tab(chromium) as opened:
         page = opened.page
-        await says(sandbox, "Where is my parcel?", "Grace Hopper", GRACE)
+        await says(sandbox, GRACE, "Grace Hopper", "Where is my parcel?")
+        await until(lambda: both_are_answered(api), "Ada and Grace have their answers")
         await page.goto(facts["login_url"])
         await page.get_by_role("link", name="Console").click()
         await sees_what_flows(opened)
         await releases_a_gate(opened, api, sandbox)
         await replays_a_turn(opened, sandbox)
         await reads_the_settings(opened)
+
+
+async def both_are_answered(api: Api) -> bool:
+    return len(await api.with_status("DELIVERED")) == 2
 
 
 async def sees_what_flows(opened: Tab) -> None:
@@ -119,8 +102,8 @@ async def releases_a_gate(opened: Tab, api: Api, sandbox: Sandbox) -> None:
     await opened.accessible()
     await opened.picture("console-limits")
     await does(page, "Release")
-    await expect(page.get_by_text("Nothing is closed")).to_be_visible()
     await expect(page.get_by_text("Released: what waited goes now.")).to_be_visible()
+    await expect(page.get_by_text("Nothing is closed")).to_be_visible()
     await page.get_by_role("button", name="Change the limit").click()
     await page.get_by_label("Messages in 24 hours").fill("77")
     await expect(page.get_by_role("dialog")).to_contain_text('{"quotaLimit":77}')
@@ -133,7 +116,7 @@ async def releases_a_gate(opened: Tab, api: Api, sandbox: Sandbox) -> None:
 
 async def replays_a_turn(opened: Tab, sandbox: Sandbox) -> None:
     page = opened.page
-    await says(sandbox, "please stumble", "Sam", SAM)
+    await says(sandbox, SAM, "Sam", "please stumble")
     await opens(page, "Bot's turns")
     row = page.get_by_role("table", name="Given up").get_by_role("row").last
     await expect(row).to_contain_text("it stumbled")
@@ -172,32 +155,31 @@ async def reads_the_settings(opened: Tab) -> None:
     await opened.picture("console-settings")
 
 
-async def is_whole(page: Page, name: str) -> None:
+async def is_whole(opened: Tab) -> None:
     """On a screen, a tablet, a phone."""
     for width in (1280, 768, PHONE[0]):
-        await page.set_viewport_size({"width": width, "height": PHONE[1]})
-        assert await page.evaluate(WIDE) <= 0, (name, width)
-        assert await page.evaluate(CUT) == [], (name, width)
+        await opened.page.set_viewport_size({"width": width, "height": PHONE[1]})
+        await opened.uncut(dots=False)
 
 
 async def test_on_a_phone_in_the_dark_nothing_is_cut_and_an_agent_sees_no_admins_pages(laptop: Site) -> None:
     async with demo(laptop) as (facts, api, sandbox), browser() as chromium, tab(chromium, PHONE, "dark") as opened:
         page = opened.page
-        await says(sandbox, "please stumble", "Sam", SAM)
+        await says(sandbox, SAM, "Sam", "please stumble")
         await sandbox.ask("POST", "/_sandbox/faults", {"error_code": 190, "times": 1})
         await api.post({"to": GRACE, "templateCode": "hello_world", "payloadJson": {"language": "en_US"}})
-        await signs_in(page, facts["url"], facts["user_token"])
+        await signs_in_there(page, facts["url"], facts["user_token"])
         for name in PAGES:
             await page.get_by_label("Page", exact=True).select_option(name)
             await expect(page).to_have_url(f"{facts['url']}/console/{name}")
             await expect(page.get_by_role("region").first).to_be_visible()
             await expect(page.get_by_label("One moment…")).to_have_count(0)
-            await is_whole(page, name)
+            await is_whole(opened)
             await opened.accessible()
             await opened.picture(f"console-phone-{name}-dark")
         made = await api.ask("POST", "/api/v1/users", {"name": "Ann", "role": "agent"})
         async with tab(chromium) as anns:
-            await signs_in(anns.page, facts["url"], made.body["token"])
+            await signs_in_there(anns.page, facts["url"], made.body["token"])
             side = anns.page.get_by_role("navigation", name="Pages of the console")
             await expect(side.get_by_role("link", name="Outbox")).to_be_visible()
             await expect(side.get_by_role("link", name="Settings")).to_have_count(0)

@@ -33,8 +33,10 @@ PHONE = "15550001111"
 
 @pytest.fixture
 def laptop(place: Place) -> Site:
-    """Nothing is set: the demo makes what it needs."""
-    return bare(place("sqlite"))
+    """Nothing is set: the demo makes what it needs. Only the bot's answer to Ada would come in the middle of a test."""
+    here = bare(place("sqlite"))
+    here.settings["WAYPOST_TURN_QUIET_SEC"] = "60"
+    return here
 
 
 def local(here: Site) -> dict[str, str]:

@@ -7,63 +7,36 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import expect
 
-from tests.acceptance.browser import PHONE, Tab, browser, built_page, tab
-from tests.acceptance.clients import Sandbox, clients
+from tests.acceptance.browser import PHONE, Tab, browser, tab
+from tests.acceptance.clients import Api, Sandbox, clients
 from tests.acceptance.conftest import Place
 from tests.acceptance.harness import Site
-from tests.acceptance.laptop import bare, demo, first_line, start
+from tests.acceptance.laptop import demo, first_line, start
+from tests.acceptance.page_play import HOSTILE, bubble, connection, is_indexed, says, sends, signs_in, with_page
 
 GRACE = "15550002222"
-HOSTILE = '<img src=x onerror="document.title=1"><b>bold</b>'
-
-
-@pytest.fixture(scope="module", autouse=True)
-def page_is_built() -> None:
-    built_page()
 
 
 @pytest.fixture
 def laptop(place: Place) -> Site:
-    here = bare(place("sqlite"))
-    here.settings["WAYPOST_TURN_QUIET_SEC"] = "0.2"
-    return here
-
-
-async def says(sandbox: Sandbox, text: str, name: str = "Grace Hopper", phone: str = GRACE) -> None:
-    answer = await sandbox.ask("POST", f"/_sandbox/phones/{phone}/say", {"text": text, "name": name})
-    assert answer.status == 200, answer
+    return with_page(place)
 
 
 @asynccontextmanager
-async def at_the_inbox(here: Site) -> AsyncIterator[tuple[Browser, Tab, Sandbox, dict[str, str]]]:
-    async with demo(here) as (facts, _, sandbox), browser() as chromium, tab(chromium) as opened:
+async def at_the_inbox(here: Site) -> AsyncIterator[tuple[Tab, Api, Sandbox, dict[str, str]]]:
+    async with demo(here) as (facts, api, sandbox), browser() as chromium, tab(chromium) as opened:
         await opened.page.goto(facts["login_url"])
-        await expect(opened.page.get_by_role("status")).to_have_text("Live")
-        yield chromium, opened, sandbox, facts
-
-
-async def signs_in(page: Page, facts: dict[str, str]) -> None:
-    await page.goto(facts["url"])
-    await page.get_by_label("Token").fill(facts["user_token"])
-    await page.get_by_role("button", name="Sign in").click()
-
-
-async def sends(page: Page, text: str) -> None:
-    await page.get_by_label("Your message").fill(text)
-    await page.keyboard.press("Enter")
-
-
-def bubble(page: Page, text: str) -> Locator:
-    return page.get_by_role("log").locator("[data-kind]").filter(has_text=text)
+        await expect(connection(opened.page)).to_have_text("Live")
+        yield opened, api, sandbox, facts
 
 
 async def test_a_customer_writes_the_bot_answers_a_person_takes_over_and_is_read(laptop: Site) -> None:
-    async with at_the_inbox(laptop) as (_, opened, sandbox, facts):
+    async with at_the_inbox(laptop) as (opened, api, sandbox, facts):
         page = opened.page
         assert page.url == f"{facts['url']}/", "the code has left the address"
-        await says(sandbox, "Where is my parcel?")
+        await says(sandbox, GRACE, "Grace Hopper", "Where is my parcel?")
         row = page.get_by_role("link", name="Grace Hopper")
         await expect(row).to_contain_text("Bot: Where is my parcel?")
         await expect(row.get_by_label("1 unread message")).to_be_visible()
@@ -80,7 +53,7 @@ async def test_a_customer_writes_the_bot_answers_a_person_takes_over_and_is_read
         await sandbox.arrived(GRACE)
         await sandbox.read(GRACE)
         await expect(log.get_by_label("Read", exact=True)).to_have_count(2)
-        await says(sandbox, "Thank you!")
+        await says(sandbox, GRACE, "Grace Hopper", "Thank you!")
         await expect(bubble(page, "Thank you!")).to_have_count(1)
         await opened.picture("inbox-desktop-light")
         await opened.accessible()
@@ -88,6 +61,7 @@ async def test_a_customer_writes_the_bot_answers_a_person_takes_over_and_is_read
         await expect(page.get_by_role("button", name="Take over")).to_be_visible()
         shown = [(line["from"], line["text"]) for line in await sandbox.screen(GRACE)]
         assert ("business", "It arrives tomorrow.") in shown
+        await is_indexed(api, "tomorrow")
         await finds(opened, "tomorrow", "It arrives tomorrow.")
 
 
@@ -105,8 +79,8 @@ async def finds(opened: Tab, words: str, sentence: str) -> None:
 async def test_on_a_phone_list_and_thread_take_turns_and_what_customers_write_is_text(laptop: Site) -> None:
     async with demo(laptop) as (facts, _, sandbox), browser() as chromium, tab(chromium, PHONE, "dark") as opened:
         page = opened.page
-        await says(sandbox, HOSTILE, HOSTILE)
-        await signs_in(page, facts)
+        await says(sandbox, GRACE, HOSTILE, HOSTILE)
+        await signs_in(page, facts["url"], facts["user_token"])
         await expect(page.get_by_role("link", name=HOSTILE)).to_contain_text(f"Bot: {HOSTILE}")
         await opened.accessible()
         await opened.picture("inbox-phone-list-dark")
@@ -130,19 +104,19 @@ async def test_what_is_written_while_the_server_is_away_waits_and_goes_once(lapt
         page = opened.page
         await page.goto(facts["login_url"])
         await page.get_by_role("link", name="Ada").click()
-        await expect(page.get_by_role("status")).to_have_text("Live")
+        await expect(connection(page)).to_have_text("Live")
         await page.get_by_role("button", name="Take over").click()
         await expect(page.get_by_text("You answer")).to_be_visible()
         running.signal(signal.SIGKILL)
         running.ended(15)
-        await expect(page.get_by_role("status")).to_have_text("Offline")
+        await expect(connection(page)).to_have_text("Offline")
         await sends(page, "Are you still there?")
-        await expect(page.get_by_role("status")).to_have_text("Offline: 1 message queued")
+        await expect(connection(page)).to_have_text("Offline: 1 message queued")
         await expect(page.get_by_role("log").get_by_label("Waits for the server")).to_be_visible()
         await opened.picture("inbox-offline")
         again = start(laptop, "--json")
         await first_line(again)
-        await expect(page.get_by_role("status")).to_have_text("Live", timeout=40_000)
+        await expect(connection(page)).to_have_text("Live", timeout=60_000)
         await expect(bubble(page, "Are you still there?").get_by_label("Delivered")).to_be_visible()
         async with clients(laptop) as (_, sandbox):
             shown = [line["text"] for line in await sandbox.screen("15550001111")]
@@ -159,7 +133,7 @@ async def test_a_token_signs_in_and_out_and_a_used_link_says_so(laptop: Site) ->
             await expect(page.get_by_role("alert")).to_contain_text("nobody's token")
             await opened.accessible()
             await opened.picture("sign-in")
-            await signs_in(page, facts)
+            await signs_in(page, facts["url"], facts["user_token"])
             await page.get_by_role("button", name="Account").click()
             await expect(page.get_by_text("Demo agent", exact=True)).to_be_visible()
             await page.get_by_role("menuitem", name="Sign out").click()

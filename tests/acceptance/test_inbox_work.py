@@ -4,58 +4,38 @@ from __future__ import annotations
 
 import base64
 import re
-import struct
-import zlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import FilePayload, Locator, Page, expect
+from playwright.async_api import FilePayload, Page, expect
 
-from tests.acceptance.browser import DESKTOP, PHONE, Tab, browser, built_page, tab
+from tests.acceptance.browser import DESKTOP, PHONE, Tab, browser, tab
 from tests.acceptance.clients import Api, Sandbox
 from tests.acceptance.conftest import Place
-from tests.acceptance.harness import Site
-from tests.acceptance.laptop import bare, demo
+from tests.acceptance.harness import Site, until
+from tests.acceptance.laptop import demo
+from tests.acceptance.page_play import (
+    HOSTILE,
+    bubble,
+    is_indexed,
+    picture,
+    says,
+    sends,
+    signs_in,
+    with_page,
+)
 from tests.acceptance.talking import Notes, think
 
-GRACE, OLD = "15550002222", "15550003333"
-HOSTILE = '<img src=x onerror="document.title=1"><b>bold</b>'
+ADA, GRACE, OLD = "15550001111", "15550002222", "15550003333"
 LONG_NAME = "Wolfeschlegelsteinhausenbergerdorff-Featherstonehaugh the Third of Somewhere"
 WIDTHS = (390, 820, 1280)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def page_is_built() -> None:
-    built_page()
-
-
 @pytest.fixture
 def laptop(place: Place) -> Site:
-    here = bare(place("sqlite"))
-    here.settings["WAYPOST_TURN_QUIET_SEC"] = "0.2"
-    return here
-
-
-def picture(width: int = 60, height: int = 40) -> bytes:
-    """A PNG that a browser shows."""
-    rows = b"".join(
-        b"\0" + b"".join(bytes([x * 4 % 256, y * 6 % 256, 120]) for x in range(width)) for y in range(height)
-    )
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    parts = chunk(b"IHDR", head), chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
-
-
-async def says(sandbox: Sandbox, phone: str, name: str, what: str | dict[str, Any]) -> None:
-    said = {"text": what} if isinstance(what, str) else {"message": what}
-    answer = await sandbox.ask("POST", f"/_sandbox/phones/{phone}/say", {**said, "name": name})
-    assert answer.status == 200, answer
+    return with_page(place)
 
 
 def with_file(kind: str, mime_type: str, content: bytes, **more: str) -> dict[str, Any]:
@@ -66,22 +46,6 @@ async def colleague(api: Api, name: str) -> str:
     made = await api.ask("POST", "/api/v1/users", {"name": name, "role": "agent"})
     assert made.status == 201, made
     return str(made.body["token"])
-
-
-async def signs_in(page: Page, url: str, token: str) -> None:
-    await page.goto(url)
-    await page.get_by_label("Token").fill(token)
-    await page.get_by_role("button", name="Sign in").click()
-    await expect(page.get_by_role("status")).to_have_text("Live")
-
-
-async def sends(page: Page, text: str) -> None:
-    await page.get_by_label("Your message").fill(text)
-    await page.get_by_label("Your message").press("Enter")
-
-
-def bubble(page: Page, text: str) -> Locator:
-    return page.get_by_role("log").locator("[data-kind]").filter(has_text=text)
 
 
 async def fits(opened: Tab) -> None:
@@ -253,7 +217,7 @@ async def receives(opened: Tab, sandbox: Sandbox) -> None:
     await log.get_by_role("button", name="Enlarge the photo").click()
     large = page.get_by_role("dialog").get_by_role("img")
     await expect(large).to_be_visible()
-    assert await large.evaluate("image => image.complete && image.naturalWidth") == 60
+    assert await large.evaluate("image => image.decode().then(() => image.naturalWidth)") == 60
     await page.keyboard.press("Escape")
     await expect(page.get_by_role("dialog")).to_have_count(0)
 
@@ -296,22 +260,29 @@ async def sends_files(opened: Tab, tmp_path: Path) -> None:
 
 
 async def test_the_keyboard_is_enough_and_a_search_finds_its_way_back(laptop: Site) -> None:
-    async with demo(laptop) as (facts, _, sandbox), browser() as chromium, tab(chromium) as opened:
+    async with demo(laptop) as (facts, api, sandbox), browser() as chromium, tab(chromium) as opened:
         page = opened.page
+        await until(lambda: is_answered(sandbox, ADA), "Ada is answered, and so stands below whoever writes now")
         await says(sandbox, GRACE, LONG_NAME, "the needle in the haystack")
         lines = [{"type": "text", "text": {"body": f"straw {n}"}} for n in range(120)]
         burst = {"messages": lines, "together": True, "name": LONG_NAME}
         assert (await sandbox.ask("POST", f"/_sandbox/phones/{GRACE}/say", burst)).status == 200
         await page.goto(facts["login_url"])
         await answers_by_keys(opened)
+        await is_indexed(api, "needle")
         await finds_by_keys(opened)
         await fits(opened)
         await fits_on_a_phone(opened)
 
 
+async def is_answered(sandbox: Sandbox, phone: str) -> bool:
+    return any(line["from"] == "business" for line in await sandbox.screen(phone))
+
+
 async def answers_by_keys(opened: Tab) -> None:
     page = opened.page
-    await expect(page.get_by_role("link", name=LONG_NAME)).to_be_visible()
+    await expect(page.get_by_role("link", name="Ada")).to_contain_text("Bot:")
+    await expect(page.get_by_role("link", name=LONG_NAME)).to_contain_text("Bot:")
     await page.keyboard.press("j")
     await expect(page.get_by_role("heading", name=LONG_NAME)).to_be_visible()
     await expect(bubble(page, "straw 119").first).to_be_visible()
@@ -335,6 +306,7 @@ async def finds_by_keys(opened: Tab) -> None:
     await expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Close the conversation, or open it again")
     await opened.accessible()
     await page.keyboard.press("Escape")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
     await page.keyboard.press("/")
     await page.keyboard.type("needle")
     found = page.get_by_role("list", name="Found").get_by_role("link").first

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
-import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,12 +15,12 @@ from tests.acceptance.browser import PHONE, Colours, Tab, browser, built_page, t
 from tests.acceptance.clients import Api, Sandbox
 from tests.acceptance.harness import site, until
 from tests.acceptance.laptop import bare, demo
-from tests.acceptance.test_inbox import HOSTILE, sends
+from tests.acceptance.page_play import HOSTILE, connection, picture, says, sends
 
 WIDE = (1440, 900)
 GRACE, LIN, MARY, EDITH = (f"1555000{each}" for each in (2222, 4444, 5555, 6666))
 SWIFT = {"WAYPOST_TURN_QUIET_SEC": "1", "WAYPOST_OUTBOUND_WORKER_POLL_INTERVAL_MS": "300"}
-SLOW = 25_000
+SLOW = 60_000
 """Milliseconds for what is tried again after a pause."""
 
 
@@ -96,8 +94,11 @@ async def playing(
         chosen = json.dumps({"chosen": phone, "added": [{"phone": phone, "name": name}]})
         await page.add_init_script(f"localStorage.setItem('waypost.phones', '{chosen}')")
         await page.goto(url + path)
-        await expect(page.get_by_role("status")).to_have_text("Live")
-        yield Play(opened, show, name)
+        await expect(connection(page)).to_have_text("Live")
+        try:
+            yield Play(opened, show, name)
+        finally:
+            await show.sandbox.clear_faults()
 
 
 async def test_a_newcomer_sees_both_sides_on_one_page(show: Show) -> None:
@@ -132,7 +133,7 @@ async def two_phones(play: Play) -> None:
     await expect(play.on_phone(HOSTILE)).to_have_count(2)
     await page.get_by_role("button", name="Ada", exact=True).click()
     await expect(play.on_phone("A person writes.")).to_be_visible()
-    await play.sandbox.ask("POST", f"/_sandbox/phones/{GRACE}/say", {"text": "Me again"})
+    await says(play.sandbox, GRACE, "Grace", "Me again")
     await expect(grace.get_by_text("1 unread")).to_be_visible()
     await expect(page.get_by_role("link", name="Grace")).to_contain_text("Me again")
     await page.get_by_role("button", name="Another phone").click()
@@ -157,7 +158,7 @@ async def what_is_hidden_stays_hidden(play: Play) -> None:
     await page.get_by_role("button", name="Phone", exact=True).click()
     await expect(play.phone).to_have_count(0)
     await page.reload()
-    await expect(page.get_by_role("status")).to_have_text("Live")
+    await expect(connection(page)).to_have_text("Live")
     await expect(play.phone).to_have_count(0)
     await expect(page.get_by_role("region", name="What to try")).to_have_count(0)
     await page.get_by_role("button", name="Phone", exact=True).click()
@@ -186,8 +187,8 @@ async def test_what_a_phone_sends_arrives_and_what_it_is_asked_can_be_tapped(sho
 async def sends_files(play: Play) -> None:
     """Our server fetches them from where the provider keeps them."""
     await play.phone.get_by_role("textbox").fill("the lamp")
-    picture: FilePayload = {"name": "lamp.png", "mimeType": "image/png", "buffer": a_picture()}
-    await play.phone.get_by_label("A picture from your disk").set_input_files(picture)
+    lamp: FilePayload = {"name": "lamp.png", "mimeType": "image/png", "buffer": picture(2, 1)}
+    await play.phone.get_by_label("A picture from your disk").set_input_files(lamp)
     shown = play.on_phone("the lamp").get_by_role("img", name="Photo")
     await expect(shown).to_be_visible()
     assert await shown.evaluate("image => image.decode().then(() => image.naturalWidth)") == 2, "it can be seen"
@@ -195,18 +196,22 @@ async def sends_files(play: Play) -> None:
     await play.phone.get_by_role("button", name="Voice").click()
     await play.phone.get_by_role("button", name="Place").click()
     await expect(play.on_phone("Alexanderplatz")).to_be_visible()
-    kept = await until(lambda: stored(play.api, 2), "the files are on our shelf")
+    (talk,) = (await play.api.get(f"/api/v1/conversations?phone=%2B{LIN}"))["conversations"]
+    talk_id = talk["conversation_id"]
+    kept = await until(lambda: stored(play.api, talk_id, 2), "the files are on our shelf")
     assert {file["mimeType"] for file in kept} == {"image/png", "audio/mp4"}
     (image,) = (file for file in kept if file["mimeType"] == "image/png")
-    history = await play.api.get(f"/api/v1/conversations/{image['conversationId']}/messages")
+    await expect(play.in_inbox("Alexanderplatz")).to_have_count(1)
+    history = await play.api.get(f"/api/v1/conversations/{talk_id}/messages")
     said = {message["content"]["type"]: message["position"] for message in history["messages"]}
     assert said["image"] == image["position"]
     assert {"image", "audio", "location"} <= said.keys()
 
 
-async def stored(api: Api, count: int) -> list[dict[str, Any]] | None:
+async def stored(api: Api, talk_id: str, count: int) -> list[dict[str, Any]] | None:
     files: list[dict[str, Any]] = (await api.get("/api/v1/media?state=stored"))["content"]
-    return files if len(files) >= count else None
+    theirs = [file for file in files if file["conversationId"] == talk_id]
+    return theirs if len(theirs) >= count else None
 
 
 ASKED = {
@@ -256,17 +261,6 @@ async def answers_by_taps(play: Play) -> None:
     await expect(play.in_inbox("Thank you", "theirs")).to_have_count(1)
 
 
-def a_picture() -> bytes:
-    """Two pixels in PNG."""
-
-    def part(kind: bytes, content: bytes) -> bytes:
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-
-    pixels = b"\0" + b"\xff\x80\x00" + b"\x00\x80\xff"
-    head = struct.pack(">IIBBBBB", 2, 1, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + part(b"IHDR", head) + part(b"IDAT", zlib.compress(pixels)) + part(b"IEND", b"")
-
-
 async def test_trouble_at_one_click_and_every_message_ends_as_it_should(show: Show) -> None:
     async with playing(show, "Mary", MARY) as play:
         await play.says("Hello!")
@@ -296,11 +290,12 @@ async def switched(play: Play, fault: str, *, on: bool = True) -> None:
     assert len((await play.sandbox.get("/_sandbox/faults"))["faults"]) == int(on)
 
 
-async def is_read_once(play: Play, text: str) -> None:
+async def is_read_once(play: Play, text: str, *, refused: int | None = None) -> None:
     await expect(play.in_inbox(text).get_by_label("Read", exact=True)).to_be_visible(timeout=SLOW)
-    assert await play.on_phone(text).count() == 1
+    await expect(play.on_phone(text)).to_have_count(1)
     calls = [call for call in await play.sandbox.calls() if text in str(call["body"])]
     assert len([call for call in calls if call["wamid"]]) == 1
+    assert refused in (None, len(calls) - 1)
 
 
 async def waits_until_calm(play: Play) -> None:
@@ -312,13 +307,11 @@ async def waits_until_calm(play: Play) -> None:
     await trouble(play).get_by_role("button", name="Calm").click()
     await expect(trouble(play).get_by_text("1 on")).to_have_count(0)
     await is_read_once(play, "Are you back?")
-    for code in ("131056", "130429"):
-        await trouble(play).get_by_label("Which error").select_option(code)
-        await switched(play, "Error code")
+    for code in (131056, 130429):
+        await trouble(play).get_by_label("Which error").select_option(str(code))
+        await play.sandbox.fault(to=MARY, error_code=code, times=1)  # once: each refusal makes the next wait longer
         await sends(play.page, f"Limited by {code}")
-        await expect(play.in_inbox(f"Limited by {code}").get_by_label("Not sent yet")).to_be_visible()
-        await switched(play, "Error code", on=False)
-        await is_read_once(play, f"Limited by {code}")
+        await is_read_once(play, f"Limited by {code}", refused=1)
 
 
 async def fails_with_a_reason(play: Play) -> None:
@@ -360,7 +353,7 @@ async def test_on_a_narrow_screen_the_phone_is_a_page_of_its_own(show: Show) -> 
         await play.says(HOSTILE)
         await expect(play.on_phone(HOSTILE)).to_have_count(2)
         await page.get_by_role("switch", name="Read automatically").click()
-        await play.sandbox.ask("POST", f"/_sandbox/phones/{EDITH}/say", {"text": "Unread"})
+        await says(play.sandbox, EDITH, "Edith", "Unread")
         await expect(play.on_phone("Unread")).to_have_count(2)
         await expect(page.get_by_role("textbox", name="Write as Edith")).to_be_in_viewport()
         await play.tab.picture("phone-narrow-dark")
