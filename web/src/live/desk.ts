@@ -1,6 +1,6 @@
 /** The agent's desk: what the server told, as the screen shows it, kept current by the live client. */
 
-import type { Content, Item, OutgoingChange, WaypostClient } from "@waypost/client";
+import type { Content, Item, WaypostClient } from "@waypost/client";
 
 import type { Conversation, Found, Me, Message } from "../model";
 import { found } from "./asking";
@@ -9,7 +9,7 @@ import { queriesOf, type Filter } from "./filters";
 import { Known, Next } from "./known";
 import { about, goneBy, Meanwhile, rowAfter, threadAfter, wasJoined } from "./meanwhile";
 import { Pace } from "./pace";
-import { listedWith, NO_LISTS, nothingYet, without, type Listing, type Shown } from "./shown";
+import { listedWith, NO_LISTS, nothingYet, outgoingAfter, without, type Listing, type Shown } from "./shown";
 import { Strangers } from "./strangers";
 import { Typing } from "./typing";
 
@@ -148,7 +148,7 @@ export class Desk {
     });
     client.on("reset", () => this.#readAgain());
     client.on("item", (item) => this.#apply(item));
-    client.on("outgoing", (change) => this.#outgoing(change));
+    client.on("outgoing", (change) => change.change !== "trying" && this.#change(outgoingAfter(this.#now, change, client.outgoing.length)));
     client.on("unread", ({ conversation_id, count }) => this.#counted(conversation_id, count));
     client.on("typing", (passing) => this.#typing(String(passing["conversation_id"]), String(passing["user_id"])));
   }
@@ -194,22 +194,6 @@ export class Desk {
     this.#asking.delete(id);
     void this.#ask(id);
     if (this.#open === id) this.open(id);
-  }
-
-  #outgoing(change: OutgoingChange): void {
-    const { message } = change;
-    const others = without(this.#now.outgoing, message.client_message_id);
-    const queued = this.client.outgoing.length;
-    switch (change.change) {
-      case "queued":
-        return this.#change({ outgoing: [...others, message], queued });
-      case "refused":
-        return this.#change({ outgoing: others, queued, refused: [...this.#now.refused, { message, code: change.code }] });
-      case "sent": // it is shown as on its way until it comes back as an item
-        return this.#change({ queued });
-      case "trying":
-        return undefined;
-    }
   }
 
   #typing(conversation: string, user: string): void {

@@ -1,6 +1,6 @@
 /** What the desk shows: the whole state of the inbox, as its parts read it. */
 
-import type { ConversationPage, Outgoing, State } from "@waypost/client";
+import type { ConversationPage, Outgoing, OutgoingChange, State } from "@waypost/client";
 
 import type { Thread } from "./changes";
 import { FILTERS, type Filter } from "./filters";
@@ -65,4 +65,19 @@ export function listedWith(listing: Listing, { conversations, next_cursor, has_m
   const part = has_more ? listing.part : listing.part + 1;
   const looked = listing.looked + conversations.length;
   return { cursor: has_more ? next_cursor : null, more: part < queries, part, looked, reading: false, failed: false, asked: true };
+}
+
+/** What is on its way after a change of it; `queued`: how many the server has not answered for. */
+export function outgoingAfter({ outgoing, refused }: Shown, change: OutgoingChange, queued: number): Partial<Shown> {
+  const { message } = change;
+  const others = without(outgoing, message.client_message_id);
+  switch (change.change) {
+    case "queued":
+      return { outgoing: [...others, message], queued };
+    case "refused":
+      return { outgoing: others, queued, refused: [...refused, { message, code: change.code }] };
+    case "sent": // it is shown as on its way until it comes back as an item
+    case "trying":
+      return { queued };
+  }
 }
