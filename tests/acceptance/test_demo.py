@@ -104,6 +104,16 @@ async def test_a_restart_in_the_same_folder_keeps_keys_and_messages(laptop: Site
         assert len(await sandbox.screen(PHONE)) == 2, "the phones of the sandbox are new, the ledger is not"
 
 
+async def test_a_demo_whose_person_was_removed_has_a_new_one(laptop: Site) -> None:
+    async with demo(laptop) as (before, api, _):
+        removed = await api.ask("DELETE", f"/api/v1/users/{before['user_id']}")
+        assert removed.status == 204, removed
+    async with demo(laptop) as (after, api, _):
+        assert after["api_key"] == before["api_key"]
+        people = await api.get("/api/v1/users")
+        assert [person["user_id"] for person in people] == [after["user_id"]] != [before["user_id"]]
+
+
 async def test_what_holds_a_key_is_for_its_owner_only(laptop: Site) -> None:
     async with demo(laptop):
         modes = {file.name: file.stat().st_mode & 0o777 for file in (laptop.folder / "data").iterdir()}

@@ -239,3 +239,13 @@ async def test_a_filtered_list_goes_on_by_its_own_cursor_only(stage: Stage) -> N
     for query in ("limit=2", "kind=group", "state=closed"):
         answer = await stage.call("GET", f"{CONVERSATIONS}?{query}&cursor={page['next_cursor']}", key=ann.token)
         assert (answer.status, answer.code) == (400, "invalid_cursor")
+
+
+async def test_whoever_a_removed_person_answered_waits_for_another(stage: Stage) -> None:
+    ann, bob = await people(stage, 2)
+    where = await customer(stage)
+    taken = await stage.call("POST", f"{CONVERSATIONS}/{where}/floor", {"holder": "me"}, key=bob.token)
+    assert (taken.status, taken.json["floor"]) == (200, bob.user_id)
+    assert (await stage.call("DELETE", f"/api/v1/users/{bob.user_id}")).status == 204
+    assert (await seen(stage, ann, where))["floor"] == "human"
+    assert await listed(stage, ann, "floor=human") == [where]

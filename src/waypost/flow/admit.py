@@ -8,11 +8,13 @@ from collections.abc import Mapping
 
 import msgspec
 
+from waypost.flow import turns
 from waypost.flow.numbers import purpose
 from waypost.flow.world import World
 from waypost.model.account import ApiKey, Caller, Number, Org, Role, User
 from waypost.model.audit import SYSTEM
 from waypost.model.chat import MemberChange
+from waypost.model.conversation import ANYBODY
 from waypost.model.ids import KeyId, NumberId, OrgId, UserId
 from waypost.model.time import Instant, Span
 from waypost.ports.accounts import NumberChange
@@ -83,10 +85,12 @@ async def renew_token(org: OrgId, user: UserId, world: World, actor: str = SYSTE
 
 
 async def remove_user(org: OrgId, user: UserId, world: World, actor: str = SYSTEM) -> bool:
-    """Whatever they are connected with ends, too, and they leave every chat; again, whichever was left over."""
+    """Whatever they are connected with ends, too, they leave every chat, and whoever they answered waits for a person;
+    again, whichever was left over."""
     found = await world.ledger.accounts.remove_user(org, user, actor)
     world.hints.give([f"{TOKENS}:{user}"])
     await _leave_chats(org, user, world)
+    await _leave_floors(org, user, actor, world)
     return found
 
 
@@ -96,6 +100,13 @@ async def _leave_chats(org: OrgId, user: UserId, world: World) -> None:
     while theirs := [chat for chat in await chats.of_user(user, None, NEWEST, CHATS_AT_ONCE) if chat.org_id == org]:
         for chat in theirs:
             await chats.change_members(org, chat.id, gone, user, world.clock.now())
+
+
+async def _leave_floors(org: OrgId, user: UserId, actor: str, world: World) -> None:
+    """Else their customers would wait for somebody who never comes."""
+    while theirs := await world.ledger.chats.of_floor(org, user, NEWEST, CHATS_AT_ONCE):
+        for talk in theirs:
+            await turns.put_floor(org, talk.id, ANYBODY, actor, world)
 
 
 class NewNumber(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from waypost.flow import admit
 from waypost.flow.world import World
@@ -36,8 +37,11 @@ async def demo_account(file: Path, world: World) -> DemoAccount:
     """The account in the file, or a new one."""
     known = _read(file)
     if known is not None and await world.ledger.accounts.org(OrgId(known.org_id)) is not None:
-        return known
-    account = await _create(world)
+        if await admit.caller(known.user_token, world) is not None:
+            return known
+        account = await _with_a_new_person(known, world)
+    else:
+        account = await _create(world)
     _write(file, account)
     return account
 
@@ -54,9 +58,19 @@ def _read(file: Path) -> DemoAccount | None:
         return None
 
 
+async def _with_a_new_person(known: DemoAccount, world: World) -> DemoAccount:
+    """Somebody tried what removing people does, or renewed the token."""
+    agent = await _person(OrgId(known.org_id), world)
+    return replace(known, user_id=agent.id, user_token=agent.secret)
+
+
+async def _person(org: OrgId, world: World) -> admit.Issued:
+    return await admit.create_user(org, "Demo agent", Role.ADMIN, world)  # so that the whole console can be tried
+
+
 async def _create(world: World) -> DemoAccount:
     issued = await admit.create_org(ORG, world) or await admit.create_key(ORG, Role.ADMIN, "demo", world)
-    agent = await admit.create_user(ORG, "Demo agent", Role.ADMIN, world)  # so that the whole console can be tried
+    agent = await _person(ORG, world)
     return DemoAccount(
         org_id=ORG,
         api_key=issued.secret,
