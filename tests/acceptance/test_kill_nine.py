@@ -16,7 +16,7 @@ from tests.acceptance.storm import Storm, Verdict
 from waypost.testing.services import Ending, Postgres
 
 QUIET = {"WAYPOST_LOG_LEVEL": "warning"}
-SIZE = float(os.environ.get("WAYPOST_TEST_STORM") or 0.25)
+SIZE = float(os.environ.get("WAYPOST_TEST_STORM") or 0.15)
 """Of the storms: 1 is 5,000 messages and 22 kills of the whole server, on each kind of Ledger."""
 
 

@@ -13,7 +13,7 @@ from tests.acceptance.clients import OUTAGE, Api, Sandbox, clients
 from tests.acceptance.conftest import Report
 from tests.acceptance.harness import Program, Site, alive, until
 
-LIMIT, MESSAGES, CALLERS, PROCESSES = 300, 1_200, 32, 4
+LIMIT, MESSAGES, CALLERS, PROCESSES = 200, 800, 32, 4
 RULES = {
     "WAYPOST_OUTBOUND_QUOTA": str(LIMIT),
     "WAYPOST_OUTBOUND_PACE": "1000",

@@ -17,7 +17,7 @@ from tests.acceptance.talking import Customer, Notes, Verdict, answers, front_do
 from tests.acceptance.test_kill_nine import seeded
 from tests.acceptance.test_workers import all_up, listening
 
-CUSTOMERS, BURSTS, WORKERS, STRIKES = 50, 2, 4, 10
+CUSTOMERS, BURSTS, WORKERS, STRIKES = 30, 2, 4, 8
 SHORT = {
     "WAYPOST_TURN_QUIET_SEC": "0.3",
     "WAYPOST_TURN_LEASE_SEC": "2",
