@@ -65,7 +65,7 @@ export function SignIn({ problem, onSignedIn, onRetry }: Props) {
             </Button>
           )}
           <Text size="sm" c="dimmed">
-            {texts.signIn.help} <Code>waypost admin create-user ORG NAME</Code>
+            {texts.signIn.help} <Code>waypost admin create-user ORG NAME --role admin</Code>
           </Text>
         </Stack>
       </Paper>

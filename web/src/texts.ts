@@ -9,7 +9,7 @@ export const texts = {
     tokenPlaceholder: "wpu_…",
     button: "Sign in",
     working: "Signing in…",
-    linkEnded: "This link was used before, or its ten minutes are over. Sign in with a token, or start the demo again for a new link.",
+    linkEnded: "This link does not work: it was used before, its ten minutes are over, or its person is gone. Sign in with a token, or start the demo again for a new link.",
     wrongToken: "This is nobody's token, or it has ended. An admin can renew it.",
     unreachable: "The server does not answer. Try again in a moment.",
     help: "No token yet? Whoever runs the server makes one:",

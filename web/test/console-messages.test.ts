@@ -61,6 +61,17 @@ test("an error in words: a row of its own wins over a range, an unknown one is s
   expect(adviceOn("99", catalogue).title).toContain("does not list");
 });
 
+test("what is still queued goes on by itself, and nobody is told to send it again", () => {
+  const row = (code: string, action: ErrorCode["action"]): ErrorCode => ({ code, title: code, action, retryable: false, rateLimit: false, scope: null });
+  const catalogue = [row("2", "retry"), row("4", "wait"), row("10", "hold")];
+  for (const code of ["190", "131042", "131056", "CONNECTION_REFUSED", "UNKNOWN", "2", "4", "10", "99"]) {
+    expect(adviceOn(code, catalogue, true).remedy).toContain("by itself");
+    expect(adviceOn(code, catalogue, true).remedy).not.toMatch(/send/i);
+  }
+  expect(adviceOn("190", catalogue).remedy).toContain("send it again");
+  expect(adviceOn("131026", catalogue, true).remedy).toContain("Check the number");
+});
+
 test("dead letters by error, the largest group first; and what became of them", () => {
   const letters = [message({ id: 9, errorCode: "190" }), message({ id: 8 }), message({ id: 7 }), message({ id: 6, errorCode: null })];
   expect(groupsOf(letters).map(({ code, messages }) => [code, messages.map(({ id }) => id)])).toEqual([["131026", [8, 7]], ["190", [9]], ["", [6]]]);

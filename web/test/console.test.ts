@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { call } from "../src/console/api";
 import { curlOf } from "../src/console/curl";
 import { agoWords, lasting } from "../src/console/kit/time";
-import { broken, count, isCut, oldest, perMinute, total, troubles } from "../src/console/overview/figures";
+import { broken, closed, count, isCut, oldest, perMinute, total, troubles } from "../src/console/overview/figures";
 import { may } from "../src/console/roles";
 import { fieldsOf, inWords, read } from "../src/console/settings/fields";
 import { nameIn, stateOf } from "../src/console/turns/reading";
@@ -90,6 +90,13 @@ describe("the overview", () => {
       { reason: "none", messages: 2, oldest_at: ago(5) },
     ];
     expect([count(waiting), oldest(waiting, ago(0)), oldest([], ago(0))]).toEqual([5, 90, null]);
+  });
+
+  test("a closed gate is no peace, except that of a disabled number that nothing waits for", () => {
+    const gate = (kind: string, code: string, waiting: number) => ({ kind, code, waiting });
+    expect(closed([])).toEqual({ held: 0, slowed: 0 });
+    expect(closed([gate("hold", "190", 0), gate("throttle", "130429", 2), gate("hold", "NUMBER_DISABLED", 0)])).toEqual({ held: 1, slowed: 1 });
+    expect(closed([gate("hold", "NUMBER_DISABLED", 3), gate("breaker", "BREAKER", 0)])).toEqual({ held: 1, slowed: 1 });
   });
 
   test("counts troubles and broken invariants", () => {

@@ -19,33 +19,48 @@ export function ContactDossier({ dossierId }: { readonly dossierId: number }) {
       <h4 className={styles["heading"]}>
         {texts.contact.dossier} <span className={styles["soft"]}>{dossierId}</span>
       </h4>
-      {data && <Fields key={data.updatedAt} dossier={data} />}
+      {data && <Fields key={`${dossierId} ${data.updatedAt}`} dossier={data} />}
     </section>
   );
 }
+
+type Draft = Partial<Record<"name" | "ref" | "status", string>>;
+
+/** What was typed and not saved, by dossier: it is there again when the panel is, and when somebody else has saved meanwhile. */
+const drafts = new Map<number, Draft>();
 
 const STATUS = /^[A-Z][A-Z0-9_]{0,39}$/;
 
 function Fields({ dossier: known }: { readonly dossier: Dossier }) {
   const { client, me } = useDesk();
   const queries = useQueryClient();
-  const [name, setName] = useState(known.name ?? "");
-  const [ref, setRef] = useState(known.externalRef ?? "");
-  const [status, setStatus] = useState(known.status);
+  const [draft, setDraft] = useState<Draft>(drafts.get(known.id) ?? {});
+  const saved = { name: known.name ?? "", ref: known.externalRef ?? "", status: known.status };
+  const { name, ref, status } = { ...saved, ...draft };
+  const type = (typed: Draft) => {
+    const all = Object.entries({ ...draft, ...typed }) as [keyof Draft, string][];
+    const begun: Draft = Object.fromEntries(all.filter(([field, value]) => value !== saved[field]));
+    drafts.set(known.id, begun);
+    setDraft(begun);
+  };
   const save = useMutation({
-    mutationFn: () => changeDossier(client, known.id, { name: name.trim() || null, externalRef: ref.trim() || null, status }),
-    onSuccess: (changed) => queries.setQueryData(["dossier", known.id], changed),
+    mutationFn: (_begun: Draft) => changeDossier(client, known.id, { name: name.trim() || null, externalRef: ref.trim() || null, status }),
+    onSuccess: (changed, begun) => {
+      if (drafts.get(known.id) === begun) drafts.delete(known.id); // else more was typed meanwhile
+      setDraft(drafts.get(known.id) ?? {});
+      queries.setQueryData(["dossier", known.id], changed);
+    },
   });
   const isReader = me.role === "readonly";
-  const isSame = name === (known.name ?? "") && ref === (known.externalRef ?? "") && status === known.status;
+  const isSame = name === saved.name && ref === saved.ref && status === saved.status;
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (STATUS.test(status)) save.mutate();
+    if (STATUS.test(status)) save.mutate(draft);
   };
   return (
     <form className={styles["fields"]} onSubmit={submit}>
-      <TextInput size="sm" label={texts.contact.name} value={name} maxLength={255} disabled={isReader} onChange={(event) => setName(event.currentTarget.value)} />
-      <TextInput size="sm" label={texts.contact.ref} value={ref} maxLength={255} disabled={isReader} onChange={(event) => setRef(event.currentTarget.value)} />
+      <TextInput size="sm" label={texts.contact.name} value={name} maxLength={255} disabled={isReader} onChange={(event) => type({ name: event.currentTarget.value })} />
+      <TextInput size="sm" label={texts.contact.ref} value={ref} maxLength={255} disabled={isReader} onChange={(event) => type({ ref: event.currentTarget.value })} />
       <TextInput
         size="sm"
         label={texts.contact.status}
@@ -53,7 +68,7 @@ function Fields({ dossier: known }: { readonly dossier: Dossier }) {
         maxLength={40}
         disabled={isReader}
         error={STATUS.test(status) ? null : texts.contact.statusHint}
-        onChange={(event) => setStatus(event.currentTarget.value.toUpperCase())}
+        onChange={(event) => type({ status: event.currentTarget.value.toUpperCase() })}
       />
       {!isReader && !isSame && (
         <Button type="submit" size="compact-sm" loading={save.isPending}>

@@ -1,6 +1,7 @@
 /** Who a customer is, beside the thread: what they are known by, the work on them, their dossier, consent, activity. */
 
 import { ActionIcon } from "@mantine/core";
+import type { KeyboardEvent } from "react";
 
 import { Cross } from "../icons";
 import type { Conversation } from "../model";
@@ -23,8 +24,14 @@ interface Props {
 export default function ContactPanel({ conversation, onClose }: Props) {
   const { contact, kind } = conversation;
   const dossier = contact?.dossier_id ?? null;
+  /** Also from a field: what was typed there is kept. */
+  const leave = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || event.defaultPrevented || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    onClose();
+  };
   return (
-    <aside className={styles["panel"]} aria-label={texts.contact.title}>
+    <aside className={styles["panel"]} aria-label={texts.contact.title} onKeyDown={leave}>
       <header className={styles["top"]}>
         <h3 className={styles["title"]}>{texts.contact.title}</h3>
         <ActionIcon variant="subtle" color="gray" size="lg" aria-label={texts.thread.closeDetails} onClick={onClose}>

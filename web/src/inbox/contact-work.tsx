@@ -45,7 +45,7 @@ export function ContactWork({ conversation }: { readonly conversation: Conversat
           </Button>
         )}
       </div>
-      <Labels labels={labels} isReader={isReader} onChange={(changed) => work.mutate({ labels: [...changed] })} />
+      <Labels key={id} id={id} labels={labels} isReader={isReader} onChange={(changed) => work.mutate({ labels: [...changed] })} />
       {work.isError && (
         <p className={styles["bad"]} role="alert">
           {texts.contact.failed}
@@ -55,19 +55,27 @@ export function ContactWork({ conversation }: { readonly conversation: Conversat
   );
 }
 
+/** Labels that were begun and not added, by conversation. */
+const begun = new Map<string, string>();
+
 interface LabelsProps {
+  readonly id: string;
   readonly labels: readonly string[];
   readonly isReader: boolean;
   readonly onChange: (labels: readonly string[]) => void;
 }
 
-function Labels({ labels, isReader, onChange }: LabelsProps) {
-  const [text, setText] = useState("");
+function Labels({ id, labels, isReader, onChange }: LabelsProps) {
+  const [text, setText] = useState(begun.get(id) ?? "");
+  const type = (typed: string) => {
+    begun.set(id, typed);
+    setText(typed);
+  };
   const add = (event: FormEvent) => {
     event.preventDefault();
     const label = text.trim();
     if (label !== "" && !labels.includes(label)) onChange([...labels, label]);
-    setText("");
+    type("");
   };
   return (
     <div>
@@ -88,7 +96,7 @@ function Labels({ labels, isReader, onChange }: LabelsProps) {
       </ul>
       {!isReader && (
         <form onSubmit={add}>
-          <TextInput size="sm" aria-label={texts.contact.addLabel} placeholder={texts.contact.addLabel} maxLength={LONGEST_LABEL} value={text} onChange={(event) => setText(event.currentTarget.value)} />
+          <TextInput size="sm" aria-label={texts.contact.addLabel} placeholder={texts.contact.addLabel} maxLength={LONGEST_LABEL} value={text} onChange={(event) => type(event.currentTarget.value)} />
         </form>
       )}
     </div>

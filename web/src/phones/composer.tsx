@@ -16,21 +16,32 @@ const PICTURES = ["image/jpeg", "image/png", "image/webp"];
 const LARGEST_PICTURE = 5 * 1024 * 1024;
 const PLACE = { latitude: 52.5219, longitude: 13.4132, ...words.write.place };
 
+interface Said {
+  readonly said: object;
+  /** What of it was typed. */
+  readonly text?: string;
+}
+
 export function PhoneComposer({ person: { phone, name } }: { readonly person: Person }) {
   const [draft, setDraft] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
+  /** What was not sent stands in the field again, before what was written since. */
+  const failed = (text: string) => {
+    setProblem(words.write.failed);
+    setDraft((since) => [text, since].filter((part) => part.trim() !== "").join("\n"));
+  };
   const send = useMutation({
-    mutationFn: (said: object) => say(phone, { ...said, name }),
+    mutationFn: ({ said }: Said) => say(phone, { ...said, name }),
     onMutate: () => {
       setProblem(null);
       tried("write");
     },
-    onError: () => setProblem(words.write.failed),
+    onError: (_, { text = "" }) => failed(text),
   });
   const write = () => {
     if (draft.trim() === "") return;
-    send.mutate({ text: draft });
     setDraft("");
+    send.mutate({ said: { text: draft }, text: draft });
   };
   const keys = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -39,12 +50,17 @@ export function PhoneComposer({ person: { phone, name } }: { readonly person: Pe
   };
   const sendPicture = async (file: File) => {
     if (!PICTURES.includes(file.type) || file.size > LARGEST_PICTURE) return setProblem(words.write.photoWrong);
-    send.mutate({ message: { type: "image", image: { ...(await carried(file)), ...(draft.trim() && { caption: draft }) } } });
-    return setDraft("");
+    setDraft("");
+    try {
+      const image = { ...(await carried(file)), ...(draft.trim() && { caption: draft }) };
+      send.mutate({ said: { message: { type: "image", image } }, text: draft });
+    } catch {
+      failed(draft); // the file was moved or taken away since it was chosen
+    }
   };
   const sendVoice = async () => {
     try {
-      send.mutate({ message: { type: "audio", audio: { voice: true, ...(await carried(await chime())) } } });
+      send.mutate({ said: { message: { type: "audio", audio: { voice: true, ...(await carried(await chime())) } } } });
     } catch {
       setProblem(words.write.voiceWrong);
     }
@@ -56,7 +72,7 @@ export function PhoneComposer({ person: { phone, name } }: { readonly person: Pe
           {problem}
         </p>
       )}
-      <More onSay={(said) => send.mutate(said)} onPicture={(file) => void sendPicture(file)} onVoice={() => void sendVoice()} />
+      <More onSay={(said) => send.mutate({ said })} onPicture={(file) => void sendPicture(file)} onVoice={() => void sendVoice()} />
       <div className={styles["write"]}>
         <Textarea
           className={styles["field"]}

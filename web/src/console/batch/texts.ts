@@ -3,7 +3,7 @@
 const lines = (count: number): string => (count === 1 ? "1 line" : `${count.toLocaleString("en")} lines`);
 
 export const words = {
-  intro: "One message per line of a CSV file. It is checked here before anything is sent, and however often you send it, no line goes out twice.",
+  intro: "One message per line of a CSV file. It is checked here before anything is sent, and however often you send the same file, by the same name and with the same lines, no line goes out twice.",
   choose: "Choose a CSV file",
   drop: "or drop it here",
   paste: "Or paste lines",
@@ -28,7 +28,7 @@ export const words = {
   send: (count: number) => (count === 1 ? "Send 1 message" : `Send ${count.toLocaleString("en")} messages`),
   confirmTitle: "Send these messages?",
   confirm: (count: number, out: number) =>
-    `${lines(count)} will be sent now.${out > 0 ? ` ${lines(out)} will be left out.` : ""} What was sent before from this file is not sent again.`,
+    `${lines(count)} will be sent now.${out > 0 ? ` ${lines(out)} will be left out.` : ""} What was sent before from a file of this name, with the same content in the same line, is not sent again.`,
   progress: "Progress",
   done: (done: number, all: number) => `${done.toLocaleString("en")} of ${all.toLocaleString("en")}`,
   stop: "Stop",

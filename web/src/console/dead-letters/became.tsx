@@ -1,13 +1,15 @@
 /** What became of the messages that were just sent again; followed until nothing more will happen. */
 
 import { Button } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
 
 import { linkTo } from "../../path";
 import { ask, call } from "../api";
 import { Answered, Panel, Tile, Tiles, type Mood } from "../kit";
 import styles from "./dead-letters.module.css";
 import { fatesOf, isGivenUp, nextLook, type Fate } from "./groups";
+import { LETTERS } from "./letters";
 import { words } from "./texts";
 
 export interface SentAgain {
@@ -29,6 +31,12 @@ export function Became({ again, onClose }: { readonly again: SentAgain; readonly
     refetchInterval: ({ state }) => nextLook(state, again.at),
     gcTime: 0,
   });
+  const queries = useQueryClient();
+  const failed = fates.data === undefined ? 0 : fatesOf(fates.data).failed;
+  useEffect(() => {
+    // What failed again is a dead letter again.
+    if (failed > 0) void queries.invalidateQueries({ queryKey: LETTERS.queryKey });
+  }, [queries, failed, again.at]);
   return (
     <Panel
       title={words.became}

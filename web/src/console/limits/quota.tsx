@@ -18,6 +18,8 @@ const EVERY_MS = 5_000;
 const MOST = 2 ** 31 - 1;
 const { quota } = texts;
 
+const isLimit = (wanted: number | string): wanted is number => typeof wanted === "number" && Number.isInteger(wanted) && wanted >= 1 && wanted <= MOST;
+
 export function Quota() {
   const { org_id } = useDesk().me;
   const asking = call("get", "/api/v1/outbound/quota");
@@ -68,8 +70,9 @@ function Used({ quota: { messagesSent, quotaLimit, remainingQuota, resetAt, thro
 function Change({ limit, onClose }: { readonly limit: number | null; readonly onClose: () => void }) {
   const { org_id } = useDesk().me;
   const say = useSay();
-  const [wanted, setWanted] = useState<number | "">(limit ?? "");
-  const asking = call("put", "/api/v1/outbound/quota", { body: { quotaLimit: wanted === "" ? null : wanted } });
+  const [wanted, setWanted] = useState<number | string>(limit ?? "");
+  const isWrong = wanted !== "" && !isLimit(wanted);
+  const asking = call("put", "/api/v1/outbound/quota", { body: { quotaLimit: isLimit(wanted) ? wanted : null } });
   const deed = useDeed<View>(() => {
     onClose();
     say(quota.done);
@@ -80,21 +83,21 @@ function Change({ limit, onClose }: { readonly limit: number | null; readonly on
         label={quota.label}
         description={quota.hint}
         value={wanted}
-        onChange={(value) => setWanted(typeof value === "number" ? value : "")}
-        min={1}
-        max={MOST}
+        onChange={setWanted}
+        error={isWrong && quota.wrong(MOST.toLocaleString())}
+        clampBehavior="none"
         allowDecimal={false}
         thousandSeparator=" "
         hideControls
         data-autofocus
       />
       {deed.error !== null && <Failed error={deed.error} />}
-      <Commands call={asking} cli={`waypost admin set-quota ${org_id} ${wanted === "" ? "none" : wanted}`} />
+      {!isWrong && <Commands call={asking} cli={`waypost admin set-quota ${org_id} ${wanted === "" ? "none" : wanted}`} />}
       <div className={styles["foot"]}>
         <Button variant="default" onClick={onClose}>
           {words.deed.cancel}
         </Button>
-        <Button loading={deed.isPending} onClick={() => deed.mutate(asking)}>
+        <Button loading={deed.isPending} disabled={isWrong} onClick={() => deed.mutate(asking)}>
           {quota.save}
         </Button>
       </div>

@@ -15,6 +15,7 @@ export const texts = {
     question: "Change the quota?",
     label: "Messages in 24 hours",
     hint: "Empty: no limit. A higher one lets go what waits, at once.",
+    wrong: (most: string) => `A whole number from 1 to ${most}, or nothing.`,
     save: "Change",
     done: "The quota was changed.",
   },

@@ -22,8 +22,12 @@ function isWithin(code: number, range: string): boolean {
   return first !== undefined && last !== undefined && first <= code && code <= last;
 }
 
-export function adviceOn(code: string, catalogue: readonly ErrorCode[]): Advice {
+/** A message that is still queued is not to be sent again. */
+export function adviceOn(code: string, catalogue: readonly ErrorCode[], isQueued = false): Advice {
   const row = rowOf(code, catalogue);
-  const byAction = errors.action[row?.action ?? "unknown"] ?? "";
-  return { title: errors.title[code] ?? row?.title ?? errors.unknownTitle, remedy: errors.remedy[code] ?? byAction };
+  const action = row?.action ?? "unknown";
+  const { queued } = errors;
+  const byCode = (isQueued ? queued.remedy[code] : undefined) ?? errors.remedy[code];
+  const byAction = (isQueued ? queued.action[action] : undefined) ?? errors.action[action] ?? "";
+  return { title: errors.title[code] ?? row?.title ?? errors.unknownTitle, remedy: byCode ?? byAction };
 }

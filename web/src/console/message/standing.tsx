@@ -4,7 +4,7 @@ import { Alert } from "@mantine/core";
 
 import { linkTo } from "../../path";
 import { call, useAnswer } from "../api";
-import { Copyable, Fact, Facts, MessageStatus, Moment, Panel } from "../kit";
+import { Copyable, Fact, Facts, Marked, MessageStatus, Moment, Panel } from "../kit";
 import { adviceOn } from "./advice";
 import styles from "./message.module.css";
 import { saidOf, statusOf, summaryOf, type OutboundMessage } from "./model";
@@ -21,7 +21,7 @@ export function Standing({ message, why, nextAt }: Props) {
     <Panel title={words.state}>
       <div className={styles["state"]}>
         <MessageStatus status={statusOf(message)} />
-        {why !== null && <p>{why}</p>}
+        {why !== null && <p><Marked text={why} /></p>}
         {nextAt !== null && (
           <p>
             {words.next} <Moment at={nextAt} />
@@ -37,7 +37,7 @@ export function Standing({ message, why, nextAt }: Props) {
 /** An email's errors are the mail server's; a number has its own catalogue. */
 function ErrorInWords({ message, code }: { readonly message: OutboundMessage; readonly code: string }) {
   const catalogue = useAnswer(call("get", "/api/v1/outbound/error-codes", { query: { catalogue: message.channel === "EMAIL" ? "smtp" : null } }));
-  const { title, remedy } = adviceOn(code, catalogue.data ?? []);
+  const { title, remedy } = adviceOn(code, catalogue.data ?? [], message.status === "QUEUED");
   const said = saidOf(code, message.errorMessage);
   return (
     <Alert color={message.status === "FAILED" ? "red" : "yellow"} variant="light" title={`${code}: ${title}`} className={styles["advice"] ?? ""}>

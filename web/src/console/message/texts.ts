@@ -88,7 +88,7 @@ export const errors = {
   action: {
     retry: "The provider was in trouble. Sending it again may well succeed.",
     wait: "A limit of the provider was reached. Send it again later, or more slowly.",
-    hold: "Nothing of this number or account can succeed until the cause is gone. Mend it at Meta or under Numbers, then send these again.",
+    hold: "Nothing of this number or account can succeed until the cause is gone. Mend it at Meta or under Numbers, then send it again.",
     fail: "This message will fail again as it is. Mend what the provider says, and send a new one.",
     unknown: "Read what the provider said. Sending it again may succeed.",
   } as Record<string, string>,
@@ -115,10 +115,10 @@ export const errors = {
     CONNECTION_REFUSED: "Is the network there, and the number's graph_url right? Then send it again.",
     UNSURE: "A status of the provider settles it. Only if none comes, decide whether it may go twice.",
     UNKNOWN: "Look at the tries below. Sending it again may succeed.",
-    "190": "Give the number a new token under Numbers. What it held goes on by itself; send these again.",
+    "190": "Give the number a new token under Numbers, then send it again.",
     "131026": "The recipient has no WhatsApp, an old version, or did not accept the terms. Check the number with the customer and use another way.",
     "131030": "A test number may only write to the recipients listed at Meta. Add this one there.",
-    "131042": "Mend the account's payment method at Meta, then send these again.",
+    "131042": "Mend the account's payment method at Meta, then send it again.",
     "131047": "The customer wrote more than 24 hours ago. Send a template instead.",
     "131049": "WhatsApp limits marketing to this customer. Wait at least 24 hours before another one.",
     "131050": "The customer does not want marketing from you. Do not send it again.",
@@ -137,4 +137,22 @@ export const errors = {
     "131031": "The account is locked. Appeal in Meta's Business Support.",
     "368": "The account is restricted for breaking a policy. Appeal in Meta's Business Support.",
   } as Record<string, string>,
+  /** While the message is still queued, and would be a double if it were sent anew. */
+  queued: {
+    action: {
+      retry: "Nothing: the provider was in trouble, and it is tried again by itself.",
+      wait: "Nothing: a limit of the provider was reached, and it goes on by itself.",
+      hold: "Mend the cause at Meta or under Numbers. It goes on by itself once nothing is held under Limits and holds.",
+      unknown: "Read what the provider said. It goes on by itself.",
+    } as Record<string, string>,
+    remedy: {
+      CONNECTION_REFUSED: "Is the network there, and the number's graph_url right? Then it goes on by itself.",
+      UNKNOWN: "Look at the tries below. It goes on by itself.",
+      "190": "Give the number a new token under Numbers. It goes on by itself then.",
+      "131042": "Mend the account's payment method at Meta, then release the hold under Limits and holds. It goes on by itself then.",
+      "131031": "The account is locked. Appeal in Meta's Business Support, then release the hold under Limits and holds. It goes on by itself then.",
+      "368": "The account is restricted for breaking a policy. Appeal in Meta's Business Support, then release the hold under Limits and holds. It goes on by itself then.",
+      "131056": "Nothing: too many messages went to this customer in a short time. It goes on by itself.",
+    } as Record<string, string>,
+  },
 };

@@ -7,7 +7,7 @@ import type { components } from "../../api/schema";
 import { useDesk } from "../../live/use-desk";
 import { call, useAnswer, useDeed } from "../api";
 import { quoted } from "../curl";
-import { AnswerTable, Commands, Curl, Deed, Dialog, Failed, Panel, Status, useSay, type Column } from "../kit";
+import { AnswerTable, Commands, Curl, Deed, Dialog, Failed, Marked, Panel, Status, useSay, type Column } from "../kit";
 import { withoutSecrets } from "./form";
 import { healthOf, type Gate } from "./health";
 import styles from "./numbers.module.css";
@@ -63,7 +63,11 @@ function HealthOf({ mailbox, gates }: { readonly mailbox: Mailbox; readonly gate
   return (
     <div className={styles["health"]}>
       <Status mood={mood}>{said}</Status>
-      {remedy !== null && <span>{remedy}</span>}
+      {remedy !== null && (
+        <span>
+          <Marked text={remedy} />
+        </span>
+      )}
     </div>
   );
 }

@@ -5,7 +5,7 @@ import { useState } from "react";
 
 import { useDesk } from "../../live/use-desk";
 import { call, useAnswer } from "../api";
-import { AnswerTable, Curl, Deed, Page, Status, type Column } from "../kit";
+import { AnswerTable, Curl, Deed, Marked, Page, Status, type Column } from "../kit";
 import { words as frame } from "../texts";
 import { EditNumber } from "./edit";
 import { healthOf, type Gate, type Number_ } from "./health";
@@ -79,7 +79,11 @@ function HealthOf({ number, gates }: { readonly number: Number_; readonly gates:
   return (
     <div className={styles["health"]}>
       <Status mood={mood}>{said}</Status>
-      {remedy !== null && <span>{remedy}</span>}
+      {remedy !== null && (
+        <span>
+          <Marked text={remedy} />
+        </span>
+      )}
     </div>
   );
 }

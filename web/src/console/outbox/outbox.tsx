@@ -114,12 +114,13 @@ const counted = (count: number): string => (count >= MOST_COUNTED ? words.many :
 function Search({ filters }: { readonly filters: Filters }) {
   const [to, setTo] = useState(filters.to);
   const [dossier, setDossier] = useState(filters.dossier === null ? "" : String(filters.dossier));
-  const dossierNumber = filtersIn(`?dossier=${dossier}`).dossier;
+  const { dossier: dossierNumber } = filtersIn(`?${new URLSearchParams({ dossier: dossier.trim() }).toString()}`);
+  const isWrong = dossier.trim() !== "" && dossierNumber === null;
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        go(addressOf({ status: filters.status, to: to.trim(), dossier: dossierNumber }));
+        if (!isWrong) go(addressOf({ status: filters.status, to: to.trim(), dossier: dossierNumber }));
       }}
     >
       <Toolbar label={words.filters}>
@@ -130,7 +131,8 @@ function Search({ filters }: { readonly filters: Filters }) {
           className={styles["dossier"] ?? ""}
           title={words.dossierHint}
           value={dossier}
-          onChange={(event) => setDossier(event.currentTarget.value.replace(/\D/g, ""))}
+          onChange={(event) => setDossier(event.currentTarget.value)}
+          error={isWrong && words.dossierWrong}
         />
         <Button type="submit" variant="default">
           {words.search}

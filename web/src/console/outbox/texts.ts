@@ -9,6 +9,7 @@ export const words = {
   toHint: "A phone number, user id or email address",
   dossier: "Dossier",
   dossierHint: "Its number",
+  dossierWrong: "Must be a number",
   search: "Filter",
   clear: "Show all",
   label: "Messages",

@@ -7,9 +7,11 @@ export type Overview = Schemas["OverviewView"];
 export type Part = Schemas["PartView"];
 export type Waiting = Schemas["WaitingView"];
 export type Verdict = Schemas["Invariants"];
+export type Gate = Schemas["GateView"];
 type Step = Schemas["StepView"];
 
 const SIXTY = 60;
+const DISABLED = "NUMBER_DISABLED";
 
 /** Of the whole span. */
 export const total = (steps: readonly Step[], of: "received" | "sent" | "delivered" | "failed"): number =>
@@ -35,5 +37,12 @@ export function oldest(waiting: readonly Waiting[], at: string): number | null {
 export const count = (waiting: readonly Waiting[]): number => waiting.reduce((sum, { messages }) => sum + messages, 0);
 
 export const troubles = (parts: readonly Part[]): number => parts.filter(({ state }) => state === "trouble").length;
+
+/** Who disabled a number knows it, unless messages wait for it. */
+export function closed(gates: readonly Pick<Gate, "kind" | "code" | "waiting">[]): { readonly held: number; readonly slowed: number } {
+  const held = gates.filter(({ kind, code, waiting }) => kind === "hold" && (code !== DISABLED || waiting > 0)).length;
+  const slowed = gates.filter(({ kind }) => kind !== "hold").length;
+  return { held, slowed };
+}
 
 export const broken = ({ checked }: Verdict): number => checked.filter(({ violations }) => violations > 0).length;

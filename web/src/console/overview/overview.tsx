@@ -48,6 +48,7 @@ export default function Overview() {
 }
 
 function Shown({ overview, cut }: { readonly overview: Answer; readonly cut: boolean }) {
+  const gates = useAnswer(call("get", "/api/v1/outbound/gates"), { everyMs: EVERY_MS }).data?.content ?? [];
   return (
     <>
       {cut && (
@@ -58,7 +59,7 @@ function Shown({ overview, cut }: { readonly overview: Answer; readonly cut: boo
       <Figures overview={overview} />
       <Charts overview={overview} />
       <div className={styles["panels"]}>
-        <Parts parts={overview.parts} />
+        <Parts parts={overview.parts} gates={gates} />
         <div className={styles["column"]}>
           <WhatWaits waiting={overview.waiting} />
           <Invariants invariants={overview.invariants} at={overview.at} />

@@ -1,17 +1,24 @@
 /** Every part of the machine, and how it is. */
 
+import { Anchor } from "@mantine/core";
+
+import { linkTo } from "../../path";
 import { Panel, Status, type Mood } from "../kit";
-import { troubles, type Part } from "./figures";
+import { closed, troubles, type Gate, type Part } from "./figures";
 import styles from "./overview.module.css";
 import { texts } from "./texts";
 
 const { parts: said } = texts;
 const MOODS: Readonly<Record<Part["state"], Mood>> = { ok: "good", trouble: "bad", off: "calm" };
 
-export function Parts({ parts }: { readonly parts: readonly Part[] }) {
-  const bad = troubles(parts);
+interface Props {
+  readonly parts: readonly Part[];
+  readonly gates: readonly Gate[];
+}
+
+export function Parts({ parts, gates }: Props) {
   return (
-    <Panel title={said.title} actions={<Status mood={bad === 0 ? "good" : "bad"}>{bad === 0 ? said.allWell : said.trouble(bad)}</Status>}>
+    <Panel title={said.title} actions={<Verdict parts={parts} gates={gates} />}>
       <ul className={styles["lines"]}>
         {parts.map(({ name, state, detail }) => (
           <li key={name}>
@@ -22,5 +29,22 @@ export function Parts({ parts }: { readonly parts: readonly Part[] }) {
         ))}
       </ul>
     </Panel>
+  );
+}
+
+/** All is well only while nothing is held, too. */
+function Verdict({ parts, gates }: Props) {
+  const bad = troubles(parts);
+  const { held, slowed } = closed(gates);
+  if (bad === 0 && held + slowed === 0) return <Status mood="good">{said.allWell}</Status>;
+  return (
+    <>
+      {bad > 0 && <Status mood="bad">{said.trouble(bad)}</Status>}
+      {held + slowed > 0 && (
+        <Anchor size="sm" {...linkTo("/console/limits")}>
+          <Status mood={held > 0 ? "bad" : "busy"}>{held > 0 ? said.held(held) : said.slowed(slowed)}</Status>
+        </Anchor>
+      )}
+    </>
   );
 }

@@ -35,6 +35,8 @@ export const texts = {
     title: "Health",
     allWell: "every part is well",
     trouble: (count: number) => (count === 1 ? "one part needs attention" : `${count} parts need attention`),
+    held: (count: number) => (count === 1 ? "one hold needs attention" : `${count} holds need attention`),
+    slowed: (count: number) => (count === 1 ? "one limit slows sending" : `${count} limits slow sending`),
     names: {
       database: "Database",
       log: "Log",

@@ -21,6 +21,7 @@ export const words = {
   removeTitle: (name: string) => `Remove ${name}?`,
   removeText: "Their token and connections end, and they leave every chat. What they wrote stays.",
   removeSelf: "This is you: you will be signed out.",
+  removeLast: "You are the last admin: then only the command line, or an admin's API key, makes another one.",
   removed: "They were removed.",
   cancel: "Back",
 };

@@ -26,6 +26,8 @@ const ROLES: readonly UserRole[] = ["agent", "admin"];
 export default function Users() {
   const { me } = useDesk();
   const listing = call("get", "/api/v1/users");
+  const answer = useAnswer(listing);
+  const isLast = answer.data?.some(({ user_id, role }) => role === "admin" && user_id !== me.user_id) === false;
   const [adding, setAdding] = useState(false);
   const [shown, setShown] = useState<Shown | null>(null);
   const add = ({ name, token }: User) => {
@@ -46,10 +48,10 @@ export default function Users() {
       }
     >
       <AnswerTable
-        to={useAnswer(listing)}
+        to={answer}
         rowsOf={(users) => users}
         label={words.label}
-        columns={columnsFor(me, ({ name, token }) => setShown({ title: words.renewed(name), secret: token ?? "" }))}
+        columns={columnsFor(me, isLast, ({ name, token }) => setShown({ title: words.renewed(name), secret: token ?? "" }))}
         keyOf={({ user_id }) => user_id}
         empty={words.none}
       />
@@ -59,7 +61,8 @@ export default function Users() {
   );
 }
 
-function columnsFor(me: { readonly user_id: string; readonly org_id: string }, onRenewed: (user: User) => void): readonly Column<User>[] {
+/** `isLast`: nobody else is an admin. */
+function columnsFor(me: { readonly user_id: string; readonly org_id: string }, isLast: boolean, onRenewed: (user: User) => void): readonly Column<User>[] {
   const { columns } = words;
   const isMe = ({ user_id }: User): boolean => user_id === me.user_id;
   return [
@@ -87,7 +90,7 @@ function columnsFor(me: { readonly user_id: string; readonly org_id: string }, o
             danger
             done={words.removed}
           >
-            {isMe(user) ? `${words.removeText} ${words.removeSelf}` : words.removeText}
+            {[words.removeText, isMe(user) && words.removeSelf, isMe(user) && isLast && words.removeLast].filter(Boolean).join(" ")}
           </Deed>
         </div>
       ),
