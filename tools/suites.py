@@ -1,7 +1,7 @@
 """`make test`: what waits for real processes runs beside what computes, so that the whole takes as long as the longer.
 
-With arguments it is plain pytest. Without, the acceptance tests run here and show how they get on; everything else runs
-at the same time, and what it printed follows.
+With arguments it is plain pytest. Without, the acceptance tests run here and show how they get on; everything else, and
+the browser's tests, to make both halves alike, run at the same time, and what they printed follows.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ import tempfile
 PYTEST = [sys.executable, "-m", "pytest"]
 SHOWN = ["--durations=25", "--durations-min=4"]
 """The slowest of a whole run: it has half an hour."""
-HERE = [*SHOWN, "tests/acceptance"]
-BESIDE = [*SHOWN, "-p", "no:cacheprovider", "tests/unit", "tests/conformance", "tests/integration", "tests/simulation"]
+BROWSER = [
+    f"tests/acceptance/test_{part}.py" for part in ("inbox", "inbox_work", "phone", "console", "console_messages")
+]
+HERE = [*SHOWN, "tests/acceptance", *(f"--ignore={file}" for file in BROWSER)]
+SUITES = ["tests/unit", "tests/conformance", "tests/integration", "tests/simulation", *BROWSER]
+BESIDE = [*SHOWN, "-p", "no:cacheprovider", *SUITES]
 
 
 def main(arguments: list[str]) -> int:

@@ -20,6 +20,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as of whatever a script starts in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # so that programs started here hear of it
+
 WAYPOST = Path(sys.executable).with_name("waypost")
 PATIENCE = 90.0
 """Seconds for anything that should take one: other tests may share the machine."""
@@ -238,5 +241,5 @@ def alive(pid: int) -> bool:
     """Neither gone nor a zombie that nobody asked after."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the second when it goes while it is looked at
         return False
