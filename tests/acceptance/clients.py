@@ -27,6 +27,10 @@ class Answer:
     body: Any
 
 
+IDLE = 2.0
+"""Seconds that a connection is kept: a server closes it after five, and may do so as the next request leaves."""
+
+
 @dataclass(frozen=True)
 class Http:
     session: aiohttp.ClientSession
@@ -139,7 +143,8 @@ class Sandbox(Http):
 @asynccontextmanager
 async def clients(site: Site, *, reuse: bool = True, api_key: str = "") -> AsyncIterator[tuple[Api, Sandbox]]:
     """Without reuse every request comes by a connection of its own, to whichever process takes it."""
-    connector = aiohttp.TCPConnector(limit=0, force_close=not reuse)
+    idle = {"keepalive_timeout": IDLE} if reuse else {"force_close": True}
+    connector = aiohttp.TCPConnector(limit=0, **idle)
     async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(60)) as session:
         sandbox = Sandbox(session, site.sandbox_url, {})
         await until(lambda: sandbox.answers("/_sandbox/health"), "the sandbox is up")
