@@ -27,7 +27,7 @@ from tests.acceptance.town import Rest, Size, Town, crowd, make_people
 
 ROOT = Path(__file__).parents[2]
 SERVERS = 3
-STORM = float(os.environ.get("WAYPOST_TEST_STORM_SEC") or 16)
+STORM = float(os.environ.get("WAYPOST_TEST_STORM_SEC") or 25)
 """Seconds of trouble."""
 SHORT_STORM = STORM / 3
 MANY = Size(people=130, devices=200, customers=6, node_processes=4)
