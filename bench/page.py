@@ -16,9 +16,10 @@ import uvloop
 from playwright.async_api import Browser
 
 from bench import page_arrivals, page_first_view, page_rows, page_scroll
-from bench.page_browser import chromium, live, signed_in
+from bench.page_browser import live, signed_in
 from bench.peers.serving import running
 from bench.table import Line
+from tools.chromium import chromium
 from tools.page import build
 
 
@@ -33,7 +34,7 @@ def server(folder: Path) -> Iterator[str]:
 
 async def _look(url: str) -> list[Line]:
     lines: list[Line] = []
-    async with chromium() as browser:
+    async with chromium("--enable-precise-memory-info") as browser:
         for part in (page_first_view.measure, page_scroll.measure, page_arrivals.measure):
             lines += await part(browser, url)
         lines += await _by_the_stand_in(browser, url)

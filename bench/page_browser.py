@@ -8,21 +8,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from playwright.async_api import Browser, BrowserContext, CDPSession, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, CDPSession, Page
 
 from bench import waypost_live
 from bench.page_rows import AGENT
-from waypost.testing.services import find_program
 
-_OPTIONS = [
-    "--no-sandbox",  # its own needs rights that root in a container may not have
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--enable-precise-memory-info",
-]
 _PROBE = Path(__file__).with_name("page_probe.js").read_text()
 ROW = 'a[href^="/inbox/"]'
 BOX = "nav :has(> [role=list] > [role=listitem])"
@@ -73,18 +63,6 @@ NOTHING = Seen([], [], [], 0, 0)
 
 def percentile(values: Sequence[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
-
-
-@asynccontextmanager
-async def chromium() -> AsyncIterator[Browser]:
-    program = find_program("chromium")
-    assert program is not None, "there is no chromium on this machine"
-    async with async_playwright() as playwright:
-        running = await playwright.chromium.launch(executable_path=program, args=_OPTIONS)
-        try:
-            yield running
-        finally:
-            await running.close()
 
 
 @asynccontextmanager

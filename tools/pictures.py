@@ -20,11 +20,13 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from playwright.async_api import Locator, Page, ViewportSize, async_playwright, expect
-
-from waypost.testing.services import find_program
+from playwright.async_api import Locator, Page, ViewportSize, expect
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # as a script it sees its own folder only
+
+from tools.chromium import chromium  # noqa: E402  # needs the line above
+
 PICTURES = ROOT / "docs" / "pictures"
 WIDTH, HEIGHT = 1280, 800
 LARGEST = 600_000
@@ -151,18 +153,13 @@ def demo(data: str) -> Iterator[dict[str, str]]:
 
 
 @asynccontextmanager
-async def chromium() -> AsyncIterator[tuple[Page, Page]]:
+async def pages() -> AsyncIterator[tuple[Page, Page]]:
     """The page to be taken, and one to work in."""
-    program = find_program("chromium")
-    if program is None:
-        raise SystemExit("there is no chromium on this machine")
-    async with async_playwright() as playwright:
-        running = await playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+    async with chromium() as running:
         size: ViewportSize = {"width": WIDTH, "height": HEIGHT}
         page = await running.new_page(viewport=size, color_scheme="light", reduced_motion="reduce", locale="en-GB")
         page.set_default_timeout(20_000)
         yield page, await running.new_page()
-        await running.close()
 
 
 async def come_in(page: Page, facts: dict[str, str]) -> None:
@@ -233,7 +230,7 @@ async def writes(page: Page, camera: Camera, text: str) -> None:
 async def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as data, demo(data) as facts:
-        async with chromium() as (page, darkroom):
+        async with pages() as (page, darkroom):
             camera = Camera(page)
             await come_in(page, facts)
             await play(page, camera)

@@ -12,24 +12,15 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Page, expect
 
 from tests.acceptance.harness import until
+from tools.chromium import ChromiumMissing, chromium
 from tools.node import NodeMissing
 from tools.page import WEB, build
-from waypost.testing.services import find_program
 
 Colours: TypeAlias = Literal["light", "dark"]
 DESKTOP, PHONE = (1280, 800), (390, 780)
-OPTIONS = [
-    "--no-sandbox",  # its own needs rights that root in a container may not have
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 PATIENCE_MS = 30_000
 """For whatever a page shows or lets one do: a busy machine takes its time, and only what is wrong waits so long."""
 expect.set_options(timeout=PATIENCE_MS)
@@ -105,15 +96,11 @@ def built_page() -> None:
 
 @asynccontextmanager
 async def browser() -> AsyncIterator[Browser]:
-    program = find_program("chromium")
-    if program is None:
-        pytest.skip("there is no chromium on this machine")
-    async with async_playwright() as playwright:
-        running = await playwright.chromium.launch(executable_path=program, args=OPTIONS)
-        try:
+    try:
+        async with chromium() as running:
             yield running
-        finally:
-            await running.close()
+    except ChromiumMissing as missing:
+        pytest.skip(str(missing))
 
 
 @asynccontextmanager

@@ -25,7 +25,7 @@ from waypost.ports.whereabouts import Presence
 from waypost.rules.pacing import Permit
 from waypost.runtime.doctor_redis import findings
 from waypost.testing.contracts.hints import SOON
-from waypost.testing.services import Redis, ServiceMissing, free_port
+from waypost.testing.services import Redis, free_port
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "add-redis.md").read_text()
 RIGHTS = PAGE.partition("ACL SETUSER waypost on >PASSWORD\n")[2].partition("```")[0].split()
@@ -85,15 +85,12 @@ async def test_a_cluster_is_found_again_when_its_node_of_the_hints_comes_back(
 
 @pytest.fixture
 def watched() -> Iterator[tuple[Sentinel, Redis, Redis]]:
-    try:
-        with (
-            Redis() as first,
-            Redis("--replicaof", "127.0.0.1", str(first.port)) as second,
-            Sentinel(first) as sentinel,
-        ):
-            yield sentinel, first, second
-    except ServiceMissing as missing:
-        pytest.skip(str(missing))
+    with (
+        or_skip(Redis()) as first,
+        or_skip(Redis("--replicaof", "127.0.0.1", str(first.port))) as second,
+        or_skip(Sentinel(first)) as sentinel,
+    ):
+        yield sentinel, first, second
 
 
 async def test_a_sentinel_says_who_the_master_is_also_after_a_failover(
@@ -144,11 +141,8 @@ def by_tls(tmp_path: Path) -> Iterator[str]:
     write_certificate(own, key)
     port = str(free_port())
     files = ("--tls-cert-file", str(own), "--tls-key-file", str(key), "--tls-ca-cert-file", str(own))
-    try:
-        with Redis("--tls-port", port, *files, "--tls-auth-clients", "no"):
-            yield f"rediss://127.0.0.1:{port}?ssl_ca_certs={own}"
-    except ServiceMissing as missing:
-        pytest.skip(str(missing))
+    with or_skip(Redis("--tls-port", port, *files, "--tls-auth-clients", "no")):
+        yield f"rediss://127.0.0.1:{port}?ssl_ca_certs={own}"
 
 
 @pytest.mark.may_block("certificates are read when a connection is made")

@@ -7,6 +7,7 @@ import { curlOf } from "../curl";
 import { words } from "../texts";
 import { CopyButton } from "./copy";
 import styles from "./kit.module.css";
+import { Verbatim } from "./verbatim";
 
 interface Props {
   readonly call: Call<unknown>;
@@ -38,7 +39,7 @@ export function Commands({ call, cli }: Props) {
         <span>{words.curl.title}</span>
         <CopyButton text={command} />
       </div>
-      <pre tabIndex={0}>{command}</pre>
+      <Verbatim>{command}</Verbatim>
       <p>{words.curl.hint}</p>
       {cli !== undefined && (
         <>
@@ -46,7 +47,7 @@ export function Commands({ call, cli }: Props) {
             <span>{words.curl.cli}</span>
             <CopyButton text={cli} />
           </div>
-          <pre tabIndex={0}>{cli}</pre>
+          <Verbatim>{cli}</Verbatim>
         </>
       )}
     </div>

@@ -12,3 +12,4 @@ export { useSay } from "./said";
 export { MessageStatus, Status, type Mood } from "./status";
 export { AnswerTable, Table, type Column } from "./table";
 export { agoWords, exactly, lasting } from "./time";
+export { Verbatim } from "./verbatim";

@@ -1,6 +1,6 @@
 /** Every try, with the provider's own words folded below it. */
 
-import { lasting, Moment, Panel, Status, Table, type Column, type Mood } from "../kit";
+import { lasting, Moment, Panel, Status, Table, Verbatim, type Column, type Mood } from "../kit";
 import styles from "./message.module.css";
 import { saidOf, type Attempt } from "./model";
 import { words } from "./texts";
@@ -31,9 +31,7 @@ function Folded({ json }: { readonly json: unknown }) {
   return (
     <details className={styles["folded"]}>
       <summary>{heads.show}</summary>
-      <pre className={styles["json"]} tabIndex={0}>
-        {typeof json === "string" ? json : JSON.stringify(json, null, 2)}
-      </pre>
+      <Verbatim>{typeof json === "string" ? json : JSON.stringify(json, null, 2)}</Verbatim>
     </details>
   );
 }

@@ -1,6 +1,7 @@
 /** An outbound message in few words. */
 
 import type { components } from "../../api/schema";
+import { texts } from "../../texts";
 import { words } from "./texts";
 
 export type OutboundMessage = components["schemas"]["MessageView"];
@@ -28,7 +29,7 @@ export function textIn(payload: unknown): string {
   const inner = asRecord(asRecord(payload)[type]);
   const said = [inner["body"], asRecord(inner["body"])["text"], inner["caption"], inner["name"], inner["filename"]].find((each) => typeof each === "string" && each !== "");
   if (type === "text") return typeof said === "string" ? said : "";
-  const kind = words.kinds[type] ?? type;
+  const kind = texts.content[type] ?? type;
   return typeof said === "string" ? `${kind}: ${said}` : kind;
 }
 

@@ -4,7 +4,7 @@ import { Alert } from "@mantine/core";
 
 import { linkTo } from "../../path";
 import { call, useAnswer } from "../api";
-import { Copyable, Fact, Facts, Marked, MessageStatus, Moment, Panel } from "../kit";
+import { Copyable, Fact, Facts, Marked, MessageStatus, Moment, Panel, Verbatim } from "../kit";
 import { adviceOn } from "./advice";
 import styles from "./message.module.css";
 import { saidOf, statusOf, summaryOf, type OutboundMessage } from "./model";
@@ -118,9 +118,7 @@ function DossierFact({ id }: { readonly id: number }) {
 export function Content({ message }: { readonly message: OutboundMessage }) {
   return (
     <Panel title={words.payload} intro={words.payloadIntro}>
-      <pre className={styles["json"]} tabIndex={0}>
-        {JSON.stringify(message.payloadJson, null, 2)}
-      </pre>
+      <Verbatim>{JSON.stringify(message.payloadJson, null, 2)}</Verbatim>
     </Panel>
   );
 }

@@ -7,9 +7,10 @@ import type { components } from "../../api/schema";
 import { useDesk } from "../../live/use-desk";
 import { call, useAnswer, useDeed } from "../api";
 import { quoted } from "../curl";
-import { AnswerTable, Commands, Curl, Deed, Dialog, Failed, Marked, Panel, Status, useSay, type Column } from "../kit";
+import { AnswerTable, Commands, Curl, Deed, Dialog, Failed, Panel, useSay, type Column } from "../kit";
 import { withoutSecrets } from "./form";
 import { healthOf, type Gate } from "./health";
+import { HealthOf } from "./health-of";
 import styles from "./numbers.module.css";
 import { mailboxes as words, words as page } from "./texts";
 
@@ -52,24 +53,10 @@ function columnsFor(org: string, gates: readonly Gate[]): readonly Column<Mailbo
   const { columns } = words;
   return [
     { head: columns.address, cell: ({ address, name }) => (name === "" ? address : `${name} <${address}>`) },
-    { head: columns.health, cell: (mailbox) => <HealthOf mailbox={mailbox} gates={gates} />, wide: true },
+    { head: columns.health, cell: (mailbox) => <HealthOf health={healthOf({ ...mailbox, phone_number_id: mailbox.mailbox_id, waba_id: "" }, gates)} />, wide: true },
     { head: columns.server, cell: ({ host, port, security }) => `${host}:${port} (${security})` },
     { head: columns.deeds, cell: (mailbox) => <Deeds org={org} mailbox={mailbox} /> },
   ];
-}
-
-function HealthOf({ mailbox, gates }: { readonly mailbox: Mailbox; readonly gates: readonly Gate[] }) {
-  const { mood, said, remedy } = healthOf({ ...mailbox, phone_number_id: mailbox.mailbox_id, waba_id: "" }, gates);
-  return (
-    <div className={styles["health"]}>
-      <Status mood={mood}>{said}</Status>
-      {remedy !== null && (
-        <span>
-          <Marked text={remedy} />
-        </span>
-      )}
-    </div>
-  );
 }
 
 function Deeds({ org, mailbox }: { readonly org: string; readonly mailbox: Mailbox }) {

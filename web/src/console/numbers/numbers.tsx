@@ -5,10 +5,11 @@ import { useState } from "react";
 
 import { useDesk } from "../../live/use-desk";
 import { call, useAnswer } from "../api";
-import { AnswerTable, Curl, Deed, Marked, Page, Status, type Column } from "../kit";
+import { AnswerTable, Curl, Deed, Page, type Column } from "../kit";
 import { words as frame } from "../texts";
 import { EditNumber } from "./edit";
 import { healthOf, type Gate, type Number_ } from "./health";
+import { HealthOf } from "./health-of";
 import { Mailboxes } from "./mailboxes";
 import styles from "./numbers.module.css";
 import { words } from "./texts";
@@ -60,7 +61,7 @@ function columnsFor(gates: readonly Gate[], edit: (number: Number_) => void): re
   const { columns } = words;
   return [
     { head: columns.id, cell: ({ phone_number_id, waba_id }) => <Two first={phone_number_id} second={words.accountOf(waba_id)} /> },
-    { head: columns.health, cell: (number) => <HealthOf number={number} gates={gates} />, wide: true },
+    { head: columns.health, cell: (number) => <HealthOf health={healthOf(number, gates)} />, wide: true },
     { head: columns.limits, cell: ({ pace, tier }) => <Two first={words.paceOf(pace)} second={tier === null ? words.noTier : words.tierOf(tier)} /> },
     { head: columns.failover, cell: ({ failover }) => (failover === null ? words.noFailover : words.failoverTo(failover)) },
     { head: columns.deeds, cell: (number) => <Deeds number={number} onEdit={() => edit(number)} /> },
@@ -73,20 +74,6 @@ const Two = ({ first, second }: { readonly first: string; readonly second: strin
     <span>{second}</span>
   </div>
 );
-
-function HealthOf({ number, gates }: { readonly number: Number_; readonly gates: readonly Gate[] }) {
-  const { mood, said, remedy } = healthOf(number, gates);
-  return (
-    <div className={styles["health"]}>
-      <Status mood={mood}>{said}</Status>
-      {remedy !== null && (
-        <span>
-          <Marked text={remedy} />
-        </span>
-      )}
-    </div>
-  );
-}
 
 function Deeds({ number, onEdit }: { readonly number: Number_; readonly onEdit: () => void }) {
   const { me } = useDesk();
