@@ -18,5 +18,10 @@ test("few conversations are asked for by name, a crowd by one page of the list",
   strangers.ask("5");
   await vi.runAllTimersAsync();
   expect(byName.mock.calls.at(-1)).toEqual(["5"]);
+  for (let id = 10; id < 20; id += 1) strangers.ask(String(id));
+  await vi.advanceTimersByTimeAsync(1); // the first by name, then the others by a page, which is answered
+  strangers.ask("15");
+  await vi.runAllTimersAsync();
+  expect(byName.mock.calls.at(-1)).toEqual(["15"]);
   vi.useRealTimers();
 });

@@ -34,6 +34,7 @@ export class Strangers {
 
   async #page(): Promise<void> {
     await this.#byPage();
+    this.#asked = []; // what comes from now on is not in the answer
     await new Promise((resolve) => setTimeout(resolve, BETWEEN_PAGES_MS));
   }
 }
