@@ -18,7 +18,7 @@ for place in "$target" "$new" "$old"; do
     fi
 done
 uv export --quiet --frozen --no-default-groups --all-extras --no-emit-project --output-file "$work/requirements.txt"
-uv build --quiet --wheel --out-dir "$work/wheel"
+uv build --wheel --out-dir "$work/wheel" > "$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
 # Relocatable: its programs find their Python beside them, whatever the folder is called.
 uv venv --quiet --clear --relocatable --python "${PYTHON:-python3}" "$new"
 export VIRTUAL_ENV="$new" UV_COMPILE_BYTECODE="${UV_COMPILE_BYTECODE:-1}"

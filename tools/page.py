@@ -84,7 +84,7 @@ def digest() -> str:
 
 
 def sources() -> Iterator[Path]:
-    yield from (WEB / name for name in ("package-lock.json", "index.html", "vite.config.ts"))
+    yield from (WEB / name for name in ("package-lock.json", "index.html", "tsconfig.json", "vite.config.ts"))
     for folder in (WEB / "src", WEB / "public", CLIENT):
         yield from (path for path in folder.rglob("*") if path.is_file() and path.parent != DOCUMENT.parent)
 

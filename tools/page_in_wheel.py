@@ -11,7 +11,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the build runs this file by its path
 
-from tools.node import NodeMissing, on_path  # needs the line above
+from tools.node import BuildFailed, NodeMissing, on_path  # needs the line above
 from tools.page import build
 
 WITHOUT = "WAYPOST_WITHOUT_PAGE"
@@ -29,3 +29,5 @@ class PageInWheel(BuildHookInterface):  # type: ignore[misc]  # hatchling is the
             build()
         except NodeMissing as missing:
             raise SystemExit(f"{missing}; {WITHOUT}=1 builds a package without the page") from missing
+        except BuildFailed as failed:
+            raise SystemExit(f"the page could not be built:\n{failed}") from failed

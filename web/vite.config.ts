@@ -18,7 +18,7 @@ function packed() {
   return {
     name: "packed",
     apply: "build" as const,
-    closeBundle() {
+    writeBundle() {
       for (const entry of readdirSync(PAGE, { recursive: true, withFileTypes: true })) {
         if (!entry.isFile() || !/\.(js|css|html|svg|json)$/.test(entry.name)) continue;
         const path = join(entry.parentPath, entry.name);

@@ -20,20 +20,30 @@ from tests.acceptance.harness import PATIENCE, environment, free_port
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text().replace("\\\n", " ")
+LEFT_OUT = [
+    line.removeprefix("**/")
+    for line in (ROOT / "deploy" / "Dockerfile.dockerignore").read_text().splitlines()
+    if line != "*" and not line.startswith(("#", "!"))
+]
 NEXT = "99.0.0"
 
 
 def copied(target: Path) -> None:
-    """What the first stage copies, and nothing else."""
+    """What the first stage copies, and nothing else: above all no page that was built here."""
     for line in re.findall(r"^COPY (?!--)(.*)$", DOCKERFILE, re.MULTILINE):
         *names, where = line.split()
         for name in names:
             place = target / (name if where in ("./", name) else where)
             place.parent.mkdir(parents=True, exist_ok=True)
             if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, place, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
+                shutil.copytree(ROOT / name, place, ignore=left_out)
             else:
                 shutil.copy(ROOT / name, place)
+
+
+def left_out(folder: str, names: list[str]) -> set[str]:
+    within = Path(folder).relative_to(ROOT)
+    return {name for name in names if any((within / name).match(pattern) for pattern in LEFT_OUT)}
 
 
 def build(source: Path, target: Path, **extra: str) -> None:
