@@ -48,6 +48,7 @@ def moves(lane: Lane, times: Times) -> Iterator[tuple[str, Lane | LeaseLost]]:
     yield "hand_over", rules.hand_over(lane, ANYBODY)
     yield "speak", rules.speak(lane)
     yield "hand_back", rules.hand_back(lane, T0, times)
+    yield "close", rules.close(lane)
     if lane.done > 0:
         yield "reopen", rules.reopen(lane, Position(lane.done - 1), lane.done, T0)
 

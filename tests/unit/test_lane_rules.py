@@ -330,6 +330,13 @@ class Turns(RuleBasedStateMachine):
         if before.floor != BOT and self.times.on_hand_back == "skip":
             self.open.clear()
 
+    @rule()
+    def close(self) -> None:
+        before = self.lane
+        self.lane = rules.close(before)
+        if before.floor != BOT:
+            self.open.clear()
+
     @precondition(lambda self: self.dead)
     @rule()
     def replay(self) -> None:

@@ -140,7 +140,7 @@ def let_go(lane: Lane, fence: Fence, now: Instant) -> Lane:
 
 
 def hand_over(lane: Lane, holder: str) -> Lane:
-    """A person takes the floor: whoever is thinking has lost the turn."""
+    """The floor is somebody else's: whoever is thinking has lost the turn."""
     return replace(_idle(lane), fence=Fence(lane.fence + 1), floor=holder, first_at=None, due_at=None)
 
 
@@ -153,10 +153,18 @@ def hand_back(lane: Lane, now: Instant, times: Times) -> Lane:
     """The bot has the floor again, and answers what came meanwhile if it is set so."""
     if lane.floor == BOT:
         return lane
-    back = replace(_idle(lane), fence=Fence(lane.fence + 1), floor=BOT, first_at=None, due_at=None)
     if times.on_hand_back == "skip":
-        return replace(back, done=max(back.done, back.tail))
+        return close(lane)
+    back = hand_over(lane, BOT)
     return replace(back, first_at=now, due_at=now) if back.tail > back.done else back
+
+
+def close(lane: Lane) -> Lane:
+    """A person is done with the conversation: the bot has the floor again, and answers only what comes from now on."""
+    if lane.floor == BOT:
+        return lane
+    back = hand_over(lane, BOT)
+    return replace(back, done=max(back.done, back.tail))
 
 
 def reopen(lane: Lane, lo: Position, hi: Position, now: Instant) -> Lane | LeaseLost:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from waypost.adapters.sql.intents import Keys
 from waypost.adapters.sql.talks import Known, Saying, Talks, feed_of
+from waypost.adapters.sql.turns import floor_entry, tell_floor
 from waypost.adapters.sql.work import Work
 from waypost.model.audit import Action, Entity, Entry
 from waypost.model.chat import LARGEST_IN_FEEDS, MOST_MEMBERS, Chat, Member, MemberChange, NewChat, NewPost, WorkChange
@@ -230,7 +231,17 @@ class ChangeWork:
         if after != before:
             work.talks.work(after, self.now)
             work.audited.append(self._entry(given))
+            if after.state == "closed" != before.state:
+                self._give_back_floor(work)
         return after
+
+    def _give_back_floor(self, work: Work) -> None:
+        before = work.talks.lanes[self.conversation]
+        after = lane.close(before)
+        if after is not before:
+            work.talks.turn(after)
+            tell_floor(after, self.now, work)
+            work.audited.append(floor_entry(after, self.by, self.now, f"from {before.floor} to {after.floor}: closed"))
 
     def _entry(self, given: dict[str, object]) -> Entry:
         return Entry(

@@ -38,6 +38,19 @@ class TeamWorkContract:
         assert (await talk_with(ledger)).state == "open"
         assert await kinds(ledger, f"team:{ORG}") == ["message", "assigned", "message", "assigned"]
 
+    async def test_who_closes_it_gives_the_floor_back_and_nothing_old_is_answered(self, ledger: Ledger) -> None:
+        await write(ledger, "hello")
+        talk = await talk_with(ledger)
+        await ledger.lanes.take_floor(ORG, talk.id, ANN, T0, ANN)
+        await write(ledger, "thank you", now=soon(T0, 1))
+        await ledger.chats.work(ORG, talk.id, WorkChange(state="closed"), ANN, soon(T0, 2))
+        assert (await kinds(ledger, f"team:{ORG}"))[-2:] == ["assigned", "floor"]
+        assert await ledger.chats.of_floor(ORG, ANN, END, 9) == []
+        assert await ledger.lanes.next_due() is None, "what came before needs no answer"
+        await write(ledger, "one more thing", now=soon(T0, 3))
+        claim = await claim_turn(ledger, now=soon(T0, 99))
+        assert claim.lane.hi - claim.lane.done == 1, "the bot answers what came since, and only that"
+
     async def test_lists_go_by_latest_activity_page_by_page(self, ledger: Ledger) -> None:
         customers = [f"+49170000000{n}" for n in range(5)]
         for n, customer in enumerate(customers):
