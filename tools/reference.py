@@ -55,7 +55,7 @@ def _setting(field: msgspec.structs.FieldInfo) -> str:
 def cli_page() -> str:
     parent = typer.Typer(name="waypost")
     parent.registered_commands = list(cli.app.registered_commands)
-    admin.register(parent)
+    parent.add_typer(admin.whole())
     return "\n".join(["# Command line", "", _MADE, "", _COMMANDS, "", *_commands(get_command(parent), "waypost")])
 
 

@@ -41,11 +41,12 @@ PhoneNumberId = Annotated[str, typer.Argument(help="Meta's id of the number.")]
 UserIdArgument = Annotated[str, typer.Argument(metavar="USER_ID", help="The person's id, as `users` lists it.")]
 
 
-def register(parent: typer.Typer) -> None:
-    importlib.import_module("waypost.runtime.admin_operating")  # adds its commands to this group
-    importlib.import_module("waypost.runtime.admin_mailboxes")  # and these theirs
+def whole() -> typer.Typer:
+    """With the commands that other modules add to this group."""
+    importlib.import_module("waypost.runtime.admin_operating")
+    importlib.import_module("waypost.runtime.admin_mailboxes")
     importlib.import_module("waypost.runtime.admin_journal")
-    parent.add_typer(app)
+    return app
 
 
 admin_dossiers.register(app)

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import typer
+import typer.main
+from typer.core import TyperGroup
 
 import waypost
 from waypost.ports.failure import LedgerError
@@ -17,8 +19,24 @@ from waypost.runtime.settings import Settings, SettingsError, load
 
 T = TypeVar("T")
 
+
+class Commands(TyperGroup):
+    """`admin` has more commands than all the others: they are loaded when somebody asks for them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), "admin"]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name != "admin":
+            return super().get_command(ctx, cmd_name)
+        from waypost.runtime import admin  # noqa: PLC0415
+
+        return typer.main.get_command(admin.whole())
+
+
 app = typer.Typer(
     name="waypost",
+    cls=Commands,
     help="A WhatsApp Business messaging server. `waypost demo` shows it on this machine in a second.",
     no_args_is_help=True,
     add_completion=False,
@@ -33,9 +51,6 @@ class Failed(Exception):
 
 def main() -> None:
     """Run the command line; whatever users can cause ends in one line on standard error."""
-    from waypost.runtime import admin  # noqa: PLC0415  # registers its commands
-
-    admin.register(app)
     try:
         code = app(standalone_mode=False)
     except (SettingsError, LedgerError, Failed) as failure:
