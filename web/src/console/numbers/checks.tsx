@@ -11,6 +11,7 @@ import { gatesOf } from "./health";
 import styles from "./numbers.module.css";
 import { usePublicUrl, WEBHOOK } from "./public-url";
 import { wizard } from "./texts";
+import { TryHere } from "./try";
 import { Given } from "./webhook";
 
 interface Finding {
@@ -30,6 +31,7 @@ export function Checks({ number, onDone }: { readonly number: NewNumber; readonl
   const findings = [...(found.data ?? []), { mood: isPublic ? "good" : "busy", said: isPublic ? checks.public : wizard.notPublic } as const];
   return (
     <div className={styles["form"]}>
+      <TryHere id={number.phone_number_id} />
       {found.isFetching ? (
         <p className={styles["text"]}>
           <Loader size="xs" aria-hidden="true" /> {wizard.checking}

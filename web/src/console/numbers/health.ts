@@ -14,10 +14,11 @@ export interface Health {
   readonly remedy: string | null;
 }
 
-type Sender = Pick<Number_, "phone_number_id" | "waba_id" | "org_id" | "enabled">;
+/** Of a mailbox it is not known what was sent. */
+type Sender = Pick<Number_, "phone_number_id" | "waba_id" | "org_id" | "enabled"> & Partial<Pick<Number_, "has_sent" | "tried_at">>;
 
 /** Gates of the number itself, of its account and of the whole org; what holds until somebody acts comes first. */
-export function gatesOf({ phone_number_id, waba_id, org_id }: Omit<Sender, "enabled">, gates: readonly Gate[]): readonly Gate[] {
+export function gatesOf({ phone_number_id, waba_id, org_id }: Pick<Sender, "phone_number_id" | "waba_id" | "org_id">, gates: readonly Gate[]): readonly Gate[] {
   const names = [`number:${phone_number_id}`, `account:${waba_id}`, `org:${org_id}`, "app"];
   const found = gates.filter(({ name }) => names.includes(name));
   return found.sort((one, other) => Number(one.until !== null) - Number(other.until !== null));
@@ -26,7 +27,13 @@ export function gatesOf({ phone_number_id, waba_id, org_id }: Omit<Sender, "enab
 export function healthOf(number: Sender, gates: readonly Gate[]): Health {
   if (!number.enabled) return { mood: "calm", said: words.disabled, remedy: null };
   const [worst] = gatesOf(number, gates);
-  if (worst === undefined) return { mood: "good", said: words.well, remedy: null };
+  if (worst === undefined) return proofOf(number);
   const reason = [worst.code, worst.reason].filter(Boolean).join(" ");
   return worst.until === null ? { mood: "bad", said: words.closed(reason), remedy: worst.remedy } : { mood: "busy", said: words.slow(reason), remedy: null };
+}
+
+/** Nothing stands in its way; whether it ever worked is another question. */
+function proofOf({ has_sent = true, tried_at = null }: Sender): Health {
+  if (has_sent) return { mood: "good", said: words.well, remedy: null };
+  return tried_at === null ? { mood: "calm", said: words.untried, remedy: null } : { mood: "good", said: words.answers, remedy: null };
 }
