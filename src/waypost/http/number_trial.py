@@ -2,69 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-import msgspec
 from litestar import post
 from litestar.params import FromPath
 
-from waypost.flow.try_number import Tried
-from waypost.flow.try_number import try_number as asked
+from waypost.flow import try_number as step
 from waypost.http.context import Asking, Here
 from waypost.http.documented import problems
 from waypost.http.problems import Problem
-from waypost.http.views import shown
+from waypost.http.trial_view import TrialView, trial_view
 from waypost.model.ids import NumberId
-from waypost.model.time import to_datetime
-from waypost.rules.number_trial import Trial
-
-
-class TrialView(msgspec.Struct, kw_only=True):
-    """What the provider says of a number and its token, and what else is known of it."""
-
-    phone_number_id: str
-    at: datetime
-    state: Trial
-    said: str
-    """In one line; never with the token."""
-    remedy: str | None
-    """What to do, where it does not work."""
-    code: str | None
-    """The provider's error code, where it refused."""
-    display_phone_number: str | None
-    verified_name: str | None
-    quality: str | None
-    messaging_limit: str | None
-    status: str | None
-    webhook_url: str | None
-    """Where the provider posts the number's webhooks, as far as it says."""
-    has_sent: bool
-    """The provider has taken a message from it."""
-    has_heard: bool
-    """A signed webhook of it has come."""
-    heard_at: datetime | None
-    """When the latest one came; null where it is longer ago than the newest messages tell."""
-
-
-def trial_view(tried: Tried) -> TrialView:
-    verdict, record = tried.verdict, tried.verdict.record
-    return TrialView(
-        phone_number_id=tried.number.id,
-        at=to_datetime(tried.at),
-        state=verdict.state,
-        said=verdict.said,
-        remedy=verdict.remedy,
-        code=verdict.code,
-        display_phone_number=record.display_phone_number,
-        verified_name=record.verified_name,
-        quality=record.quality,
-        messaging_limit=record.messaging_limit,
-        status=record.status,
-        webhook_url=record.webhook_url,
-        has_sent=tried.proof.sent,
-        has_heard=tried.proof.heard,
-        heard_at=shown(tried.heard_at),
-    )
 
 
 @post(
@@ -78,7 +24,7 @@ async def try_number(phone_number_id: FromPath[str], caller: Asking, world: Here
 
     Whatever it says is a 200: `state` tells. A provider that does not answer is given up after ten seconds.
     """
-    found = await asked(caller.org_id, NumberId(phone_number_id), world)
+    found = await step.try_number(caller.org_id, NumberId(phone_number_id), world)
     if found is None:
         raise Problem(404, "not_found", f"this org has no number {phone_number_id[:80]}")
     return trial_view(found)

@@ -10,7 +10,7 @@ import typer
 
 from waypost.flow.try_number import Tried
 from waypost.flow.try_number import try_number as tried
-from waypost.http.number_trial import trial_view
+from waypost.http.trial_view import trial_view
 from waypost.model.ids import NumberId, OrgId
 from waypost.rules.number_trial import Trial
 from waypost.runtime.cli import Failed

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from waypost.adapters.whatsapp.provider import cleaned, cleaned_answer, understood
+from waypost.adapters.whatsapp.provider import cleaned_answer, understood
 from waypost.model.outcome import LookedUp, NumberRecord, Rejected, Unreached, Unsure
 from waypost.ports.provider import Sender
 from waypost.ports.wire import Refused, Reply, Wire, WireError
@@ -54,9 +54,9 @@ async def _get(wire: Wire, url: str, sender: Sender, timeout: float) -> LookedUp
     try:
         reply = await wire.request("GET", url, headers=headers, timeout=timeout, limit=_LARGEST_ANSWER)
     except Refused as error:
-        return Unreached(cleaned(str(error), sender.token))
+        return Unreached(str(error))
     except WireError as error:
-        return Unsure(cleaned(str(error), sender.token))
+        return Unsure(str(error))
     return _read(reply, sender.token)
 
 
