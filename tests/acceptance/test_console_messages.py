@@ -274,7 +274,7 @@ async def tries_it(desk: Desk, opened: Tab, connected: Locator) -> None:
     await opened.accessible()
     await opened.picture("console-try-refused")
     await dialog.get_by_role("button", name="Close").last.click()
-    await expect(connected).to_contain_text("Not tried yet")
+    await expect(connected).to_contain_text("The provider refuses the token: 190")
 
 
 async def connects_a_mailbox(page: Page) -> None:

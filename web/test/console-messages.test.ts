@@ -147,12 +147,15 @@ test("a number that never sent and was never tried does not say that it sends", 
   expect(healthOf(never, [])).toEqual({ mood: "calm", said: "Not tried yet", remedy: null });
   expect(healthOf({ ...never, tried_at: "2026-11-16T12:00:00Z" }, [])).toMatchObject({ mood: "good", said: "Known to Meta; nothing was sent yet" });
   expect(healthOf(never, [gate({})])).toMatchObject({ mood: "bad" });
+  const refused = { state: "token_refused", at: "2026-11-16T12:00:00Z", said: "the provider refuses the token", remedy: "another one" } as Trial;
+  expect(healthOf({ ...never, updated_at: "2026-11-16T11:00:00Z" }, [], refused)).toEqual({ mood: "bad", said: "The provider refuses the token", remedy: "another one" });
+  expect(healthOf({ ...never, updated_at: "2026-11-16T13:00:00Z" }, [], refused)).toMatchObject({ said: "Not tried yet" });
 });
 
 test("what the provider has on file is told as far as it says", () => {
   const trial = { state: "works", verified_name: "Shop", display_phone_number: "+1 555", quality: "GREEN", messaging_limit: "TIER_2K", status: "CONNECTED", webhook_url: null } as Trial;
-  expect(onFile(trial)).toEqual([["Name", "Shop"], ["Phone number", "+1 555"], ["Quality", "high"], ["May open", "conversations with 2,000 customers a day"]]);
-  expect(onFile({ ...trial, verified_name: null, display_phone_number: null, quality: "PURPLE", messaging_limit: "TIER_X", status: "PENDING" })).toEqual([["Quality", "PURPLE"], ["May open", "TIER_X"], ["Meta's status", "PENDING"]]);
+  expect(onFile(trial)).toEqual([["Name", "Shop"], ["Phone number", "+1 555"], ["Quality", "high"], ["Messaging limit", "2,000 new customers a day"]]);
+  expect(onFile({ ...trial, verified_name: null, display_phone_number: null, quality: "PURPLE", messaging_limit: "TIER_X", status: "PENDING" })).toEqual([["Quality", "PURPLE"], ["Messaging limit", "TIER_X"], ["Meta's status", "PENDING"]]);
   expect([moodOf(trial), moodOf({ state: "token_refused" }), moodOf({ state: "refused" })]).toEqual(["good", "bad", "busy"]);
   expect(asSentence("the provider refuses")).toBe("The provider refuses");
 });

@@ -13,10 +13,15 @@ import { asSentence, moodOf, onFile, type Trial } from "./trial";
 const asking = (id: string) => call("post", "/api/v1/numbers/{phone_number_id}/try", { path: { phone_number_id: id } });
 const cliFor = (org: string, id: string): string => `waypost admin try-number ${org} ${id}`;
 
+interface Props {
+  readonly id: string;
+  readonly onTried: (trial: Trial) => void;
+}
+
 /** In the wizard: a button, and below it the answer. */
-export function TryHere({ id }: { readonly id: string }) {
+export function TryHere({ id, onTried }: Props) {
   const { me } = useDesk();
-  const deed = useDeed<Trial>();
+  const deed = useDeed<Trial>(onTried);
   return (
     <div className={styles["try"]}>
       <div className={styles["tryHead"]}>
@@ -32,9 +37,9 @@ export function TryHere({ id }: { readonly id: string }) {
 }
 
 /** From the list: asked when it is opened. */
-export function TryNumber({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+export function TryNumber({ id, onTried, onClose }: Props & { readonly onClose: () => void }) {
   const { me } = useDesk();
-  const deed = useDeed<Trial>();
+  const deed = useDeed<Trial>(onTried);
   const { mutate } = deed;
   const isAsked = useRef(false);
   useEffect(() => {
