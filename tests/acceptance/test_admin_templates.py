@@ -1,4 +1,4 @@
-"""`waypost admin templates`: what is known is listed, and a provider that does not answer is told in one line."""
+"""`waypost admin templates` and `try-number`: what is known is told, also that the provider does not answer."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ def test_an_account_that_was_never_fetched_has_no_list_and_says_why(here: Site) 
     ran = connected(here).run("admin", "templates", ORG, "--json")
     assert (ran.code, ran.fields) == (0, [])
     assert ran.err == "waypost: account 2 could not be fetched: no connection could be made\n"
+    tried = here.run("admin", "try-number", ORG, "1", "--json")
+    assert (tried.code, tried.fields["state"]) == (1, "unreachable")
+    assert tried.fields["said"] == "the provider does not answer: no connection could be made"
+    assert here.run("admin", "try-number", ORG, "2").err == f"waypost: org {ORG} has no number 2\n"
 
 
 def test_a_sync_that_fails_is_a_failure(here: Site) -> None:

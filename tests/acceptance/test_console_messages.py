@@ -241,9 +241,8 @@ async def connects_a_number(desk: Desk, opened: Tab) -> None:
     await page.get_by_role("button", name="Check it").click()
     await expect(page.get_by_text("answers Meta's question with this verify token")).to_be_visible()
     await expect(page.get_by_text("templates can be read: 2")).to_be_visible()
-    await opened.accessible()
-    await page.get_by_role("button", name="Done").click()
     connected = row(page, "207")
+    await tries_it(desk, opened, connected)
     await connected.get_by_role("button", name="Disable").click()
     await page.get_by_role("dialog").get_by_role("button", name="Disable").click()
     await expect(connected).to_contain_text("Disabled: its messages wait")
@@ -251,6 +250,31 @@ async def connects_a_number(desk: Desk, opened: Tab) -> None:
     await expect(page.get_by_role("dialog")).to_contain_text("NUMBER_DISCONNECTED")
     await page.get_by_role("dialog").get_by_role("button", name="Disconnect").click()
     await expect(connected).to_have_count(0)
+
+
+async def tries_it(desk: Desk, opened: Tab, connected: Locator) -> None:
+    """In the wizard, where it works; then from the list, with a token that does not."""
+    page = opened.page
+    await expect(connected).to_contain_text("Not tried yet")
+    await page.get_by_role("region", name="Connect a number").get_by_role("button", name="Try it").click()
+    await expect(page.get_by_text("It works: Meta knows the number with this token")).to_be_visible()
+    await expect(page.get_by_role("definition").filter(has_text="15550783881")).to_be_visible()
+    await expect(connected).to_contain_text("Known to Meta; nothing was sent yet")
+    await opened.accessible()
+    await opened.picture("console-try-works")
+    await page.get_by_role("button", name="Done").click()
+    await desk.api.ask("PATCH", "/api/v1/numbers/207", {"token": "a-wrong-token"})
+    await connected.get_by_role("button", name="Try it").click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog).to_contain_text("The provider refuses the token: 190")
+    await expect(dialog).to_contain_text("What to do: connect the number with a new token")
+    await expect(dialog).to_contain_text("/api/v1/numbers/207/try")
+    await expect(dialog).to_contain_text("waypost admin try-number demo 207")
+    await expect(dialog).not_to_contain_text("a-wrong-token")
+    await opened.accessible()
+    await opened.picture("console-try-refused")
+    await dialog.get_by_role("button", name="Close").last.click()
+    await expect(connected).to_contain_text("The provider refuses the token: 190")
 
 
 async def connects_a_mailbox(page: Page) -> None:
@@ -271,6 +295,7 @@ async def test_whatever_others_write_is_text_and_fits_at_every_width(laptop: Sit
         await desk.api.settled(posted.body["id"])
         await desk.api.ask("POST", "/api/v1/keys", {"role": "readonly", "label": HOSTILE})
         await desk.api.ask("POST", "/api/v1/users", {"name": HOSTILE, "role": "agent"})
+        await desk.api.ask("PATCH", "/api/v1/conversations/1", {"labels": [HOSTILE], "state": "closed"})
         pages = PAGES | {f"outbox/{failed}": f"Message {failed}"}
         looks: tuple[tuple[tuple[int, int], Colours], ...] = ((DESKTOP, "light"), (TABLET, "light"), (PHONE, "dark"))
         for size, colours in looks:
@@ -288,6 +313,8 @@ async def is_well_drawn(opened: Tab, path: str, heading: str, *, thoroughly: boo
     if "name=" in path:
         await page.get_by_label("Body: {{1}}").fill(HOSTILE)
         await expect(page.get_by_text(f"Hello {HOSTILE}")).to_be_visible()
+    if path == "audit":
+        await expect(row(page, f"Closed; labels: {HOSTILE}").locator("summary").last).to_have_text("Details")
     width = await page.evaluate("innerWidth")
     await opened.uncut(dots=False)
     assert await page.locator("img[src=x], main b").count() == 0, path

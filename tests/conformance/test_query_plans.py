@@ -111,7 +111,7 @@ OF_A_FEW = {
         "quotas_fullest",
         "gates_closed",
     ),
-    *("turns_depth", "turns_open"),
+    *("turns_depth", "turns_open", "webhook_latest"),
 }
 """What they scan is what they have just limited themselves to, or what is closed, held or waits at this moment."""
 SORTED_IN_MEMORY = {

@@ -158,6 +158,8 @@ async def test_scheduled_between_two_tries_in_line_and_without_a_worker(quiet: S
     assert (await why(quiet, scheduled["id"])).startswith("scheduled: it goes at 20")
     first, second = [await quiet.send(ordered=True) for _ in range(2)]
     assert (await why(quiet, second["id"])).startswith(f"ordered, and in line behind message {first['id']}: it goes")
+    assert (first["behind"], second["behind"]) == (None, first["id"])
+    assert [message["behind"] for message in await quiet.get(f"{MESSAGES}?limit=2")] == [first["id"], None]
     told = await why(quiet, first["id"])
     assert told == "due, but no worker has ever run on this database: start one with `waypost serve --roles worker`"
 

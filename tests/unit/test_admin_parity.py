@@ -19,6 +19,7 @@ SAME: dict[str, set[str]] = {
     "change-number": {"PATCH /api/v1/numbers/{phone_number_id}"},
     "enable": {"PATCH /api/v1/numbers/{phone_number_id}"},
     "failover": {"PATCH /api/v1/numbers/{phone_number_id}"},
+    "try-number": {"POST /api/v1/numbers/{phone_number_id}/try"},
     "disconnect": {"DELETE /api/v1/numbers/{phone_number_id}"},
     "create-key": {"POST /api/v1/keys"},
     "keys": {"GET /api/v1/keys"},

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { saidOf } from "../src/console/audit/details";
 import { addressOf as auditAddress, sentenceOf, wantedIn } from "../src/console/audit/entries";
 import { Run, outcomeOf, partOf, type Posted } from "../src/console/batch/run";
 import { fatesOf, groupsOf, isGivenUp, isOver, nextLook } from "../src/console/dead-letters/groups";
@@ -8,8 +9,10 @@ import { adviceOn, type ErrorCode } from "../src/console/message/advice";
 import { canBeRetried, gapsOf, summaryOf, type OutboundMessage } from "../src/console/message/model";
 import { changeOf, cliOf, enteredOf, withoutSecrets } from "../src/console/numbers/form";
 import { healthOf, type Gate, type Number_ } from "../src/console/numbers/health";
+import { asSentence, moodOf, onFile, type Trial } from "../src/console/numbers/trial";
 import { publicUrl } from "../src/console/numbers/public-url";
 import { addressOf, cliOf as outboxCli, filtersIn, heldRows } from "../src/console/outbox/filters";
+import { waitsFor } from "../src/console/outbox/waits";
 import { componentsOf, type Template } from "../src/console/templates/filling";
 
 const message = (more: Partial<OutboundMessage>): OutboundMessage => ({ id: 1, status: "FAILED", errorCode: "131026", channel: "WHATSAPP", ...more }) as OutboundMessage;
@@ -103,13 +106,58 @@ test("an audit entry is a sentence, and an id without a type asks for nothing", 
   expect(auditAddress({ type: "KEY", id: "a b" })).toBe("/console/audit?type=KEY&id=a+b");
 });
 
+test("what agents did is a sentence where its shape is known, else the text itself", () => {
+  const named = (id: string) => (id === "user_1" ? "Ann" : id);
+  const said = (action: string, details: string, entityType = "CONVERSATION") => saidOf({ entityType, action, details }, named);
+  expect(said("UPDATED", '{"assignee":"user_1","state":"closed"}')).toBe("Assigned to Ann; closed");
+  expect(said("UPDATED", '{"assignee":null}')).toBe("Assigned to nobody");
+  expect(said("UPDATED", '{"labels":["vip","late"],"state":"open"}')).toBe("Labels: vip, late; opened again");
+  expect(said("UPDATED", '{"labels":[]}')).toBe("All labels taken away");
+  expect(said("FLOOR_CHANGED", "from bot to user_1")).toBe("From the bot to Ann");
+  expect(said("FLOOR_CHANGED", "from user_1 to bot: closed")).toBe("From Ann to the bot: the conversation was closed");
+  expect(said("FLOOR_CHANGED", "from bot to human: it stumbled: twice")).toBe("From the bot to the team: it stumbled: twice");
+  const unknown = ['{"colour":"red"}', '{"state":"frozen"}', "message 3 of bot was taken back", "{}", "[1]", '{"assignee":7}'];
+  expect(unknown.map((details) => said("UPDATED", details))).toEqual(unknown.map(() => null));
+  expect([said("FLOOR_CHANGED", "restored from a backup"), said("UPDATED", '{"state":"closed"}', "DOSSIER")]).toEqual([null, null]);
+});
+
+test("a queued message says what it waits for, as the server's own answer does", () => {
+  const now = Date.parse("2026-11-16T12:00:00Z");
+  const queued = { deferredBy: null, nextRetryAt: null, scheduledAt: null, errorCode: null, behind: null };
+  const later = "2026-11-16T13:00:00Z";
+  expect(waitsFor(queued, now)).toEqual(["Due", null]);
+  expect(waitsFor({ ...queued, behind: 7 }, now)).toEqual(["In line behind 7", null]);
+  expect(waitsFor({ ...queued, behind: 7, errorCode: "131000", nextRetryAt: "2026-11-16T11:00:00Z" }, now)).toEqual(["In line behind 7", null]);
+  expect(waitsFor({ ...queued, deferredBy: "hold", behind: 7 }, now)).toEqual(["Held until somebody acts", null]);
+  expect(waitsFor({ ...queued, errorCode: "131000", nextRetryAt: later }, now)).toEqual(["Next try (131000)", later]);
+  expect(waitsFor({ ...queued, scheduledAt: later }, now)).toEqual(["Scheduled", later]);
+});
+
 const NUMBER = { phone_number_id: "106", org_id: "acme", waba_id: "102", graph_url: null, error_catalogue: "meta", enabled: true, pace: 80, tier: null, failover: null } as Number_;
 const gate = (more: Partial<Gate>): Gate => ({ id: 1, name: "number:106", kind: "hold", code: "190", reason: "expired", since: "", until: null, waiting: 3, remedy: "a new token", ...more });
 
 test("a number is as well as what stands in front of it", () => {
-  expect(healthOf(NUMBER, [gate({ name: "number:107" })])).toMatchObject({ mood: "good" });
+  expect(healthOf({ ...NUMBER, has_sent: true }, [gate({ name: "number:107" })])).toEqual({ mood: "good", said: "Sends", remedy: null });
   expect(healthOf(NUMBER, [gate({ name: "account:102", until: "2026-11-16T13:00:00Z" }), gate({})])).toEqual({ mood: "bad", said: "Held: 190 expired", remedy: "a new token" });
   expect(healthOf({ ...NUMBER, enabled: false }, [])).toMatchObject({ mood: "calm" });
+});
+
+test("a number that never sent and was never tried does not say that it sends", () => {
+  const never = { ...NUMBER, has_sent: false, tried_at: null };
+  expect(healthOf(never, [])).toEqual({ mood: "calm", said: "Not tried yet", remedy: null });
+  expect(healthOf({ ...never, tried_at: "2026-11-16T12:00:00Z" }, [])).toMatchObject({ mood: "good", said: "Known to Meta; nothing was sent yet" });
+  expect(healthOf(never, [gate({})])).toMatchObject({ mood: "bad" });
+  const refused = { state: "token_refused", at: "2026-11-16T12:00:00Z", said: "the provider refuses the token", remedy: "another one" } as Trial;
+  expect(healthOf({ ...never, updated_at: "2026-11-16T11:00:00Z" }, [], refused)).toEqual({ mood: "bad", said: "The provider refuses the token", remedy: "another one" });
+  expect(healthOf({ ...never, updated_at: "2026-11-16T13:00:00Z" }, [], refused)).toMatchObject({ said: "Not tried yet" });
+});
+
+test("what the provider has on file is told as far as it says", () => {
+  const trial = { state: "works", verified_name: "Shop", display_phone_number: "+1 555", quality: "GREEN", messaging_limit: "TIER_2K", status: "CONNECTED", webhook_url: null } as Trial;
+  expect(onFile(trial)).toEqual([["Name", "Shop"], ["Phone number", "+1 555"], ["Quality", "high"], ["Messaging limit", "2,000 new customers a day"]]);
+  expect(onFile({ ...trial, verified_name: null, display_phone_number: null, quality: "PURPLE", messaging_limit: "TIER_X", status: "PENDING" })).toEqual([["Quality", "PURPLE"], ["Messaging limit", "TIER_X"], ["Meta's status", "PENDING"]]);
+  expect([moodOf(trial), moodOf({ state: "token_refused" }), moodOf({ state: "refused" })]).toEqual(["good", "bad", "busy"]);
+  expect(asSentence("the provider refuses")).toBe("The provider refuses");
 });
 
 test("only what was changed of a number is sent, and no secret is shown", () => {

@@ -3,6 +3,7 @@
 What we send:
 
 - `admit`    who is asking, and what they may do
+- `try_number`  the provider is asked whether a number and its token fit
 - `submit`   a caller's message is checked and stored, QUEUED
 - `deliver`  claimed in batches, sent to the provider, settled: SENT, another try, FAILED or unsure
 - `await_status`  a caller who asked to wait sees the status, or the timeout

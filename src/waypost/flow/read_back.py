@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from waypost.flow.world import World
 from waypost.model.conversation import BOT, CONTACT, Position
@@ -35,10 +35,29 @@ async def deferrals(messages: Sequence[Message], world: World) -> dict[MessageId
     return found
 
 
+async def heads(messages: Sequence[Message], world: World) -> Mapping[MessageId, MessageId]:
+    """Of the messages that are due and stand in line behind another, the first of their line."""
+    now = world.clock.now()
+    in_queues = [
+        message.id
+        for message in messages
+        if message.delivery.status is Status.QUEUED and message.queue_id is not None and _is_due(message, now)
+    ]
+    return await world.ledger.operating.heads(in_queues) if in_queues else {}
+
+
 async def deferrals_if_known(messages: Sequence[Message], world: World) -> dict[MessageId, Deferral]:
     """For messages that were changed a moment ago: that is done, whether or not the Ledger answers once more."""
     try:
         return await deferrals(messages, world)
+    except LedgerError:
+        return {}
+
+
+async def heads_if_known(messages: Sequence[Message], world: World) -> Mapping[MessageId, MessageId]:
+    """The same of heads."""
+    try:
+        return await heads(messages, world)
     except LedgerError:
         return {}
 

@@ -14,6 +14,7 @@ from waypost.flow import admit, failover, replay
 from waypost.flow.audit import actor_of
 from waypost.http.context import Asking, Here, admin
 from waypost.http.documented import NUMBER_EXAMPLES, problems
+from waypost.http.number_trial import try_number
 from waypost.http.problems import Problem
 from waypost.http.views import (
     ChangeNumber,
@@ -30,11 +31,12 @@ from waypost.http.views import (
     number_view,
     user_view,
 )
-from waypost.model.account import Role
+from waypost.model.account import Number, Proof, Role
 from waypost.model.ids import KeyId, NumberId, UserId
 from waypost.model.time import minutes
 from waypost.model.update import JournalState
 from waypost.ports.accounts import NumberChange
+from waypost.ports.failure import LedgerError
 from waypost.rules.address import web_address
 
 _ITEM = re.compile(r"[0-9]{1,18}", re.ASCII)
@@ -65,12 +67,25 @@ async def connect_number(
     number = await admit.connect_number(caller.org_id, new, world, actor_of(caller))
     if number is None:
         raise Problem(409, "already_connected", f"number {data.phone_number_id} is connected already")
-    return number_view(number)
+    return await _shown(number, world)
 
 
 @get("/numbers", summary="The connected numbers", responses=problems())
 async def list_numbers(caller: Asking, world: Here) -> list[NumberView]:
-    return [number_view(number) for number in await world.ledger.accounts.numbers(caller.org_id)]
+    proofs = await world.ledger.accounts.proofs(caller.org_id)
+    return [
+        number_view(number, proofs.get(number.id, Proof()))
+        for number in await world.ledger.accounts.numbers(caller.org_id)
+    ]
+
+
+async def _shown(number: Number, world: Here) -> NumberView:
+    """Of a number that was stored or changed by this very call: that is done, whether or not the Ledger answers."""
+    try:
+        proofs = await world.ledger.accounts.proofs(number.org_id)
+    except LedgerError:
+        proofs = {}
+    return number_view(number, proofs.get(number.id, Proof()))
 
 
 @patch("/numbers/{phone_number_id:str}", summary="Change a number", responses=problems(400, 404, 413, 422))
@@ -88,7 +103,7 @@ async def change_number(
     number = await admit.change_number(caller.org_id, number_id, change, secrets, world, actor_of(caller))
     if number is None:
         raise _missing("number", phone_number_id)
-    return number_view(number)
+    return await _shown(number, world)
 
 
 async def _failover(number: NumberId, other: str | None, caller: Asking, world: Here) -> dict[str, Any]:
@@ -216,6 +231,7 @@ router = Router(
         list_numbers,
         change_number,
         disconnect_number,
+        try_number,
         create_key,
         list_keys,
         rotate_key,

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from waypost.flow import submit
 from waypost.flow.audit import actor_of
-from waypost.flow.read_back import deferrals_if_known
+from waypost.flow.read_back import deferrals_if_known, heads_if_known
 from waypost.http.context import Asking, Here, writer
 from waypost.http.documented import BATCH_EXAMPLES, problems
 from waypost.http.outbound import asked_for, refused
@@ -79,13 +79,13 @@ def _outcome(answer: submit.Answer | LedgerError) -> Outcome:
 
 async def _results(outcomes: Sequence[Outcome], world: Here) -> list[BatchResult]:
     stored = [each.message for each in outcomes if isinstance(each, submit.Stored)]
-    deferred = await deferrals_if_known(stored, world)
+    deferred, first = await deferrals_if_known(stored, world), await heads_if_known(stored, world)
     results = []
     for each in outcomes:
         if isinstance(each, Problem):
             results.append(BatchResult(status=each.status, error=problem_body(each)))
             continue
-        view = message_view(each.message, deferred.get(each.message.id))
+        view = message_view(each.message, deferred.get(each.message.id), first.get(each.message.id))
         results.append(BatchResult(status=201 if each.created else 200, message=view))
     return results
 

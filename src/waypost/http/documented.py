@@ -11,7 +11,7 @@ from litestar.openapi.spec import Example
 
 from waypost.http.conversation_examples import ANSWERS as CONVERSATIONS
 from waypost.http.documented_door import BUSY, DOOR
-from waypost.http.operating_examples import GATE, QUOTA, REFUSED, STATS, WINDOW
+from waypost.http.operating_examples import GATE, QUOTA, REFUSED, STATS, TRIAL, WINDOW
 from waypost.http.problems import MEDIA_TYPE, ProblemBody
 from waypost.http.views import MessageView
 from waypost.http.webhook_door import PATH
@@ -148,6 +148,7 @@ _MESSAGE = {
     "deliveredAt": None,
     "readAt": None,
     "deferredBy": None,
+    "behind": None,
 }
 _SENT = {
     "status": "SENT",
@@ -280,6 +281,7 @@ _ANSWERS: dict[tuple[str, str, str], Any] = {
     (_TEMPLATES, "get", "200"): {"content": [_ORDER_CONFIRMATION], "accounts": [_SYNCED]},
     (_TEMPLATES + "/sync", "post", "200"): [_SYNCED],
     (_TEMPLATES + "/{name}/preview", "post", "200"): _PREVIEW,
+    ("/api/v1/numbers/{phone_number_id}/try", "post", "200"): TRIAL,
     **CONVERSATIONS,
 }
 

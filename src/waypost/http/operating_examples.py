@@ -58,3 +58,21 @@ STATS: dict[str, Any] = {
         "byDossier": [_SPENT | {"key": None}],
     },
 }
+
+TRIAL = {
+    "phone_number_id": "106540352242922",
+    "at": "2026-11-15T09:30:00Z",
+    "state": "works",
+    "said": "the provider knows it as The Shop +1 555-078-3881, quality GREEN, messaging limit TIER_2K",
+    "remedy": None,
+    "code": None,
+    "display_phone_number": "+1 555-078-3881",
+    "verified_name": "The Shop",
+    "quality": "GREEN",
+    "messaging_limit": "TIER_2K",
+    "status": "CONNECTED",
+    "webhook_url": "https://chat.example.com/api/v1/webhooks/whatsapp/inbound",
+    "has_sent": True,
+    "has_heard": True,
+    "heard_at": "2026-11-15T09:29:00Z",
+}

@@ -12,7 +12,7 @@ from litestar.params import Body, HeaderParameter, PathParameter, QueryParameter
 from waypost.flow import await_status, submit
 from waypost.flow.audit import actor_of
 from waypost.flow.await_status import Goal
-from waypost.flow.read_back import circumstances, deferrals, deferrals_if_known
+from waypost.flow.read_back import circumstances, deferrals, deferrals_if_known, heads, heads_if_known
 from waypost.flow.world import World
 from waypost.http.context import Asking, Here, reader, writer
 from waypost.http.documented import CREATED, MESSAGE_EXAMPLES, problems
@@ -76,8 +76,8 @@ async def create_message(
 
 async def changed_view(message: Message, world: Here) -> MessageView:
     """Of a message that was stored or changed by this very call."""
-    deferred = await deferrals_if_known([message], world)
-    return message_view(message, deferred.get(message.id))
+    deferred, first = await deferrals_if_known([message], world), await heads_if_known([message], world)
+    return message_view(message, deferred.get(message.id), first.get(message.id))
 
 
 async def read_back(message: Message, world: Here) -> MessageView:
@@ -86,9 +86,9 @@ async def read_back(message: Message, world: Here) -> MessageView:
 
 
 async def read_all_back(messages: Sequence[Message], world: Here) -> list[MessageView]:
-    """With the rule that each of them waits for."""
-    deferred = await deferrals(messages, world)
-    return [message_view(message, deferred.get(message.id)) for message in messages]
+    """With the rule that each of them waits for, or whom it stands behind."""
+    deferred, first = await deferrals(messages, world), await heads(messages, world)
+    return [message_view(message, deferred.get(message.id), first.get(message.id)) for message in messages]
 
 
 def asked_for(data: CreateMessage, header_key: str | None) -> submit.Request:

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from waypost.model.account import ApiKey, Number, Role, User
+from waypost.model.account import ApiKey, Number, Proof, Role, User
+from waypost.model.ids import MessageId
 from waypost.model.message import Attempt, AttemptStatus, Channel, Message, Status
 from waypost.model.time import Instant, from_datetime, to_datetime
 from waypost.model.update import JournalState
@@ -94,9 +95,11 @@ class MessageView(msgspec.Struct, rename="camel", kw_only=True):
     delivered_at: datetime | None
     read_at: datetime | None
     deferred_by: str | None
+    behind: int | None
+    """Of an ordered message that is due and stands in line: the one that goes first."""
 
 
-def message_view(message: Message, deferred: Deferral | None = None) -> MessageView:
+def message_view(message: Message, deferred: Deferral | None = None, head: MessageId | None = None) -> MessageView:
     draft, delivery = message.draft, message.delivery
     return MessageView(
         id=message.id,
@@ -127,6 +130,7 @@ def message_view(message: Message, deferred: Deferral | None = None) -> MessageV
         delivered_at=shown(delivery.delivered_at),
         read_at=shown(delivery.read_at),
         deferred_by=deferred.by if deferred else None,
+        behind=head,
     )
 
 
@@ -240,9 +244,15 @@ class NumberView(msgspec.Struct, kw_only=True):
     failover: str | None
     created_at: datetime
     updated_at: datetime
+    has_sent: bool
+    """The provider has taken a message from it."""
+    has_heard: bool
+    """A signed webhook of it has come."""
+    tried_at: datetime | None
+    """When the provider last said that it knows the number with this token."""
 
 
-def number_view(number: Number) -> NumberView:
+def number_view(number: Number, proof: Proof) -> NumberView:
     return NumberView(
         phone_number_id=number.id,
         org_id=number.org_id,
@@ -255,6 +265,9 @@ def number_view(number: Number) -> NumberView:
         failover=number.failover,
         created_at=to_datetime(number.created_at),
         updated_at=to_datetime(number.updated_at),
+        has_sent=proof.sent,
+        has_heard=proof.heard,
+        tried_at=shown(proof.tried_at),
     )
 
 

@@ -40,3 +40,18 @@ class Unsure(msgspec.Struct, frozen=True, tag=True):
 
 
 Outcome: TypeAlias = Accepted | Rejected | Unreached | Unsure
+
+
+class NumberRecord(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """What the provider has on file of a number; None is what it did not say."""
+
+    display_phone_number: str | None = None
+    verified_name: str | None = None
+    quality: str | None = None
+    messaging_limit: str | None = None
+    status: str | None = None
+    webhook_url: str | None = None
+    """Where it posts the number's webhooks."""
+
+
+LookedUp: TypeAlias = NumberRecord | Rejected | Unreached | Unsure

@@ -6,7 +6,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from waypost.model.outcome import Rejected, Unreached, Unsure
+from waypost.model.outcome import LookedUp, Rejected, Unreached, Unsure
 from waypost.ports.provider import Sender
 
 
@@ -31,3 +31,6 @@ class Extras(Protocol):
 
     async def upload(self, sender: Sender, form: Form) -> Answered:
         """Hand a file over, to be sent by its id; once, never raises for a network fault."""
+
+    async def look_up(self, sender: Sender) -> LookedUp:
+        """Ask for the number's own record, with its own token; changes nothing there, never raises."""

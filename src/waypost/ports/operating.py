@@ -45,6 +45,9 @@ class Operating(Protocol):
     async def place(self, message: MessageId) -> Place:
         """Where the message waits."""
 
+    async def heads(self, messages: Sequence[MessageId]) -> Mapping[MessageId, MessageId]:
+        """Of those that stand in line, the first of their queue; by a probe each."""
+
     async def worker_lives(self, now: Instant) -> None:
         """A process that sends says that it is there; an older word changes nothing."""
 

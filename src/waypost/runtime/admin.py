@@ -27,6 +27,7 @@ from waypost.runtime import (
     admin_outbox,
     admin_search,
     admin_settings,
+    admin_try_number,
     admin_turns,
     admin_upkeep,
 )
@@ -55,6 +56,7 @@ admin_org_policy.register(app)
 admin_outbox.register(app)
 admin_search.register(app)
 admin_settings.register(app)
+admin_try_number.register(app)
 admin_turns.register(app)
 admin_upkeep.register(app)
 

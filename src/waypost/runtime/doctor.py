@@ -15,18 +15,21 @@ from msgspec.structs import replace
 from waypost.adapters.smtp.mailer import SmtpMailer
 from waypost.adapters.sql.migrations import WrongSchema
 from waypost.adapters.sqlite import facts as sqlite
+from waypost.adapters.whatsapp.extras import CloudExtras
 from waypost.flow import detect
 from waypost.flow.mail_book import MailBook
 from waypost.flow.numbers import NumberBook
 from waypost.flow.pictures import pictures
 from waypost.flow.policy_book import PolicyBook
+from waypost.model.ids import NumberId
 from waypost.ports.failure import LedgerError
 from waypost.ports.ledger import Ledger
-from waypost.ports.wire import WireError
+from waypost.rules import number_trial
+from waypost.rules.number_trial import Trial, Verdict, verdict
 from waypost.runtime import doctor_database as judge
 from waypost.runtime import doctor_log
 from waypost.runtime.bots import make_bot
-from waypost.runtime.doctor_findings import Findings, good, warning, wrong
+from waypost.runtime.doctor_findings import Finding, Findings, good, warning, wrong
 from waypost.runtime.doctor_webhook import check_webhook
 from waypost.runtime.log_store import open_log
 from waypost.runtime.misspelt import misspelt
@@ -195,23 +198,17 @@ async def _check_numbers(settings: Settings, ports: Ports, findings: Findings) -
     opened = list(await book.all())
     for number in await ports.ledger.accounts.numbers():
         if book.is_sealed(number.id):
-            remedy = "set the WAYPOST_SECRET_KEY it was sealed with"
-            findings.add(wrong(f"number {number.id}: its secrets cannot be opened", remedy))
+            findings.add(_trial(number.id, number_trial.sealed()))
+    provider = CloudExtras(ports.wire, timeout=5)
     for connected in opened:
-        headers = {"authorization": f"Bearer {connected.token}"}
-        url, name = f"{connected.graph_url}/{connected.number.id}", f"number {connected.number.id}"
-        try:
-            reply = await ports.wire.request("GET", url, headers=headers, timeout=5)
-        except WireError as error:
-            told = f"{name}: the provider does not answer ({error})"
-            findings.add(wrong(told, f"is {connected.graph_url} reachable?"))
-            continue
-        if reply.status == 200:
-            findings.add(good(f"{name}: the provider knows it"))
-        else:
-            told = f"{name}: the provider answers {reply.status}"
-            findings.add(wrong(told, "check its token and phone_number_id"))
+        answer = await provider.look_up(connected.sender)
+        findings.add(_trial(connected.number.id, verdict(answer, connected.number, connected.graph_url)))
     findings.extend(await check_webhook(settings, opened, ports))
+
+
+def _trial(number: NumberId, told: Verdict) -> Finding:
+    text = f"number {number}: {told.said}"
+    return good(text) if told.state is Trial.WORKS else wrong(text, told.remedy or "")
 
 
 async def _check_mailboxes(ports: Ports, findings: Findings) -> None:

@@ -17,7 +17,13 @@ from waypost.sandbox.templates import Templates
 
 _PAGE: Final = 25
 _FILTERS: Final = ("name", "language", "status", "category")
-_ONLY_WHEN_ASKED: Final = ("messaging_limit_tier", "name_status", "account_mode", "status")
+_ONLY_WHEN_ASKED: Final = (
+    "whatsapp_business_manager_messaging_limit",
+    "messaging_limit_tier",
+    "name_status",
+    "account_mode",
+    "status",
+)
 
 
 class AccountEndpoints:
@@ -125,6 +131,7 @@ def json_object(body: bytes) -> dict[str, Any] | None:
 
 
 def _described(number: SandboxNumber) -> dict[str, Any]:
+    webhook = {"webhook_configuration": {"application": number.webhook_url}} if number.webhook_url else {}
     return {
         "verified_name": number.verified_name,
         "code_verification_status": "VERIFIED",
@@ -132,7 +139,9 @@ def _described(number: SandboxNumber) -> dict[str, Any]:
         "quality_rating": "GREEN",
         "platform_type": "CLOUD_API",
         "throughput": {"level": "STANDARD"},
+        **webhook,
         "id": number.phone_number_id,
+        "whatsapp_business_manager_messaging_limit": "TIER_UNLIMITED",
         "messaging_limit_tier": "TIER_UNLIMITED",
         "name_status": "APPROVED",
         "account_mode": "SANDBOX",

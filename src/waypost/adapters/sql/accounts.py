@@ -8,7 +8,7 @@ from waypost.adapters.sql import gate_rows, rows
 from waypost.adapters.sql.audit import Deed
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, Row, each
-from waypost.model.account import ApiKey, Caller, Number, Org, User
+from waypost.model.account import ApiKey, Caller, Number, Org, Proof, User
 from waypost.model.audit import SYSTEM, Action, Entity
 from waypost.model.gate import Closing, GateKind
 from waypost.model.ids import KeyId, NumberId, OrgId, UserId
@@ -108,11 +108,23 @@ class SqlAccounts:
     async def disconnect(self, org: OrgId, number: NumberId, actor: str = SYSTEM) -> bool:
         return await self._engine.transact(_disconnect(number, self._deed(org, actor)))
 
+    async def proofs(self, org: OrgId) -> Mapping[NumberId, Proof]:
+        found = await self._engine.read("numbers_proven", org)
+        return {NumberId(row[0]): Proof(sent=bool(row[1]), heard=bool(row[2]), tried_at=row[3]) for row in found}
+
+    async def heard_at(self, org: OrgId, number: NumberId, among: int) -> Instant | None:
+        ((heard_at,),) = await self._engine.read("webhook_latest", org, number, among)
+        return None if heard_at is None else Instant(heard_at)
+
+    async def answered(self, number: Number, now: Instant) -> None:
+        await self._write("number_answered", number.id, number.updated_at, now)
+
 
 def _disconnect(number: NumberId, deed: Deed) -> Plan[bool]:
     found = yield Once("number_delete", (deed.org, number))
     if found:
         yield Once("failover_ended", (number,))
+        yield Once("sign_end", (of_number(number),))
         yield Once("sender_forgotten", (of_number(number), deed.org))  # what waited is to end, not to wait for ever
         yield from deed.written(Action.NUMBER_DISCONNECTED, Entity.NUMBER, number, "number disconnected")
     return bool(found)
@@ -179,6 +191,8 @@ def _change(number: NumberId, change: NumberChange, deed: Deed) -> Plan[Number |
         return None
     changed = rows.number(found[0])
     yield from _tier(changed)
+    if change.sealed_token is not None or change.graph_url is not None:  # nobody has asked there with it yet
+        yield Once("sign_end", (of_number(number),))
     if change.sealed_token is not None:  # whatever the old token could not do, the new one may
         yield from _release(changed)
     if change.enabled is not None:

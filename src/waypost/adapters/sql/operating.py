@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, Row
 from waypost.model.ids import MessageId, OrgId
@@ -30,6 +32,10 @@ class SqlOperating:
     async def place(self, message: MessageId) -> Place:
         ((ready_since, head),) = await self._engine.read("place_of", message)
         return Place(ready_since=ready_since, head=head)
+
+    async def heads(self, messages: Sequence[MessageId]) -> Mapping[MessageId, MessageId]:
+        found = await self._engine.read("heads_of", list(messages)) if messages else []
+        return {MessageId(row[0]): MessageId(row[1]) for row in found}
 
     async def worker_lives(self, now: Instant) -> None:
         await self._engine.transact(_sign(WORKER, now))

@@ -6,14 +6,17 @@ from typing import Any
 
 import msgspec
 
+from waypost.adapters.whatsapp.number_record import number_record
 from waypost.adapters.whatsapp.provider import cleaned_answer, understood
-from waypost.model.outcome import Rejected, Unreached, Unsure
+from waypost.model.outcome import LookedUp, Rejected, Unreached, Unsure
 from waypost.ports.extras import Answered, Done, Form
 from waypost.ports.provider import Sender
 from waypost.ports.wire import Refused, Reply, Wire, WireError
 
 UPLOAD_WITHIN = 120.0
 """Seconds: a hundred megabytes take their time."""
+LOOK_WITHIN = 10.0
+"""Seconds: somebody waits for the answer."""
 _LONGEST_ID = 255
 
 
@@ -40,6 +43,9 @@ class CloudExtras:
         if isinstance(told, Done) and not told.id:
             return Unsure("the provider named no id")
         return told
+
+    async def look_up(self, sender: Sender) -> LookedUp:
+        return await number_record(self._wire, sender, min(self._timeout, LOOK_WITHIN))
 
     async def _post(self, sender: Sender, edge: str, kind: str, body: bytes, timeout: float) -> Answered:
         headers = {"authorization": f"Bearer {sender.token}", "content-type": kind}

@@ -132,6 +132,10 @@ class OperatingContract:
         assert await ledger.operating.place(head.id) == Place(ready_since=T0, head=None)
         assert await ledger.operating.place(second.id) == Place(ready_since=None, head=head.id)
         assert await ledger.operating.place(UNKNOWN) == Place(ready_since=None, head=None)
+        alone = await submit(ledger)
+        asked = [head.id, second.id, alone.id, UNKNOWN]
+        assert await ledger.operating.heads(asked) == {second.id: head.id}
+        assert await ledger.operating.heads([]) == {}
 
     async def test_the_tally_counts_statuses_up_to_the_limit_and_looks_at_the_newest(self, ledger: Ledger) -> None:
         await submit(ledger, org_id=OTHER_ORG, sender=OTHER_NUMBER)

@@ -8,9 +8,9 @@ import { go, linkTo, useAddress } from "../../path";
 import { call, useAnswer } from "../api";
 import { quoted } from "../curl";
 import { AnswerTable, Curl, Moment, Page, Toolbar, type Column } from "../kit";
-import { useMay } from "../roles";
 import { words as frame } from "../texts";
 import styles from "./audit.module.css";
+import { saidOf } from "./details";
 import { addressOf, linkOf, sentenceOf, TYPES, wantedIn, type Entry, type Wanted } from "./entries";
 import { words } from "./texts";
 
@@ -50,10 +50,10 @@ export default function Audit() {
 const cliFor = (org: string, { type, id }: Wanted): string =>
   `waypost admin audit ${org}${type === "" ? "" : ` --entity-type ${type}`}${id === "" ? "" : ` --entity-id ${quoted(id)}`}`;
 
-/** Of people, their names, where whoever looks may know them. */
+/** Of people, their names. */
 function useNames(): (actor: string) => string {
   const { me } = useDesk();
-  const people = useAnswer(call("get", "/api/v1/users"), { enabled: useMay("admin") }).data ?? [];
+  const people = useAnswer(call("get", "/api/v1/team")).data?.people ?? [];
   return (actor) => {
     if (actor === me.user_id) return `${me.name} (${words.you})`;
     return people.find(({ user_id }) => user_id === actor)?.name ?? words.actors[actor] ?? actor;
@@ -65,7 +65,7 @@ function columnsFor(named: (actor: string) => string): readonly Column<Entry>[] 
     { head: words.columns.at, cell: ({ at }) => <Moment at={at} /> },
     { head: words.columns.what, cell: (entry) => <What entry={entry} /> },
     { head: words.columns.who, cell: ({ actor }) => <span className={styles["who"]} title={actor}>{named(actor)}</span> },
-    { head: words.columns.details, cell: ({ details }) => <Details text={details} />, wide: true },
+    { head: words.columns.details, cell: (entry) => <Details said={saidOf(entry, named)} text={entry.details} />, wide: true },
   ];
 }
 
@@ -75,7 +75,18 @@ function What({ entry }: { readonly entry: Entry }) {
   return link === null ? <>{said}</> : <a {...linkTo(link)}>{said}</a>;
 }
 
-function Details({ text }: { readonly text: string }) {
+function Details({ said, text }: { readonly said: string | null; readonly text: string }) {
+  if (said !== null) {
+    return (
+      <>
+        {said}
+        <details className={styles["details"]}>
+          <summary>{words.raw}</summary>
+          {text}
+        </details>
+      </>
+    );
+  }
   if (text.length <= LONG) return <>{text}</>;
   return (
     <details className={styles["details"]}>

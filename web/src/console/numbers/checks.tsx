@@ -11,6 +11,8 @@ import { gatesOf } from "./health";
 import styles from "./numbers.module.css";
 import { usePublicUrl, WEBHOOK } from "./public-url";
 import { wizard } from "./texts";
+import type { Trial } from "./trial";
+import { TryHere } from "./try";
 import { Given } from "./webhook";
 
 interface Finding {
@@ -23,13 +25,20 @@ const { checks } = wizard;
 const TRIES = 4;
 const BETWEEN_MS = 700;
 
-export function Checks({ number, onDone }: { readonly number: NewNumber; readonly onDone: () => void }) {
+interface Props {
+  readonly number: NewNumber;
+  readonly onTried: (trial: Trial) => void;
+  readonly onDone: () => void;
+}
+
+export function Checks({ number, onTried, onDone }: Props) {
   const { me } = useDesk();
   const { isPublic } = usePublicUrl();
   const found = useQuery({ queryKey: ["checks", number.phone_number_id], queryFn: () => examine(number, me.org_id), gcTime: 0, retry: false });
   const findings = [...(found.data ?? []), { mood: isPublic ? "good" : "busy", said: isPublic ? checks.public : wizard.notPublic } as const];
   return (
     <div className={styles["form"]}>
+      <TryHere id={number.phone_number_id} onTried={onTried} />
       {found.isFetching ? (
         <p className={styles["text"]}>
           <Loader size="xs" aria-hidden="true" /> {wizard.checking}

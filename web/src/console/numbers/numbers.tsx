@@ -12,7 +12,9 @@ import { healthOf, type Gate, type Number_ } from "./health";
 import { HealthOf } from "./health-of";
 import { Mailboxes } from "./mailboxes";
 import styles from "./numbers.module.css";
-import { words } from "./texts";
+import { trial, words } from "./texts";
+import type { Trial } from "./trial";
+import { TryNumber } from "./try";
 import { ConnectWizard } from "./wizard";
 
 const EVERY_MS = 5_000;
@@ -25,6 +27,9 @@ export default function Numbers() {
   const gates = useAnswer(call("get", "/api/v1/outbound/gates"), { everyMs: EVERY_MS }).data?.content ?? [];
   const [isConnecting, setConnecting] = useState(false);
   const [editing, setEditing] = useState<Number_ | null>(null);
+  const [trying, setTrying] = useState<string | null>(null);
+  const [trials, setTrials] = useState<Trials>({});
+  const keep = (trial: Trial) => setTrials((before) => ({ ...before, [trial.phone_number_id]: trial }));
   return (
     <Page
       title={frame.pages.numbers}
@@ -40,16 +45,17 @@ export default function Numbers() {
         </>
       }
     >
-      {isConnecting && <ConnectWizard onClose={() => setConnecting(false)} />}
+      {isConnecting && <ConnectWizard onTried={keep} onClose={() => setConnecting(false)} />}
       <AnswerTable
         to={numbers}
         rowsOf={(all) => all}
         label={words.label}
-        columns={columnsFor(gates, setEditing)}
+        columns={columnsFor(gates, trials, setEditing, setTrying)}
         keyOf={idOf}
         empty={words.none}
       />
       <Mailboxes gates={gates} />
+      {trying !== null && <TryNumber id={trying} onTried={keep} onClose={() => setTrying(null)} />}
       {editing !== null && (
         <EditNumber number={editing} others={(numbers.data ?? []).filter((other) => idOf(other) !== idOf(editing))} onClose={() => setEditing(null)} />
       )}
@@ -57,14 +63,17 @@ export default function Numbers() {
   );
 }
 
-function columnsFor(gates: readonly Gate[], edit: (number: Number_) => void): readonly Column<Number_>[] {
+/** The latest of each number, as long as the page is open: the server keeps only what went well. */
+type Trials = Readonly<Record<string, Trial>>;
+
+function columnsFor(gates: readonly Gate[], trials: Trials, edit: (number: Number_) => void, trying: (id: string) => void): readonly Column<Number_>[] {
   const { columns } = words;
   return [
     { head: columns.id, cell: ({ phone_number_id, waba_id }) => <Two first={phone_number_id} second={words.accountOf(waba_id)} /> },
-    { head: columns.health, cell: (number) => <HealthOf health={healthOf(number, gates)} />, wide: true },
+    { head: columns.health, cell: (number) => <HealthOf health={healthOf(number, gates, trials[idOf(number)])} />, wide: true },
     { head: columns.limits, cell: ({ pace, tier }) => <Two first={words.paceOf(pace)} second={tier === null ? words.noTier : words.tierOf(tier)} /> },
     { head: columns.failover, cell: ({ failover }) => (failover === null ? words.noFailover : words.failoverTo(failover)) },
-    { head: columns.deeds, cell: (number) => <Deeds number={number} onEdit={() => edit(number)} /> },
+    { head: columns.deeds, cell: (number) => <Deeds number={number} onEdit={() => edit(number)} onTry={() => trying(idOf(number))} /> },
   ];
 }
 
@@ -75,12 +84,15 @@ const Two = ({ first, second }: { readonly first: string; readonly second: strin
   </div>
 );
 
-function Deeds({ number, onEdit }: { readonly number: Number_; readonly onEdit: () => void }) {
+function Deeds({ number, onEdit, onTry }: { readonly number: Number_; readonly onEdit: () => void; readonly onTry: () => void }) {
   const { me } = useDesk();
   const { phone_number_id: id, enabled } = number;
   const path = { phone_number_id: id };
   return (
     <div className={styles["deeds"]}>
+      <Button size="compact-sm" variant="default" onClick={onTry}>
+        {trial.button}
+      </Button>
       <Button size="compact-sm" variant="default" onClick={onEdit}>
         {words.edit}
       </Button>

@@ -12,6 +12,8 @@ export const words = {
   failoverTo: (number: string) => `${number} takes over`,
   noFailover: "its messages wait",
   well: "Sends",
+  answers: "Known to Meta; nothing was sent yet",
+  untried: "Not tried yet",
   disabled: "Disabled: its messages wait",
   closed: (reason: string) => `Held: ${reason}`,
   slow: (reason: string) => `Waits: ${reason}`,
@@ -61,6 +63,33 @@ export const words = {
   more: "More",
 };
 
+/** Of a number that is tried. */
+export const trial = {
+  button: "Try it",
+  again: "Try again",
+  close: "Close",
+  title: (id: string) => `Try number ${id}`,
+  intro: "Asks Meta whether it knows the number with this token. Nothing is sent.",
+  asking: "Asking…",
+  works: "It works: Meta knows the number with this token",
+  doing: "What to do",
+  name: "Name",
+  number: "Phone number",
+  quality: "Quality",
+  qualities: { GREEN: "high", YELLOW: "medium", RED: "low", UNKNOWN: "not known yet", NA: "not known yet" } as Record<string, string>,
+  limit: "Messaging limit",
+  limits: { TIER_UNLIMITED: "none", UNLIMITED: "none", TIER_NOT_SET: "not known before the first message" } as Record<string, string>,
+  customers: (count: number) => `${count.toLocaleString("en")} new customers a day`,
+  status: "Meta's status",
+  webhook: "Webhooks go to",
+  sent: "Messages",
+  hasSent: "some were sent",
+  notSent: "none was sent yet",
+  heard: "Last webhook",
+  longAgo: "a while ago",
+  notHeard: "none has come yet",
+};
+
 /** Of the mailboxes, below the numbers. */
 export const mailboxes = {
   title: "Mailboxes",
@@ -98,7 +127,7 @@ export const wizard = {
   done: "Done",
   later: "Later",
   back: "Close",
-  doctor: "The server's own doctor also asks Meta whether it knows the number, and tries the webhook from outside:",
+  doctor: "The server's own doctor also tries the webhook from outside:",
   checks: {
     handshake: "The server answers Meta's question with this verify token",
     handshakeWrong: "The server does not know the verify token. Edit the number and give it the one that Meta has.",

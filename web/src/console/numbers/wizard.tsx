@@ -8,9 +8,10 @@ import { Checks } from "./checks";
 import { EnterNumber, type NewNumber } from "./enter";
 import styles from "./numbers.module.css";
 import { words, wizard } from "./texts";
+import type { Trial } from "./trial";
 import { Webhook } from "./webhook";
 
-export function ConnectWizard({ onClose }: { readonly onClose: () => void }) {
+export function ConnectWizard({ onTried, onClose }: { readonly onTried: (trial: Trial) => void; readonly onClose: () => void }) {
   const [step, setStep] = useState(0);
   const [number, setNumber] = useState<NewNumber | null>(null);
   const begin = useRef<HTMLOListElement>(null);
@@ -45,7 +46,7 @@ export function ConnectWizard({ onClose }: { readonly onClose: () => void }) {
       ) : step === 1 ? (
         <Webhook number={number} onNext={() => setStep(2)} />
       ) : (
-        <Checks number={number} onDone={onClose} />
+        <Checks number={number} onTried={onTried} onDone={onClose} />
       )}
     </Panel>
   );

@@ -36,4 +36,5 @@ export const words = {
   scheduled: "Scheduled",
   between: "Next try",
   due: "Due",
+  behind: (id: number) => `In line behind ${id}`,
 };

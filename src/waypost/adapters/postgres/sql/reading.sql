@@ -14,6 +14,11 @@ LEFT JOIN permit p ON p.name = 'pace:' || o.sender
 LEFT JOIN permit t ON t.name = 'tier:' || o.sender
 WHERE o.id = ANY($1::bigint[])
 
+-- name: heads_of
+-- Who is first in the queue that each of these stands in.
+SELECT l.message_id, q.head FROM queue_line l JOIN queue q ON q.id = l.queue_id
+WHERE l.message_id = ANY($1::bigint[]) AND q.head IS NOT NULL
+
 -- name: permits_of
 SELECT name, free_at, used, since, most FROM permit WHERE name = ANY($1::text[])
 

@@ -2,6 +2,9 @@
 INSERT INTO sign (name, at) VALUES ($1, $2)
 ON CONFLICT (name) DO UPDATE SET at = excluded.at WHERE sign.at < excluded.at
 
+-- name: sign_end
+DELETE FROM sign WHERE name = $1
+
 -- name: sign_get
 SELECT at FROM sign WHERE name = $1
 

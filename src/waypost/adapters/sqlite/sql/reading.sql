@@ -16,6 +16,12 @@ LEFT JOIN permit p ON p.name = 'pace:' || o.sender
 LEFT JOIN permit t ON t.name = 'tier:' || o.sender
 WHERE o.id IN (SELECT value FROM json_each($1))
 
+-- name: heads_of
+-- Who is first in the queue that each of these stands in.
+SELECT l.message_id, q.head FROM json_each($1) AS u
+CROSS JOIN queue_line l ON l.message_id = u.value CROSS JOIN queue q ON q.id = l.queue_id
+WHERE q.head IS NOT NULL
+
 -- name: permits_of
 SELECT name, free_at, used, since, most FROM permit WHERE name IN (SELECT value FROM json_each($1))
 
