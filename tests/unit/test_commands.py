@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,3 +46,13 @@ def test_a_key_that_is_given_is_the_one_that_counts(tmp_path: Path) -> None:
     assert as_the_demo(given) == given
     on_postgres = Settings(database_url="postgresql://localhost/waypost")
     assert as_the_demo(on_postgres) == on_postgres
+
+
+@pytest.mark.parametrize(("argument", "code"), [("--version", 0), ("--versoin", 2)])
+def test_a_command_ends_with_its_code_and_without_the_interpreters_end(argument: str, code: int) -> None:
+    """There a thread of the HTTP client may abort the process, after everything was done."""
+    ending = f"import atexit, sys; atexit.register(print, 'the end'); sys.argv = ['waypost', '{argument}']"
+    command = [sys.executable, "-c", f"{ending}; from waypost.runtime.cli import main; main()"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, "the end" in ran.stdout) == (code, False)
+    assert ran.stdout.startswith("waypost ") or ran.stderr.startswith("waypost: ")

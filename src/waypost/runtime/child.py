@@ -9,6 +9,7 @@ import sys
 import structlog
 
 from waypost.ports.failure import LedgerError
+from waypost.runtime.leaving import leave
 from waypost.runtime.roles import NO_SOCKET, Role
 from waypost.runtime.settings import Settings, SettingsError, load
 from waypost.runtime.telemetry import configure_logs
@@ -40,4 +41,4 @@ def _socket(descriptor: int) -> socket.socket | None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

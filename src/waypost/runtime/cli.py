@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 import typer
 import typer.main
@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 import waypost
 from waypost.ports.failure import LedgerError
+from waypost.runtime.leaving import leave
 from waypost.runtime.settings import Settings, SettingsError, load
 
 T = TypeVar("T")
@@ -49,7 +50,7 @@ class Failed(Exception):
     """The command could not be carried out; the message says why and what to do."""
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Run the command line; whatever users can cause ends in one line on standard error."""
     try:
         code = app(standalone_mode=False)
@@ -61,7 +62,7 @@ def main() -> None:
         code = 1
     except UsageError as wrong:
         code = _usage(wrong)
-    sys.exit(code)
+    leave(code or 0)
 
 
 UsageError: Any = typer.BadParameter.__bases__[0]  # typer carries a click of its own, and names only this one of it

@@ -12,7 +12,7 @@ from functools import partial
 import structlog
 import uvloop
 
-from waypost.runtime import memory
+from waypost.runtime import leaving, memory
 from waypost.runtime.demo_account import connect_from_environment
 from waypost.runtime.heartbeat import Heartbeat
 from waypost.runtime.roles import Role
@@ -83,7 +83,7 @@ async def serve(
             pulse.stop()
     log.info("stopped")
     if not closed:
-        os._exit(0)  # a thread that waits for the database would keep the process for as long as that takes
+        leaving.leave(0)  # a thread that waits for the database would keep the process for as long as that takes
 
 
 def _say_where(sock: socket.socket | None, **what: object) -> None:
