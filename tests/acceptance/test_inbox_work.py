@@ -155,20 +155,21 @@ async def share_quick_replies(api: Api, one: Tab, other: Tab) -> None:
     """What one of them keeps, the other is offered when she asks again; who has none begins with what is suggested."""
     mine, hers = one.page, other.page
     hers_to_write = hers.get_by_label("Your message")
+    offered = hers.get_by_role("listbox", name="Quick replies").get_by_role("option")
     await hers_to_write.fill("/")
-    await expect(hers.get_by_role("option")).to_have_count(3)
+    await expect(offered).to_have_count(3)
     await hers_to_write.fill("")
     for name in ("hello", "moment", "thanks"):
         assert (await api.ask("DELETE", f"/api/v1/quick-replies/{name}")).status == 204
-    await mine.get_by_role("button", name="Note").click()
+    await mine.get_by_role("button", name="Note", exact=True).click()
     await mine.get_by_label("Your message").fill("/")
-    await mine.get_by_role("button", name="Take thanks").click()
+    await mine.get_by_role("button", name="Take /thanks").click()
     await expect(mine.get_by_role("option", name="/thanks")).to_be_visible()
     await mine.get_by_role("button", name="Edit quick replies").click()
     await writes_a_quick_reply(one, "refund", f"{{name}}: {HOSTILE}")
     await mine.get_by_label("Your message").fill("")
     await hers_to_write.fill("/ref")
-    await expect(hers.get_by_role("option")).to_have_count(1)
+    await expect(offered).to_have_count(1)
     await other.accessible()
     await other.picture("inbox-quick-replies-dark")
     await hers_to_write.press("Enter")

@@ -248,7 +248,7 @@ export const texts = {
     text: "Text",
     line: (name: string) => (name === "" ? "New quick reply" : `Quick reply ${name}`),
     add: "Add a quick reply",
-    take: (name: string) => `Take ${name}`,
+    take: (name: string) => `Take /${name}`,
     states: { still: "", saving: "Saving…", saved: "Saved" },
     notSaved: "Not saved",
     remove: (name: string) => `Remove ${name}`,

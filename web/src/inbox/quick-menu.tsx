@@ -34,7 +34,9 @@ export function QuickMenu({ offer, chosen, onChoose, onEdit }: Props) {
 }
 
 function Options({ replies, chosen, onChoose }: Pick<Props, "chosen" | "onChoose"> & { readonly replies: readonly QuickReply[] }) {
-  useEffect(() => document.getElementById(optionId(chosen))?.scrollIntoView({ block: "nearest" }), [chosen]);
+  useEffect(() => {
+    document.getElementById(optionId(chosen))?.scrollIntoView({ block: "nearest" }); // newer browsers return a promise
+  }, [chosen]);
   if (replies.length === 0) return <p className={styles["soft"]}>{texts.quick.noneFits}</p>;
   return (
     <div role="listbox" id={QUICK_MENU} aria-label={texts.quick.title} className={styles["list"]}>

@@ -23,8 +23,8 @@ export function QuickSuggestions({ replies, onTaken }: Props) {
     <div>
       <p className={styles["soft"]}>{replies.length === 0 ? texts.quick.empty : texts.quick.more}</p>
       {offered.map((words) => (
-        <button key={words.name} type="button" className={styles["suggestion"]} disabled={take.isPending} aria-label={texts.quick.take(words.name)} onClick={() => take.mutate(words)}>
-          <strong>+ /{words.name}</strong>
+        <button key={words.name} type="button" className={styles["suggestion"]} disabled={take.isPending} onClick={() => take.mutate(words)}>
+          <strong>{texts.quick.take(words.name)}</strong>
           <span className={styles["text"]}>{words.text}</span>
         </button>
       ))}
