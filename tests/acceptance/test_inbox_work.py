@@ -127,8 +127,7 @@ async def test_two_agents_see_what_the_other_does_and_stop_is_stop(laptop: Site)
             await sandbox.read(GRACE)
             for page in (mine, hers):
                 await expect(bubble(page, "It arrives tomorrow.").get_by_label("Read", exact=True)).to_be_visible()
-            await share_quick_replies(api, one, other)
-            await works_on(one, other)
+            await works_on(api, one, other)
             await says(sandbox, GRACE, "Grace Hopper", "STOP")
             for page in (mine, hers):
                 await expect(page.get_by_label("WhatsApp", exact=True)).to_have_value("REVOKED")
@@ -198,8 +197,9 @@ async def writes_a_quick_reply(opened: Tab, name: str, text: str) -> None:
     await expect(dialog).to_have_count(0)
 
 
-async def works_on(one: Tab, other: Tab) -> None:
+async def works_on(api: Api, one: Tab, other: Tab) -> None:
     """What one of them changes beside the thread, the other sees there and in it."""
+    await share_quick_replies(api, one, other)
     mine, hers = one.page, other.page
     await mine.get_by_label("Assigned to").select_option(label="Bea Colleague")
     await expect(hers.get_by_role("log").get_by_text("Demo agent assigned it to you")).to_be_visible()

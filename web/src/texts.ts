@@ -250,7 +250,7 @@ export const texts = {
     add: "Add a quick reply",
     take: (name: string) => `Take /${name}`,
     states: { still: "", saving: "Saving…", saved: "Saved" },
-    notSaved: "Not saved",
+    notSaved: (reason: string) => `Not saved. ${reason}`,
     remove: (name: string) => `Remove ${name}`,
     sure: (name: string) => `Remove ${name === "" ? "it" : name} for the whole team?`,
     removeIt: "Remove",

@@ -1,7 +1,7 @@
 /** One quick reply in the editor: it is saved when it is left, and says there what the server had against it. */
 
 import { ActionIcon, Button, Textarea, TextInput } from "@mantine/core";
-import { useEffect, useRef, useState, type FocusEvent } from "react";
+import { useEffect, useId, useRef, useState, type FocusEvent } from "react";
 
 import { Cross } from "../icons";
 import type { QuickReply } from "../model";
@@ -27,6 +27,7 @@ export function QuickLine({ reply, onReady, onType, onGone }: Props) {
   const { words, fault, state, type, save, remove } = useLine(reply, onGone);
   const [isSure, setSure] = useState(true);
   const name = useRef<HTMLInputElement>(null);
+  const why = useId();
   useEffect(() => {
     onReady(save);
     return () => onReady(null);
@@ -41,7 +42,6 @@ export function QuickLine({ reply, onReady, onType, onGone }: Props) {
   const leave = (event: FocusEvent) => {
     if (!event.currentTarget.contains(event.relatedTarget)) void save();
   };
-  const said = fault !== null ? texts.quick.notSaved : texts.quick.states[state];
   return (
     <div role="group" aria-label={texts.quick.line(words.name)} className={styles["line"]} onBlur={leave}>
       <TextInput
@@ -50,30 +50,32 @@ export function QuickLine({ reply, onReady, onType, onGone }: Props) {
         placeholder={texts.quick.name}
         value={words.name}
         maxLength={60}
-        error={fault?.field === "name" ? fault.words : null}
+        error={fault?.field === "name"}
+        aria-describedby={why}
         onChange={(event) => typed({ name: event.currentTarget.value })}
       />
       <Textarea
+        className={styles["words"]}
         aria-label={texts.quick.text}
         placeholder={texts.quick.text}
         value={words.text}
         autosize
         minRows={1}
         maxRows={5}
-        error={fault?.field === "text" ? fault.words : null}
+        error={fault?.field === "text"}
+        aria-describedby={why}
         onChange={(event) => typed({ text: event.currentTarget.value })}
       />
       <ActionIcon variant="subtle" color="gray" size={36} aria-label={texts.quick.remove(words.name)} onClick={() => (reply === null && words === EMPTY ? onGone() : setSure(false))}>
         <Cross size={16} />
       </ActionIcon>
-      <p role="status" className={styles["state"]}>
-        {said}
+      <p role="status" id={why} className={fault === null ? styles["state"] : styles["bad"]}>
+        {fault === null ? texts.quick.states[state] : texts.quick.notSaved(fault.words)}
       </p>
-      {fault?.field === null && <p className={styles["bad"]}>{fault.words}</p>}
       {!isSure && (
         <div className={styles["sure"]}>
           <span>{texts.quick.sure(words.name)}</span>
-          <Button size="compact-sm" color="red" onClick={() => void remove()}>
+          <Button size="compact-sm" onClick={() => void remove()}>
             {texts.quick.removeIt}
           </Button>
           <Button size="compact-sm" variant="default" onClick={() => setSure(true)}>
