@@ -208,10 +208,7 @@ def test_a_quick_reply_is_set_listed_and_removed(org: Site) -> None:
     assert org.run("admin", "set-quick-reply", ORG, "hello", "Hi [b]{name}[/b]").code == 0
     (listed,) = org.run("admin", "quick-replies", ORG, "--json").fields
     assert (listed["name"], listed["text"], listed["by"]) == ("hello", "Hi [b]{name}[/b]", "cli")
-    assert "Hi [b]{name}[/b]" in org.run("admin", "quick-replies", ORG).out, "a text is shown as it is"
     refused(org.run("admin", "set-quick-reply", ORG, "two words", "x"), "NAME has white space: join its words")
-    refused(org.run("admin", "set-quick-reply", ORG, "empty", ""), "TEXT is empty: write 1 to 4000 characters")
-    refused(org.run("admin", "set-quick-reply", "nobody", "x", "y"), "there is no org nobody")
     assert org.run("admin", "remove-quick-reply", ORG, "HELLO").out == "removed HELLO\n"
     refused(org.run("admin", "remove-quick-reply", ORG, "hello"), f"has no quick reply hello: .*quick-replies {ORG}")
 
