@@ -203,6 +203,16 @@ def test_a_mailbox_is_connected_changed_and_let_go_and_its_password_never_shown(
     refused(org.run("admin", "disconnect-mailbox", ORG, made["mailbox_id"]), "has no mailbox")
 
 
+def test_a_quick_reply_is_set_listed_and_removed(org: Site) -> None:
+    assert org.run("admin", "set-quick-reply", ORG, "Hello", "Hello {name}!").out == "quick reply Hello is set\n"
+    assert org.run("admin", "set-quick-reply", ORG, "hello", "Hi [b]{name}[/b]").code == 0
+    (listed,) = org.run("admin", "quick-replies", ORG, "--json").fields
+    assert (listed["name"], listed["text"], listed["by"]) == ("hello", "Hi [b]{name}[/b]", "cli")
+    refused(org.run("admin", "set-quick-reply", ORG, "two words", "x"), "NAME has white space: join its words")
+    assert org.run("admin", "remove-quick-reply", ORG, "HELLO").out == "removed HELLO\n"
+    refused(org.run("admin", "remove-quick-reply", ORG, "hello"), f"has no quick reply hello: .*quick-replies {ORG}")
+
+
 def test_a_failover_that_cannot_be_is_refused(org: Site) -> None:
     refused(org.run("admin", "failover", ORG, "1", "--to", "2"), "not a number that this org has connected")
     refused(org.run("admin", "failover", ORG, "1"), "has no number 1")

@@ -127,7 +127,7 @@ async def test_two_agents_see_what_the_other_does_and_stop_is_stop(laptop: Site)
             await sandbox.read(GRACE)
             for page in (mine, hers):
                 await expect(bubble(page, "It arrives tomorrow.").get_by_label("Read", exact=True)).to_be_visible()
-            await works_on(one, other)
+            await works_on(api, one, other)
             await says(sandbox, GRACE, "Grace Hopper", "STOP")
             for page in (mine, hers):
                 await expect(page.get_by_label("WhatsApp", exact=True)).to_have_value("REVOKED")
@@ -150,8 +150,56 @@ async def see_the_bot_think(pages: tuple[Page, ...], notes: Notes) -> None:
         await expect(page.get_by_text("The bot is thinking…")).to_have_count(0)
 
 
-async def works_on(one: Tab, other: Tab) -> None:
+async def share_quick_replies(api: Api, one: Tab, other: Tab) -> None:
+    """What one of them keeps, the other is offered when she asks again; who has none begins with what is suggested."""
+    mine, hers = one.page, other.page
+    hers_to_write = hers.get_by_label("Your message")
+    offered = hers.get_by_role("listbox", name="Quick replies").get_by_role("option")
+    await hers_to_write.fill("/")
+    await expect(offered).to_have_count(3)
+    await hers_to_write.fill("")
+    for name in ("hello", "moment", "thanks"):
+        assert (await api.ask("DELETE", f"/api/v1/quick-replies/{name}")).status == 204
+    await mine.get_by_role("button", name="Note", exact=True).click()
+    await mine.get_by_label("Your message").fill("/")
+    await mine.get_by_role("button", name="Take /thanks").click()
+    await expect(mine.get_by_role("option", name="/thanks")).to_be_visible()
+    await mine.get_by_role("button", name="Edit quick replies").click()
+    await writes_a_quick_reply(one, "refund", f"{{name}}: {HOSTILE}")
+    await mine.get_by_label("Your message").fill("")
+    await hers_to_write.fill("/ref")
+    await expect(offered).to_have_count(1)
+    await other.accessible()
+    await other.picture("inbox-quick-replies-dark")
+    await hers_to_write.press("Enter")
+    await expect(hers_to_write).to_have_value(f"Grace Hopper: {HOSTILE}")
+    await hers_to_write.fill("")
+
+
+async def writes_a_quick_reply(opened: Tab, name: str, text: str) -> None:
+    page = opened.page
+    dialog = page.get_by_role("dialog", name="Quick replies")
+    await dialog.get_by_role("button", name="Add a quick reply").click()
+    line = dialog.get_by_role("group").last
+    await expect(line.get_by_label("Short name")).to_be_focused()
+    await page.keyboard.type(f"your {name}")
+    await line.get_by_label("Text").fill(text)
+    await dialog.get_by_role("button", name="Done").click()
+    await expect(line).to_contain_text("The name has white space: join its words with a dash")
+    await opened.accessible()
+    await opened.uncut()
+    await opened.picture("inbox-quick-editor")
+    await line.get_by_label("Short name").fill(name)
+    await line.get_by_label("Text").press("Tab")
+    await dialog.get_by_role("button", name="Add a quick reply").focus()
+    await expect(line).to_contain_text("Saved")
+    await page.keyboard.press("Escape")
+    await expect(dialog).to_have_count(0)
+
+
+async def works_on(api: Api, one: Tab, other: Tab) -> None:
     """What one of them changes beside the thread, the other sees there and in it."""
+    await share_quick_replies(api, one, other)
     mine, hers = one.page, other.page
     await mine.get_by_label("Assigned to").select_option(label="Bea Colleague")
     await expect(hers.get_by_role("log").get_by_text("Demo agent assigned it to you")).to_be_visible()

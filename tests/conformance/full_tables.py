@@ -23,6 +23,8 @@ SELECT 'org-' || n % 50, n, 'dossier', n, 'created', 'key', '{}' FROM generate_s
 INSERT INTO template SELECT 'org-' || n % 50, 'waba-' || n % 50, 't-' || n, 'en', 'APPROVED', n, '{}'
 FROM generate_series(1, 9000) n;
 INSERT INTO org SELECT 'org-' || n, n FROM generate_series(0, 2999) n;
+INSERT INTO quick_reply SELECT 'org-' || n % 100, 'r-' || n, 'R-' || n, 'Hello', n, 'user'
+FROM generate_series(1, 9000) n;
 INSERT INTO number (id, org_id, waba_id, sealed_token, sealed_app_secret, sealed_verify_token, error_catalogue, enabled,
     created_at, updated_at)
 SELECT 'number-' || n, 'org-' || n, 'waba-' || n, 'x', 'x', 'x', 'meta', TRUE, n, n FROM generate_series(0, 2999) n;

@@ -94,6 +94,7 @@ async def test_every_table_comes_over_and_the_next_ids_are_free(source: Settings
     done = await copied(source, postgres_url)
     assert {name: each.rows for name, each in done.sums.items()} == dict.fromkeys(done.sums, ROWS) | {"door": 1}
     assert len(done.sums) > 40
+    assert "quick_reply" in done.sums
     assert await asked(postgres_url, "SELECT count(*) FROM search_entry WHERE words @@ '''größe'''::tsquery") == ROWS
     highest = ROWS * 1_000_000
     assert await asked(postgres_url, "SELECT nextval(pg_get_serial_sequence('message', 'id'))") == highest + 1

@@ -42,6 +42,7 @@ from waypost.testing.contracts.operating import DeadLetterContract, OperatingCon
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.policies import PoliciesContract
+from waypost.testing.contracts.quick_replies import QuickRepliesContract
 from waypost.testing.contracts.search import SearchContract
 from waypost.testing.contracts.templates import TemplatesContract
 from waypost.testing.contracts.updates import (
@@ -182,6 +183,9 @@ class TestInlineFailover(FailoverContract): ...
 
 
 class TestInlinePolicies(PoliciesContract): ...
+
+
+class TestInlineQuickReplies(QuickRepliesContract): ...
 
 
 class TestInlineMoney(MoneyContract): ...

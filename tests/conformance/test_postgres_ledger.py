@@ -59,6 +59,7 @@ from waypost.testing.contracts.operating import DeadLetterContract, OperatingCon
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.policies import PoliciesContract
+from waypost.testing.contracts.quick_replies import QuickRepliesContract
 from waypost.testing.contracts.search import SearchContract
 from waypost.testing.contracts.talking import DUE, TIMES, a_turn, arrive
 from waypost.testing.contracts.templates import TemplatesContract
@@ -236,6 +237,9 @@ class TestPostgresFailover(FailoverContract): ...
 
 
 class TestPostgresPolicies(PoliciesContract): ...
+
+
+class TestPostgresQuickReplies(QuickRepliesContract): ...
 
 
 class TestPostgresMoney(MoneyContract): ...

@@ -62,6 +62,7 @@ BIG = {
     "notice",
     "notice_feed",
     "notice_told",
+    "quick_reply",
 }
 """Tables that grow with what is sent and received, and with the orgs and customers that it is for."""
 

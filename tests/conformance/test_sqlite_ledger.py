@@ -45,6 +45,7 @@ from waypost.testing.contracts.operating import DeadLetterContract, OperatingCon
 from waypost.testing.contracts.outbox import OutboxContract
 from waypost.testing.contracts.permits import PermitsContract
 from waypost.testing.contracts.policies import PoliciesContract
+from waypost.testing.contracts.quick_replies import QuickRepliesContract
 from waypost.testing.contracts.search import SearchContract
 from waypost.testing.contracts.templates import TemplatesContract
 from waypost.testing.contracts.turn_detector import TurnDetectorContract
@@ -199,6 +200,9 @@ class TestSqliteFailover(FailoverContract): ...
 
 
 class TestSqlitePolicies(PoliciesContract): ...
+
+
+class TestSqliteQuickReplies(QuickRepliesContract): ...
 
 
 class TestSqliteMoney(MoneyContract): ...

@@ -16,5 +16,6 @@ export type Activity = Schemas["ActivityView"];
 export type Template = Schemas["TemplateView"];
 export type TemplateParameter = Schemas["ParameterView"];
 export type Preview = Schemas["PreviewView"];
+export type QuickReply = Schemas["QuickReplyView"];
 export type MessageFile = Schemas["MessageFile"];
 export type MessageStatus = Message["status"];

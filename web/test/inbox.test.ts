@@ -5,7 +5,6 @@ import { happeningsOf } from "../src/live/happenings";
 import { contentsOf, kindOf, problemOf, type Attachment } from "../src/inbox/attachments";
 import { cardsIn, choicesIn, mapOf, placeIn, sizeOf } from "../src/inbox/parts";
 import { positionIn } from "../src/inbox/path";
-import { askedFor, filledIn, read } from "../src/inbox/quick-replies";
 import { componentsOf, contentOf, isFilled, sendable, wordsOfTemplate } from "../src/inbox/template-content";
 import type { Template } from "../src/model";
 import { aConversation } from "./examples";
@@ -80,16 +79,6 @@ test("a place, cards and choices are read from any shape", () => {
 test.each([["", null], ["?at=12", 12], ["?x=1&at=3", 3], ["?at=x", null], ["?at=-1", null]])("the message of %s is %s", (search, position) =>
   expect(positionIn(search)).toBe(position),
 );
-
-test("a slash at the beginning asks for quick replies", () => {
-  const replies = [{ name: "thanks", text: "Thank you {name}" }, { name: "hello", text: "Hi" }];
-  expect(askedFor("hi /tha", replies)).toBeNull();
-  expect(askedFor("/", replies)).toHaveLength(2);
-  expect(askedFor("/tha", replies)).toEqual([replies[0]]);
-  expect(filledIn("Thank you {name}", "$& Ada")).toBe("Thank you $& Ada");
-  expect(read("nonsense")).toEqual([]);
-  expect(read('[{"name":"a","text":"b"},{"name":1},null]')).toEqual([{ name: "a", text: "b" }]);
-});
 
 const ORDER: Template = {
   wabaId: "1", id: "7", name: "order", language: "en", status: "APPROVED", category: "UTILITY", parameterFormat: "POSITIONAL",

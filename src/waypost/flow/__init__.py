@@ -45,5 +45,6 @@ what only the Log has, `explain` says why a message failed, `channels` which way
 `template_book` and `templates` what their accounts may send at any time, `policies` and `policy_book` what an org has
 set for itself. For whoever asks, `read_back` tells why a message waits, `policy` what the rules are, `audit` who did
 what, `overview` what is going on. `extras` are read receipts and uploads, `mailboxes` how mailboxes are connected,
-`dossiers` who the customers are and what they agreed to. `world` holds it all together.
+`dossiers` who the customers are and what they agreed to, `quick_replies` what a team often says. `world` holds it all
+together.
 """

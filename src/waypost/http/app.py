@@ -30,6 +30,7 @@ from waypost.http import (
     overview,
     problems,
     push,
+    quick_replies,
     search,
     sign_in,
     spend,
@@ -66,6 +67,7 @@ ROUTES = [
     ),
     sync.router,
     push.router,
+    quick_replies.router,
     overview.router,
     operations.router,
 ]

@@ -259,6 +259,12 @@ _ACTIVITY = {
     "type": "MESSAGE_SENT",
     "payload": {"outboundMessageId": 456, "channel": "WHATSAPP", "to": "+15550001111", "status": "SENT"},
 }
+_QUICK_REPLY = {
+    "name": "hello",
+    "text": "Hello {name}, how can I help?",
+    "updated_at": "2026-11-15T09:30:00Z",
+    "updated_by": "user_7hQm2xVbT0aK",
+}
 _ANSWERS: dict[tuple[str, str, str], Any] = {
     (_MESSAGES, "post", "200"): _MESSAGE | _SENT,
     (_MESSAGES, "post", "201"): _MESSAGE | {"status": "QUEUED", "attemptCount": 0},
@@ -282,6 +288,8 @@ _ANSWERS: dict[tuple[str, str, str], Any] = {
     (_TEMPLATES + "/sync", "post", "200"): [_SYNCED],
     (_TEMPLATES + "/{name}/preview", "post", "200"): _PREVIEW,
     ("/api/v1/numbers/{phone_number_id}/try", "post", "200"): TRIAL,
+    ("/api/v1/quick-replies", "get", "200"): {"quick_replies": [_QUICK_REPLY]},
+    ("/api/v1/quick-replies/{name}", "put", "200"): _QUICK_REPLY,
     **CONVERSATIONS,
 }
 

@@ -28,6 +28,7 @@ class Entity(StrEnum):
     MAILBOX = "MAILBOX"
     KEY = "KEY"
     USER = "USER"
+    QUICK_REPLY = "QUICK_REPLY"
 
 
 class Action(StrEnum):
@@ -56,6 +57,9 @@ class Action(StrEnum):
     USER_CREATED = "USER_CREATED"
     USER_TOKEN_RENEWED = "USER_TOKEN_RENEWED"  # noqa: S105  # the name of a deed, no secret
     USER_REMOVED = "USER_REMOVED"
+    QUICK_REPLY_ADDED = "QUICK_REPLY_ADDED"
+    QUICK_REPLY_CHANGED = "QUICK_REPLY_CHANGED"
+    QUICK_REPLY_REMOVED = "QUICK_REPLY_REMOVED"
     RESTORED = "RESTORED"
     """The database came back from a backup."""
 

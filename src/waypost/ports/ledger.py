@@ -27,6 +27,7 @@ from waypost.ports.operating import Operating
 from waypost.ports.outbox import Door, Lookup, Outbox
 from waypost.ports.policies import Policies
 from waypost.ports.push import Notices
+from waypost.ports.quick_replies import QuickReplies
 from waypost.ports.search import Search
 from waypost.ports.templates import Templates
 
@@ -90,6 +91,8 @@ class Ledger(Protocol):
     def operating(self) -> Operating: ...
     @property
     def policies(self) -> Policies: ...
+    @property
+    def quick_replies(self) -> QuickReplies: ...
     @property
     def money(self) -> Money: ...
     @property

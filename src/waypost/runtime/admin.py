@@ -25,6 +25,7 @@ from waypost.runtime import (
     admin_media,
     admin_org_policy,
     admin_outbox,
+    admin_quick_replies,
     admin_search,
     admin_settings,
     admin_try_number,
@@ -54,6 +55,7 @@ admin_dossiers.register(app)
 admin_media.register(app)
 admin_org_policy.register(app)
 admin_outbox.register(app)
+admin_quick_replies.register(app)
 admin_search.register(app)
 admin_settings.register(app)
 admin_try_number.register(app)

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from waypost.flow import admit
+from waypost.flow import admit, quick_replies
 from waypost.flow.world import World
 from waypost.model.account import Role
 from waypost.model.ids import NumberId, OrgId
@@ -17,6 +17,12 @@ from waypost.ports.clock import Ids
 from waypost.runtime.settings import Settings
 
 ORG = OrgId("demo")
+QUICK_REPLIES = {
+    "hello": "Hello {name}, how can I help you?",
+    "moment": "One moment please, I am looking into it.",
+    "thanks": "Thank you for your patience!",
+}
+"""What the page suggests to an org that has none."""
 
 
 class DemoAccount(msgspec.Struct, kw_only=True):
@@ -71,6 +77,8 @@ async def _person(org: OrgId, world: World) -> admit.Issued:
 async def _create(world: World) -> DemoAccount:
     issued = await admit.create_org(ORG, world) or await admit.create_key(ORG, Role.ADMIN, "demo", world)
     agent = await _person(ORG, world)
+    for name, text in QUICK_REPLIES.items():
+        await quick_replies.put(ORG, name, text, world)
     return DemoAccount(
         org_id=ORG,
         api_key=issued.secret,

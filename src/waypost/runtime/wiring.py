@@ -186,6 +186,7 @@ class _Metered:
         self.audit = ledger.audit
         self.operating = ledger.operating
         self.policies = ledger.policies
+        self.quick_replies = ledger.quick_replies
         self.money = ledger.money
         self.figures = ledger.figures
         self.files = MeteredFiles(ledger.files, telemetry)

@@ -17,8 +17,9 @@ import { contentsOf } from "./attachments";
 import styles from "./composer.module.css";
 import { ComposerTools } from "./composer-tools";
 import { setDraft, useDraft } from "./drafts";
+import { useQuickChoice } from "./quick-choice";
 import { optionId, QUICK_MENU, QuickMenu } from "./quick-menu";
-import { askedFor, filledIn, useQuickReplies, type QuickReply } from "./quick-replies";
+import { filledIn } from "./quick-replies";
 import type { Attachments } from "./use-attachments";
 import { useConsents, wantsNothing } from "./use-consents";
 import { useWindow, type Window } from "./use-window";
@@ -51,7 +52,7 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
   const draft = isNote ? `note:${id}` : id;
   const text = useDraft(me, draft);
   const note = useMutation({ mutationFn: (words: string) => writeNote(desk.client, id, words), onSuccess: () => setDraft(me, `note:${id}`, "") });
-  const quick = useQuick(isNote ? "" : text, (reply) => setDraft(me, draft, filledIn(reply.text, nameOf(conversation))));
+  const quick = useQuickChoice(isNote ? "" : text, (reply) => setDraft(me, draft, filledIn(reply.text, nameOf(conversation))));
   if (desk.me.role === "readonly") return <p className={styles["soon"]}>{texts.composer.readOnly}</p>;
   const isReady = files.list.every((file) => file.id !== null);
   const hasSomething = text.trim() !== "" || (!isNote && files.list.length > 0);
@@ -88,16 +89,14 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
         {said && <p className={styles["soon"]}>{said}</p>}
         {answered !== null && !isNote && <Answered message={answered} name={nameOf(conversation)} onLeave={onAnswered} />}
         {!isNote && <AttachmentList files={files} />}
-        {quick.asked !== null && (
-          <QuickMenu replies={quick.asked} chosen={quick.chosen} onChoose={quick.choose} onEdit={() => setDialog("quick")} />
-        )}
+        {quick.offer !== null && <QuickMenu offer={quick.offer} chosen={quick.chosen} onChoose={quick.choose} onEdit={() => setDialog("quick")} />}
         <div className={styles["line"]}>
           <Textarea
             className={styles["words"]}
             id="composer"
             aria-label={texts.composer.label}
-            aria-controls={quick.asked === null ? undefined : QUICK_MENU}
-            aria-activedescendant={quick.asked?.[quick.chosen] === undefined ? undefined : optionId(quick.chosen)}
+            aria-controls={quick.option === undefined ? undefined : QUICK_MENU}
+            aria-activedescendant={quick.option === undefined ? undefined : optionId(quick.chosen)}
             title={texts.composer.hint}
             placeholder={isNote ? texts.composer.notePlaceholder : floor === BOT && desk.me.bot ? texts.composer.placeholderBot : texts.composer.placeholder}
             value={text}
@@ -160,29 +159,6 @@ function Answered({ message, name, onLeave }: { readonly message: Message; reado
       </Button>
     </div>
   );
-}
-
-/** The quick replies that `/` asks for, and the keys that choose one. */
-function useQuick(text: string, take: (reply: QuickReply) => void) {
-  const replies = useQuickReplies();
-  const asked = askedFor(text, replies);
-  const [at, setAt] = useState(0);
-  const [left, setLeft] = useState<string | null>(null);
-  const shown = asked === null || left === text ? null : asked;
-  const chosen = Math.min(at, Math.max(0, (shown?.length ?? 0) - 1));
-  const press = (event: KeyboardEvent): boolean => {
-    if (shown === null) return false;
-    const reply = shown[chosen];
-    if (event.key === "ArrowDown") setAt(Math.min(chosen + 1, shown.length - 1));
-    else if (event.key === "ArrowUp") setAt(Math.max(chosen - 1, 0));
-    else if (event.key === "Escape") setLeft(text);
-    else if ((event.key === "Enter" || event.key === "Tab") && reply !== undefined) take(reply);
-    else return false;
-    event.preventDefault();
-    event.stopPropagation();
-    return true;
-  };
-  return { asked: shown, chosen, choose: take, press };
 }
 
 /** Where the writing is, else at the end. */

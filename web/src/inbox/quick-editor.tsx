@@ -1,35 +1,84 @@
-/** Quick replies, changed in place; every change is kept at once. */
+/** The team's quick replies, changed in place: a line is saved when it is left, and none is lost by closing. */
 
-import { ActionIcon, Button, Textarea, TextInput } from "@mantine/core";
+import { Button, Loader } from "@mantine/core";
+import { useRef, useState } from "react";
 
-import { Cross } from "../icons";
+import type { QuickReply } from "../model";
 import { texts } from "../texts";
-import styles from "./composer.module.css";
 import { Dialog } from "./dialog";
-import { setQuickReplies, useQuickReplies, type QuickReply } from "./quick-replies";
+import { useQuickReplies } from "./quick-asking";
+import { QuickLine, type Save } from "./quick-line";
+import { QuickSuggestions } from "./quick-suggestions";
+import styles from "./quick.module.css";
 
 export default function QuickEditor({ onClose }: { readonly onClose: () => void }) {
-  const replies = useQuickReplies();
-  const change = (index: number, changed: Partial<QuickReply>) =>
-    setQuickReplies(replies.map((reply, each) => (each === index ? { ...reply, ...changed } : reply)));
+  const { data, isError, isFetchedAfterMount, refetch } = useQuickReplies();
+  const saves = useRef(new Map<number, Save>());
+  const [isStuck, setStuck] = useState(false);
+  const leave = async () => {
+    if (isStuck) return onClose(); // it was said, and is wanted
+    const done = await Promise.all([...saves.current.values()].map((save) => save()));
+    if (done.every(Boolean)) onClose();
+    else setStuck(true);
+  };
+  const close = () => void leave();
   return (
-    <Dialog title={texts.quick.title} onClose={onClose}>
+    <Dialog title={texts.quick.title} onClose={close}>
       <p className={styles["hint"]}>{texts.quick.hint}</p>
-      {replies.map(({ name, text }, index) => (
-        <div key={index} className={styles["quickEdit"]}>
-          <TextInput aria-label={texts.quick.name} placeholder={texts.quick.name} value={name} maxLength={40} onChange={(event) => change(index, { name: event.currentTarget.value })} />
-          <Textarea aria-label={texts.quick.text} placeholder={texts.quick.text} value={text} maxLength={4000} autosize minRows={1} maxRows={5} onChange={(event) => change(index, { text: event.currentTarget.value })} />
-          <ActionIcon variant="subtle" color="gray" size={36} aria-label={texts.quick.remove(name)} onClick={() => setQuickReplies(replies.filter((_, each) => each !== index))}>
-            <Cross size={16} />
-          </ActionIcon>
-        </div>
-      ))}
-      <div className={styles["dialogEnd"]}>
-        <Button variant="default" onClick={() => setQuickReplies([...replies, { name: "", text: "" }])}>
-          {texts.quick.add}
-        </Button>
-        <Button onClick={onClose}>{texts.quick.done}</Button>
+      {data !== undefined && isFetchedAfterMount ? (
+        <Lines replies={data} saves={saves.current} onType={() => setStuck(false)} />
+      ) : isError ? (
+        <p>
+          {texts.quick.unread} <Button size="compact-sm" onClick={() => void refetch()}>{texts.thread.again}</Button>
+        </p>
+      ) : (
+        <Loader size="sm" aria-label={texts.quick.loading} />
+      )}
+      <div className={styles["end"]}>
+        {isStuck && (
+          <p className={styles["bad"]} role="alert">
+            {texts.quick.stuck}
+          </p>
+        )}
+        <Button onClick={close}>{texts.quick.done}</Button>
       </div>
     </Dialog>
+  );
+}
+
+interface Line {
+  readonly id: number;
+  readonly reply: QuickReply | null;
+}
+
+interface LinesProps {
+  readonly replies: readonly QuickReply[];
+  readonly saves: Map<number, Save>;
+  readonly onType: () => void;
+}
+
+/** As they were when the editor was opened: what others change meanwhile does not move a line under somebody's hands. */
+function Lines({ replies, saves, onType }: LinesProps) {
+  const [lines, setLines] = useState<readonly Line[]>(() => replies.map((reply, id) => ({ id, reply })));
+  const next = useRef(lines.length);
+  const add = (reply: QuickReply | null) => setLines((known) => [...known, { id: next.current++, reply }]);
+  return (
+    <>
+      {lines.map(({ id, reply }) => (
+        <QuickLine
+          key={id}
+          reply={reply}
+          onReady={(save) => void (save === null ? saves.delete(id) : saves.set(id, save))}
+          onType={onType}
+          onGone={() => setLines((known) => known.filter((line) => line.id !== id))}
+        />
+      ))}
+      <QuickSuggestions replies={replies} onTaken={add} />
+      <div>
+        <Button variant="default" onClick={() => add(null)}>
+          {texts.quick.add}
+        </Button>
+      </div>
+    </>
   );
 }

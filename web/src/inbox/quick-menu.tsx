@@ -1,13 +1,16 @@
 /** Quick replies to choose from, above what is being written; the keys are the composer's. */
 
-import { Button } from "@mantine/core";
+import { Button, Loader } from "@mantine/core";
+import { useEffect } from "react";
 
+import type { QuickReply } from "../model";
 import { texts } from "../texts";
-import styles from "./composer.module.css";
-import type { QuickReply } from "./quick-replies";
+import type { Offer } from "./quick-choice";
+import { QuickSuggestions } from "./quick-suggestions";
+import styles from "./quick.module.css";
 
 interface Props {
-  readonly replies: readonly QuickReply[];
+  readonly offer: Offer;
   readonly chosen: number;
   readonly onChoose: (reply: QuickReply) => void;
   readonly onEdit: () => void;
@@ -16,34 +19,35 @@ interface Props {
 export const QUICK_MENU = "quick-menu";
 export const optionId = (index: number): string => `${QUICK_MENU}-${index}`;
 
-export function QuickMenu({ replies, chosen, onChoose, onEdit }: Props) {
+export function QuickMenu({ offer, chosen, onChoose, onEdit }: Props) {
   return (
-    <div className={styles["quick"]}>
-      {replies.length === 0 ? (
-        <p className={styles["quickEmpty"]}>{texts.quick.empty}</p>
-      ) : (
-        <div role="listbox" id={QUICK_MENU} aria-label={texts.quick.title} className={styles["quickList"]}>
-          {replies.map((reply, index) => (
-            <div
-              key={`${index}:${reply.name}`}
-              id={optionId(index)}
-              role="option"
-              aria-selected={index === chosen}
-              className={styles["quickOne"]}
-              onMouseDown={(event) => event.preventDefault()} // the box keeps the focus
-              onClick={() => onChoose(reply)}
-            >
-              <strong>
-                <bdi>/{reply.name}</bdi>
-              </strong>
-              <bdi className={styles["quickText"]}>{reply.text}</bdi>
-            </div>
-          ))}
-        </div>
-      )}
-      <Button size="compact-xs" variant="subtle" onMouseDown={(event) => event.preventDefault()} onClick={onEdit}>
+    <div className={styles["menu"]} onMouseDown={(event) => event.preventDefault() /* the box keeps the focus */}>
+      {offer.is === "waiting" && <Loader size="sm" aria-label={texts.quick.loading} />}
+      {offer.is === "failed" && <p className={styles["bad"]}>{texts.quick.unread}</p>}
+      {offer.is === "none" && <QuickSuggestions replies={[]} />}
+      {offer.is === "some" && <Options replies={offer.replies} chosen={chosen} onChoose={onChoose} />}
+      <Button size="compact-xs" variant="subtle" onClick={onEdit}>
         {texts.quick.edit}
       </Button>
+    </div>
+  );
+}
+
+function Options({ replies, chosen, onChoose }: Pick<Props, "chosen" | "onChoose"> & { readonly replies: readonly QuickReply[] }) {
+  useEffect(() => {
+    document.getElementById(optionId(chosen))?.scrollIntoView({ block: "nearest" }); // newer browsers return a promise
+  }, [chosen]);
+  if (replies.length === 0) return <p className={styles["soft"]}>{texts.quick.noneFits}</p>;
+  return (
+    <div role="listbox" id={QUICK_MENU} aria-label={texts.quick.title} className={styles["list"]}>
+      {replies.map((reply, index) => (
+        <div key={reply.name} id={optionId(index)} role="option" aria-selected={index === chosen} className={styles["one"]} onClick={() => onChoose(reply)}>
+          <strong>
+            <bdi>/{reply.name}</bdi>
+          </strong>
+          <bdi className={styles["text"]}>{reply.text}</bdi>
+        </div>
+      ))}
     </div>
   );
 }

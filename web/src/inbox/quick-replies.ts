@@ -1,56 +1,59 @@
-/** Answers that are given often. Kept in this browser: they are somebody's own way of saying things. */
+/** Answers that the team gives often: which of them are asked for, and what is to be done with a line that was changed. Pure. */
 
-import { useSyncExternalStore } from "react";
+import { Unreachable, WaypostError } from "@waypost/client";
 
+import type { QuickReply } from "../model";
 import { texts } from "../texts";
 
-export interface QuickReply {
-  readonly name: string;
-  readonly text: string;
-}
+export type Words = Pick<QuickReply, "name" | "text">;
 
-const KEY = "waypost-quick-replies";
-const listeners = new Set<() => void>();
-let known: { readonly stored: string | null; readonly replies: readonly QuickReply[] } | null = null;
+/** What is looked for by a text such as `/tha`; null when it asks for none. */
+export const askedFor = (text: string): string | null => /^\/([^\n]*)$/.exec(text)?.[1]?.trim().toLowerCase() ?? null;
 
-export function quickReplies(): readonly QuickReply[] {
-  const stored = localStorage.getItem(KEY);
-  if (known === null || known.stored !== stored) known = { stored, replies: stored === null ? texts.quick.first : read(stored) };
-  return known.replies;
-}
-
-/** Whatever is stored there: another program may have written it. */
-export function read(stored: string): readonly QuickReply[] {
-  try {
-    const found: unknown = JSON.parse(stored);
-    if (!Array.isArray(found)) return [];
-    return found.flatMap((each: unknown) => {
-      const { name, text } = (each ?? {}) as Partial<QuickReply>;
-      return typeof name === "string" && typeof text === "string" ? [{ name, text }] : [];
-    });
-  } catch {
-    return [];
-  }
-}
-
-export function setQuickReplies(replies: readonly QuickReply[]): void {
-  localStorage.setItem(KEY, JSON.stringify(replies));
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
-export const useQuickReplies = (): readonly QuickReply[] => useSyncExternalStore(subscribe, quickReplies);
-
-/** Those that a text such as `/tha` asks for; null when it asks for none. */
-export function askedFor(text: string, replies: readonly QuickReply[]): readonly QuickReply[] | null {
-  const asked = /^\/([^\n]*)$/.exec(text)?.[1]?.trim().toLowerCase();
-  if (asked === undefined) return null;
-  return replies.filter(({ name, text: words }) => name.toLowerCase().startsWith(asked) || words.toLowerCase().includes(asked));
-}
+export const matching = <Reply extends Words>(asked: string, replies: readonly Reply[]): readonly Reply[] =>
+  replies.filter(({ name, text }) => name.toLowerCase().startsWith(asked) || text.toLowerCase().includes(asked));
 
 /** `{name}` is the customer's. */
 export const filledIn = (text: string, name: string): string => text.replaceAll("{name}", () => name);
+
+/** Near enough to what the server takes for the same name. */
+export const folded = (name: string): string => name.normalize("NFC").toLowerCase();
+
+export const isTaken = (name: string, replies: readonly Words[]): boolean => replies.some((reply) => folded(reply.name) === folded(name));
+
+/** For a team that has nothing of its own yet: the examples that it has not taken. */
+export function suggestionsFor(replies: readonly Words[]): readonly Words[] {
+  const isOurs = ({ name }: Words) => !isTaken(name, texts.quick.first);
+  return replies.some(isOurs) ? [] : texts.quick.first.filter(({ name }) => !isTaken(name, replies));
+}
+
+/** Why a line could not be saved; without a field it is nobody's fault here. */
+export interface Fault {
+  readonly field: "name" | "text" | null;
+  readonly words: string;
+}
+
+export type Step =
+  | { readonly is: "nothing" }
+  | { readonly is: "fault"; readonly fault: Fault }
+  /** `replaced` is the name that it had until now, where it gets another one. */
+  | { readonly is: "save"; readonly words: Words; readonly isNewName: boolean; readonly replaced: string | null };
+
+/** What a line that is left needs. Most is for the server to judge, but not what would not reach it as a name. */
+export function stepOf(typed: Words, saved: Words | null): Step {
+  const name = typed.name.trim().replace(/^\//, "");
+  const { text } = typed;
+  if (saved === null ? name === "" && text.trim() === "" : saved.name === name && saved.text === text) return { is: "nothing" };
+  if (name === "") return { is: "fault", fault: { field: "name", words: texts.quick.noName } };
+  if (name.includes("/") || name === "." || name === "..") return { is: "fault", fault: { field: "name", words: texts.quick.badName } };
+  const isNewName = saved === null || folded(saved.name) !== folded(name);
+  return { is: "save", words: { name, text }, isNewName, replaced: isNewName ? (saved?.name ?? null) : null };
+}
+
+/** The server's own reason, at the field that it names. */
+export function faultOf(error: unknown): Fault {
+  if (!(error instanceof WaypostError) || error instanceof Unreachable) return { field: null, words: texts.quick.away };
+  const [, field, reason] = /^(name|text): (.*)$/s.exec(error.message) ?? [];
+  if (reason === undefined) return { field: null, words: texts.quick.refused(error.message) };
+  return field === "name" ? { field, words: texts.quick.nameWrong(reason) } : { field: "text", words: texts.quick.textWrong(reason) };
+}

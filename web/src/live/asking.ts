@@ -3,7 +3,7 @@
 import type { WaypostClient } from "@waypost/client";
 
 import type { components } from "../api/schema";
-import type { Activity, Audited, Colleague, Consent, Conversation, Dossier, Found, Preview, Template } from "../model";
+import type { Activity, Audited, Colleague, Consent, Conversation, Dossier, Found, Preview, QuickReply, Template } from "../model";
 
 type Client = Pick<WaypostClient, "request">;
 type Schemas = components["schemas"];
@@ -54,6 +54,21 @@ export async function templates(client: Client): Promise<readonly Template[]> {
 
 export async function preview(client: Client, name: string, body: Schemas["PreviewTemplate"]): Promise<Preview> {
   return (await client.request(`/outbound/templates/${encodeURIComponent(name)}/preview`, { method: "POST", body })) as Preview;
+}
+
+const quick = (name: string): string => `/quick-replies/${encodeURIComponent(name)}`;
+
+export async function quickReplies(client: Client): Promise<readonly QuickReply[]> {
+  return ((await client.request("/quick-replies")) as Schemas["QuickReplyList"]).quick_replies;
+}
+
+export async function putQuickReply(client: Client, name: string, text: string): Promise<QuickReply> {
+  const body: Schemas["PutQuickReply"] = { text };
+  return (await client.request(quick(name), { method: "PUT", body })) as QuickReply;
+}
+
+export async function removeQuickReply(client: Client, name: string): Promise<void> {
+  await client.request(quick(name), { method: "DELETE" });
 }
 
 /** The same message once more. */

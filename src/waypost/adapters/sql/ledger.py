@@ -31,6 +31,7 @@ from waypost.adapters.sql.operating import SqlOperating
 from waypost.adapters.sql.plan import Once, Plan, each
 from waypost.adapters.sql.policies import SqlPolicies
 from waypost.adapters.sql.pushing import SqlNotices
+from waypost.adapters.sql.quick_replies import SqlQuickReplies
 from waypost.adapters.sql.reading import SqlMessages
 from waypost.adapters.sql.searching import SqlSearch
 from waypost.adapters.sql.taking import Take
@@ -182,6 +183,7 @@ class SqlLedger:
         self.quotas = SqlQuotas(engine)
         self.windows = SqlWindows(engine)
         self.policies = SqlPolicies(engine)
+        self.quick_replies = SqlQuickReplies(engine)
         self.money = SqlMoney(engine)
         self.figures = SqlFigures(engine)
         self.files = SqlFiles(engine)

@@ -20,6 +20,7 @@ from waypost.testing.contracts.accounts import a_key, a_user
 from waypost.testing.contracts.examples import NUMBER, ORG, OTHER_ORG, T0, a_number, an_org, later
 from waypost.testing.contracts.ledger import UNWRITABLE
 from waypost.testing.contracts.mailboxes import a_mailbox
+from waypost.testing.contracts.quick_replies import a_reply
 
 Change = Callable[[Ledger, str], Awaitable[object]]
 KEY, USER, MAILBOX = a_key(), a_user(), a_mailbox()
@@ -82,6 +83,18 @@ async def _no_policy(ledger: Ledger, actor: str) -> object:
     return await ledger.policies.put(ORG, Policy(unsure="park"), actor=actor)
 
 
+async def _quick_reply(ledger: Ledger, actor: str) -> object:
+    return await ledger.quick_replies.put(a_reply(updated_by=actor), 9)
+
+
+async def _other_words(ledger: Ledger, actor: str) -> object:
+    return await ledger.quick_replies.put(a_reply(text="Hi", updated_by=actor), 9)
+
+
+async def _no_quick_reply(ledger: Ledger, actor: str) -> object:
+    return await ledger.quick_replies.remove(ORG, "hello", T0, actor)
+
+
 async def _quota(ledger: Ledger, actor: str) -> object:
     return await ledger.quotas.set_limit(ORG, 7, actor)
 
@@ -106,6 +119,9 @@ CHANGES: list[tuple[Change, Action, str, str]] = [
     (_no_mailbox, Action.MAILBOX_DISCONNECTED, MAILBOX.id, "mailbox disconnected"),
     (_policy, Action.POLICY_CHANGED, ORG, "changed: quietHours, unsure"),
     (_no_policy, Action.POLICY_CHANGED, ORG, "changed: quietHours"),
+    (_quick_reply, Action.QUICK_REPLY_ADDED, "hello", "quick reply added"),
+    (_other_words, Action.QUICK_REPLY_CHANGED, "hello", "changed: text"),
+    (_no_quick_reply, Action.QUICK_REPLY_REMOVED, "hello", "quick reply removed"),
     (_quota, Action.QUOTA_CHANGED, ORG, "7 in 24 hours"),
     (_release, Action.GATE_RELEASED, ORG, f"hold of {of_number(NUMBER)}"),
 ]
@@ -135,7 +151,8 @@ class AuditedContract:
     async def test_what_found_nothing_to_change_leaves_no_entry(self, ledger: Ledger) -> None:
         await ledger.accounts.create_org(an_org(), None)
         await ledger.accounts.create_org(an_org(OTHER_ORG), None)
-        for change in (_token, _no_number, _no_key, _user_token, _no_user, _password, _no_mailbox):
+        missing = (_token, _no_number, _no_key, _user_token, _no_user, _password, _no_mailbox, _no_quick_reply)
+        for change in missing:
             await change(ledger, "user_1")
         await ledger.policies.put(ORG, Policy())
         await ledger.policies.put(ORG, Policy(unsure="park"), instead_of=Policy(unsure="requeue"))
@@ -147,4 +164,10 @@ async def _seen(ledger: Ledger) -> list[object]:
     people = [await accounts.keys(ORG, T0), await accounts.users(ORG), await accounts.numbers(ORG)]
     callers = [await accounts.caller(b"digest of a token", T0)]
     rest = [await ledger.mailboxes.of(ORG), await ledger.policies.get(ORG), await ledger.quotas.get(ORG)]
-    return [*people, *callers, *rest, await ledger.audit.find(ORG, AuditQuery(), 100)]
+    return [
+        *people,
+        *callers,
+        *rest,
+        await ledger.quick_replies.of(ORG),
+        await ledger.audit.find(ORG, AuditQuery(), 100),
+    ]

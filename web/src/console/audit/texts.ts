@@ -40,6 +40,7 @@ export const words = {
     KEY: "API key",
     USER: "Person",
     CONVERSATION: "Conversation",
+    QUICK_REPLY: "Quick reply",
   } as Record<string, string>,
   actions: {
     CREATED: "was created",
@@ -65,6 +66,9 @@ export const words = {
     USER_CREATED: "was added",
     USER_TOKEN_RENEWED: "got a new token",
     USER_REMOVED: "was removed",
+    QUICK_REPLY_ADDED: "was added",
+    QUICK_REPLY_CHANGED: "was changed",
+    QUICK_REPLY_REMOVED: "was removed",
     FLOOR_CHANGED: "is answered by somebody else",
     JOINED: "was joined with another",
   } as Record<string, string>,

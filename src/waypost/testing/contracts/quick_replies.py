@@ -1,0 +1,104 @@
+"""The contract of quick replies: one of each name regardless of case, no more than there is room for."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from waypost.model.audit import Action, Entity
+from waypost.model.quick_reply import QuickReply
+from waypost.model.time import Instant, seconds
+from waypost.ports.audit import AuditQuery
+from waypost.ports.ledger import Ledger
+from waypost.ports.quick_replies import NoRoom
+from waypost.testing.contracts.examples import ORG, OTHER_ORG, T0, Ledgers, an_org, later
+
+PLENTY = 100
+TRAIL = AuditQuery(entity_type=Entity.QUICK_REPLY)
+
+
+def a_reply(name: str = "hello", text: str = "Hello {name} ☃", **fields: Any) -> QuickReply:
+    standard: dict[str, Any] = {"org_id": ORG, "updated_at": T0, "updated_by": "user_1"}
+    return QuickReply(name=name, text=text, **(standard | fields))
+
+
+def second(n: float) -> Instant:
+    return later(seconds(n))
+
+
+async def told(ledger: Ledger) -> list[tuple[str, str, str, str]]:
+    """The trail, oldest first."""
+    found = [recorded.entry for recorded in await ledger.audit.find(ORG, TRAIL, 100)]
+    return [(entry.action, entry.entity_id, entry.actor, entry.details) for entry in reversed(found)]
+
+
+class QuickRepliesContract:
+    @pytest.fixture(autouse=True)
+    async def orgs(self, ledger: Ledger) -> None:
+        await ledger.accounts.create_org(an_org(), None)
+        await ledger.accounts.create_org(an_org(OTHER_ORG), None)
+
+    async def test_they_are_read_as_they_were_written_by_name_regardless_of_case(self, ledger: Ledger) -> None:
+        written = [a_reply(name, f"{name}\n'quoted' \\ 👍") for name in ("b", "Änderung", "C", "a", "_x", "👍", "D-1")]
+        for reply in written:
+            assert await ledger.quick_replies.put(reply, PLENTY) == reply
+        found = await ledger.quick_replies.of(ORG)
+        assert [reply.name for reply in found] == ["_x", "a", "b", "C", "D-1", "Änderung", "👍"]
+        assert sorted(found, key=lambda reply: reply.name) == sorted(written, key=lambda reply: reply.name)
+
+    async def test_one_of_each_name_whatever_its_case_called_as_it_was_last_written(self, ledger: Ledger) -> None:
+        await ledger.quick_replies.put(a_reply("Größe"), PLENTY)
+        again = a_reply("GRÖSSE", "Which size?", updated_at=second(1), updated_by="user_2")
+        assert await ledger.quick_replies.put(again, PLENTY) == again
+        assert await ledger.quick_replies.of(ORG) == [again]
+        composed, apart = a_reply("caf\u00e9"), a_reply("CAFE\u0301", updated_at=second(2))
+        await ledger.quick_replies.put(composed, PLENTY)
+        await ledger.quick_replies.put(apart, PLENTY)
+        assert await ledger.quick_replies.of(ORG) == [apart, again]
+
+    async def test_the_same_again_changes_nothing_and_leaves_no_entry(self, ledger: Ledger) -> None:
+        first = a_reply()
+        await ledger.quick_replies.put(first, PLENTY)
+        assert await ledger.quick_replies.put(a_reply(updated_at=second(1), updated_by="user_2"), PLENTY) == first
+        assert await ledger.quick_replies.of(ORG) == [first]
+        assert await told(ledger) == [(Action.QUICK_REPLY_ADDED, "hello", "user_1", "quick reply added")]
+
+    async def test_every_change_is_told_by_whom_and_of_what(self, ledger: Ledger) -> None:
+        await ledger.quick_replies.put(a_reply(), PLENTY)
+        await ledger.quick_replies.put(a_reply(text="Hi", updated_by="user_2"), PLENTY)
+        await ledger.quick_replies.put(a_reply("Hello", "Hi there"), PLENTY)
+        assert await ledger.quick_replies.remove(ORG, "HELLO", second(1), "cli")
+        assert await told(ledger) == [
+            (Action.QUICK_REPLY_ADDED, "hello", "user_1", "quick reply added"),
+            (Action.QUICK_REPLY_CHANGED, "hello", "user_2", "changed: text"),
+            (Action.QUICK_REPLY_CHANGED, "Hello", "user_1", "changed: name, text"),
+            (Action.QUICK_REPLY_REMOVED, "Hello", "cli", "quick reply removed"),
+        ]
+
+    async def test_one_leaves_once_and_only_its_own_org(self, ledger: Ledger) -> None:
+        theirs = a_reply(org_id=OTHER_ORG)
+        for reply in (a_reply(), theirs):
+            await ledger.quick_replies.put(reply, PLENTY)
+        assert await ledger.quick_replies.remove(ORG, "hello", T0)
+        assert not await ledger.quick_replies.remove(ORG, "hello", T0)
+        assert await ledger.quick_replies.of(ORG) == []
+        assert await ledger.quick_replies.of(OTHER_ORG) == [theirs]
+
+    async def test_a_full_org_changes_what_it_has_and_gets_no_new_one(self, ledger: Ledger) -> None:
+        for name in ("a", "b"):
+            await ledger.quick_replies.put(a_reply(name), 2)
+        assert await ledger.quick_replies.put(a_reply("c"), 2) == NoRoom(2)
+        assert await ledger.quick_replies.put(a_reply("A", "other"), 2) == a_reply("A", "other")
+        assert await ledger.quick_replies.put(a_reply("c", org_id=OTHER_ORG), 2) == a_reply("c", org_id=OTHER_ORG)
+        await ledger.quick_replies.remove(ORG, "b", T0)
+        assert await ledger.quick_replies.put(a_reply("c"), 2) == a_reply("c")
+        assert [reply.name for reply in await ledger.quick_replies.of(ORG)] == ["A", "c"]
+
+    async def test_the_last_place_is_taken_once_however_many_ask(self, ledgers: Ledgers) -> None:
+        one, other = ledgers
+        asked = [(one if n % 2 else other).quick_replies.put(a_reply(f"r{n}"), 3) for n in range(12)]
+        answers = await asyncio.gather(*asked)
+        assert answers.count(NoRoom(3)) == 9
+        assert len(await one.quick_replies.of(ORG)) == 3

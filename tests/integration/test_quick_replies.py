@@ -1,0 +1,112 @@
+"""/api/v1/quick-replies: the team's common answers, changed by any of them, refused with a reason, audited."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.integration.harness import ON_SQLITE, Answer, Stage
+from tests.integration.live_devices import key, people
+from waypost.rules.quick_replies import MOST
+
+REPLIES = "/api/v1/quick-replies"
+
+
+async def put(stage: Stage, name: str, text: Any, secret: str | None = None) -> Answer:
+    return await stage.call("PUT", f"{REPLIES}/{quote(name, safe='')}", {"text": text}, key=secret)
+
+
+async def remove(stage: Stage, name: str, secret: str | None = None) -> Answer:
+    return await stage.call("DELETE", f"{REPLIES}/{quote(name, safe='')}", key=secret)
+
+
+async def listed(stage: Stage, secret: str | None = None) -> list[tuple[str, str]]:
+    answer = await stage.call("GET", REPLIES, key=secret)
+    assert answer.status == 200
+    return [(reply["name"], reply["text"]) for reply in answer.json["quick_replies"]]
+
+
+async def trail(stage: Stage) -> list[tuple[str, str, str]]:
+    found = (await stage.call("GET", "/api/v1/outbound/audit?entityType=QUICK_REPLY")).json["content"]
+    return [(entry["action"], entry["entityId"], entry["actor"]) for entry in reversed(found)]
+
+
+async def test_what_one_agent_writes_the_others_have(stage: Stage) -> None:
+    ann, bob = await people(stage, 2)
+    assert await listed(stage, bob.token) == []
+    added = await put(stage, "Thanks", "Thank you {name}!", ann.token)
+    assert (added.status, added.json["name"], added.json["updated_by"]) == (200, "Thanks", ann.user_id)
+    assert (await put(stage, "👍 50%?#".replace(" ", "-"), "Sure", ann.token)).status == 200
+    assert (await put(stage, "thanks", "Thanks a lot!", bob.token)).json["updated_by"] == bob.user_id
+    assert await listed(stage, ann.token) == [("thanks", "Thanks a lot!"), ("👍-50%?#", "Sure")]
+    assert (await remove(stage, "THANKS", ann.token)).status == 204
+    assert (await remove(stage, "👍-50%?#", ann.token)).status == 204
+    assert await listed(stage, bob.token) == []
+    assert await trail(stage) == [
+        ("QUICK_REPLY_ADDED", "Thanks", ann.user_id),
+        ("QUICK_REPLY_ADDED", "👍-50%?#", ann.user_id),
+        ("QUICK_REPLY_CHANGED", "thanks", bob.user_id),
+        ("QUICK_REPLY_REMOVED", "thanks", ann.user_id),
+        ("QUICK_REPLY_REMOVED", "👍-50%?#", ann.user_id),
+    ]
+
+
+async def test_the_same_text_again_changes_and_audits_nothing(stage: Stage) -> None:
+    ann, bob = await people(stage, 2)
+    first = await put(stage, "hello", "Hello!", ann.token)
+    again = await put(stage, "hello", "Hello!", bob.token)
+    assert again.json == first.json
+    assert len(await trail(stage)) == 1
+
+
+@ON_SQLITE
+async def test_whoever_only_reads_reads_and_changes_nothing(stage: Stage) -> None:
+    await put(stage, "hello", "Hello!")
+    readonly = await key(stage, "readonly")
+    assert await listed(stage, readonly) == [("hello", "Hello!")]
+    for answer in (await put(stage, "hello", "Bye!", readonly), await remove(stage, "hello", readonly)):
+        assert (answer.status, answer.code) == (403, "wrong_role")
+    assert await listed(stage) == [("hello", "Hello!")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "field", "why"),
+    [
+        ("x" * 41, "Hello", "name", "name: has 41 characters: write at most 40"),
+        ("order status", "Hello", "name", "name: has white space: join its words with a dash, as in order-status"),
+        ("a\0", "Hello", "name", "name: has a character that nobody sees: write it with letters, digits and signs"),
+        ("hello", "", "text", "text: is empty: write 1 to 4000 characters"),
+        ("hello", " ", "text", "text: has nothing but white space: write what is to be said"),
+        ("hello", "x" * 4001, "text", "text: has 4001 characters: write at most 4000"),
+        ("hello", "a\0", "text", "text: has the character NUL, which cannot be stored: take it out"),
+        ("hello", 7, "text", "text: Expected `str`, got `int`"),
+    ],
+)
+@ON_SQLITE
+async def test_what_cannot_be_taken_is_told_why(stage: Stage, name: str, text: Any, field: str, why: str) -> None:
+    answer = await put(stage, name, text)
+    assert (answer.status, answer.code, answer.json["field"]) == (422, "invalid_payload", field)
+    assert answer.json["detail"] == why
+    assert await listed(stage) == []
+
+
+@pytest.mark.parametrize("name", ["nothing", "x" * 41, "two words", "a\0"])
+@ON_SQLITE
+async def test_what_is_not_there_cannot_be_removed(stage: Stage, name: str) -> None:
+    answer = await remove(stage, name)
+    assert (answer.status, answer.code) == (404, "not_found")
+
+
+async def test_the_last_place_is_given_once_and_a_full_org_is_told_what_to_do(stage: Stage) -> None:
+    for n in range(MOST - 1):
+        assert (await put(stage, f"r{n}", "Hello")).status == 200
+    answers = await asyncio.gather(*(put(stage, name, "Hello") for name in "abc"))
+    assert sorted(answer.status for answer in answers) == [200, 409, 409]
+    (full, *_) = (answer for answer in answers if answer.status == 409)
+    assert full.code == "too_many_quick_replies"
+    assert full.json["detail"] == "this org has 200 quick replies, as many as it may: remove one first"
+    assert (await put(stage, "r0", "Other words")).status == 200
+    assert len(await listed(stage)) == MOST

@@ -1,0 +1,56 @@
+/** Quick replies: which are asked for, what a line that is left needs, and whose fault it is when it is not saved. */
+
+import { Unreachable, WaypostError } from "@waypost/client";
+import { expect, test } from "vitest";
+
+import { askedFor, faultOf, filledIn, isTaken, matching, stepOf, suggestionsFor, type Step } from "../src/inbox/quick-replies";
+import { texts } from "../src/texts";
+
+const HELLO = { name: "hello", text: "Hi" };
+const THANKS = { name: "Thanks", text: "Thank you {name}" };
+
+test("a slash at the beginning asks for quick replies, by name or words", () => {
+  const found = (text: string) => matching(askedFor(text) ?? "nothing", [THANKS, HELLO]);
+  expect(askedFor("hi /tha")).toBeNull();
+  expect(askedFor("/a\nb")).toBeNull();
+  expect(found("/")).toHaveLength(2);
+  expect(found("/THA")).toEqual([THANKS]);
+  expect(found("/you")).toEqual([THANKS]);
+  expect(found("/bye")).toEqual([]);
+});
+
+test("the customer's name is put in as it is", () => expect(filledIn("Thank you {name}", "$& Ada")).toBe("Thank you $& Ada"));
+
+test.each<[string, string, typeof HELLO | null, Step]>([
+  ["", " ", null, { is: "nothing" }],
+  ["hello", "Hi", HELLO, { is: "nothing" }],
+  [" /hello ", "Hi", HELLO, { is: "nothing" }],
+  ["", "Hi", null, { is: "fault", fault: { field: "name", words: texts.quick.noName } }],
+  ["a/b", "Hi", null, { is: "fault", fault: { field: "name", words: texts.quick.badName } }],
+  ["..", "Hi", HELLO, { is: "fault", fault: { field: "name", words: texts.quick.badName } }],
+  ["/new", "Hi", null, { is: "save", words: { name: "new", text: "Hi" }, isNewName: true, replaced: null }],
+  ["hello", "", HELLO, { is: "save", words: { name: "hello", text: "" }, isNewName: false, replaced: null }],
+  ["Hello", "Hi", HELLO, { is: "save", words: { name: "Hello", text: "Hi" }, isNewName: false, replaced: null }],
+  ["hey", "Hi", HELLO, { is: "save", words: { name: "hey", text: "Hi" }, isNewName: true, replaced: "hello" }],
+])("a line with %j and %j, saved as %j, needs %j", (name, text, saved, step) => expect(stepOf({ name, text }, saved)).toEqual(step));
+
+test("a name is taken whatever its case", () => {
+  expect(isTaken("HELLO", [HELLO])).toBe(true);
+  expect(isTaken("hell", [HELLO])).toBe(false);
+});
+
+test("suggestions are for those who have nothing of their own, and none twice", () => {
+  const [first, ...others] = texts.quick.first;
+  expect(suggestionsFor([])).toEqual(texts.quick.first);
+  expect(suggestionsFor([{ name: first?.name.toUpperCase() ?? "", text: "changed" }])).toEqual(others);
+  expect(suggestionsFor([{ name: "own", text: "x" }])).toEqual([]);
+});
+
+test("what the server says is shown at the field that it names", () => {
+  const refusal = (detail: string) => faultOf(new WaypostError("invalid_payload", detail, 422));
+  expect(refusal("name: has white space: join its words")).toEqual({ field: "name", words: "The name has white space: join its words." });
+  expect(refusal("text: is empty")).toEqual({ field: "text", words: "The text is empty." });
+  expect(refusal("this org has 200")).toEqual({ field: null, words: "The server refused it: this org has 200." });
+  expect(faultOf(new Unreachable("HTTP 503", 503))).toEqual({ field: null, words: texts.quick.away });
+  expect(faultOf(new TypeError("a bug"))).toEqual({ field: null, words: texts.quick.away });
+});
