@@ -17,7 +17,7 @@ from waypost.model.ids import OrgId
 from waypost.model.log import Waiting
 from waypost.model.reading import Reader, Standing
 from waypost.model.time import Instant, Span, hours, minutes, seconds
-from waypost.ports.failure import LedgerError, LogAway, Rejected
+from waypost.ports.failure import LedgerError, LogAway, Rejected, Unavailable
 from waypost.ports.hand_over import Told
 from waypost.ports.ledger import Ledger
 from waypost.rules import hand_over as rule
@@ -150,7 +150,8 @@ async def look_at_log(world: World) -> None:
     try:
         await world.log.ping()
     except LedgerError as failure:
-        world.meters.log_answers(str(failure) or type(failure).__name__)
+        lasting = not isinstance(failure, Unavailable)
+        world.meters.log_answers(str(failure) or type(failure).__name__, lasting=lasting)
     else:
         world.meters.log_answers()
 
