@@ -149,6 +149,23 @@ async def test_without_a_log_of_its_own_nothing_is_handed_over_and_nothing_is_aw
     assert "" not in await bodies(stage)
 
 
+async def test_what_is_too_large_for_the_log_stays_in_the_database_and_the_others_go(
+    apart: Stage, log: ShakyLog
+) -> None:
+    log.refused = "so much"
+    where = await customer(apart)
+    await wrote(apart, "large", rest="so much " * 200_000)
+    await wrote(apart, "after it")
+    await handed_over(apart)
+    apart.manual.jump(hours(1))
+    await hand_over.empty_bodies(apart.world)
+    assert sorted(map(bool, await bodies(apart))) == [False, False, True]
+    assert [text for text in log.texts() if "so much" in text] == []
+    ann = await person(apart)
+    assert texts(await history(apart, ann, where)) == ["after it", "large", "hi"]
+    assert await apart.metric("log_too_large_total") == 1
+
+
 @pytest.mark.parametrize("forgetful", [False, True])
 @ON_SQLITE
 async def test_what_was_moved_before_the_log_had_it_is_handed_over(

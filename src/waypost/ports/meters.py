@@ -55,6 +55,9 @@ class Meters(Protocol):
     def handed_over(self, messages: int) -> None:
         """The Log has so many more."""
 
+    def kept_back(self, messages: int) -> None:
+        """So many are too large for the Log: they stay in the Ledger."""
+
     def log_failed(self, why: str) -> None:
         """The Log did not take what it was handed; it is tried again."""
 

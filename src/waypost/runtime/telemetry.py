@@ -83,6 +83,7 @@ class Telemetry:
     log_waiting: Gauge
     log_oldest: Gauge
     log_handed: Counter
+    log_kept_back: Counter
     log_failures: Counter
     log_emptied: Counter
 
@@ -194,6 +195,9 @@ class Telemetry:
 
     def handed_over(self, messages: int) -> None:
         _add(self.log_handed, messages)
+
+    def kept_back(self, messages: int) -> None:
+        self.log_kept_back.inc(messages)
 
     def log_failed(self, why: str) -> None:
         self.log_failures.inc()
