@@ -13,6 +13,7 @@ import pytest
 
 from tests.conformance.test_cassandra_schema import Relay, available
 from waypost.adapters.cassandra import address, keyspace, owner, schema
+from waypost.adapters.cassandra.address import Address
 from waypost.adapters.cassandra.keyspace import Keyspace
 from waypost.adapters.cassandra.log import CassandraLog
 from waypost.adapters.local.clock import SystemClock
@@ -34,25 +35,34 @@ from waypost.testing.cassandra_service import Cassandra
 from waypost.testing.contracts.log import END, an_entry, lines, positions, spot
 
 NAME = "waypost_owner_test"
+GIVEN_AWAY = f"DELETE FROM {NAME}.waypost_owner WHERE part = 'log' IF EXISTS"
+"""As docs/how-to/add-cassandra.md has it."""
 SECRET = "geheim"  # of nobody
 pytestmark = pytest.mark.may_block("SQLite's schema is brought up to date without a thread")
 Ask = Callable[[str], Awaitable[list[Any]]]
 Open = Callable[[str], Awaitable[Ledger]]
 
 
-@pytest.fixture
-async def cql(cassandra: Cassandra) -> AsyncIterator[Ask]:
-    """The keyspace with its tables, past the adapter; gone afterwards."""
+@pytest.fixture(scope="module")
+def migrated(cassandra: Cassandra) -> Address:
+    """Made once: a table takes longer than a test."""
     where = address.parse(cassandra.log_url(NAME))
-    await keyspace.migrate(where)
-    session = await keyspace.opened(where, NAME)
+    asyncio.run(keyspace.migrate(where))
+    return where
+
+
+@pytest.fixture
+async def cql(migrated: Address) -> AsyncIterator[Ask]:
+    """Past the adapter; the keyspace is nobody's, and nothing is in its tables."""
+    session = await keyspace.opened(migrated, NAME)
 
     async def ask(text: str) -> list[Any]:
         found = await session.execute(acsylla.create_statement(text))
         return [row.as_tuple() for row in found.all()]
 
+    await ask(GIVEN_AWAY)
+    await asyncio.gather(*(ask(f"TRUNCATE {table}") for table in ("messages", "buckets")))
     yield ask
-    await ask(f"DROP KEYSPACE IF EXISTS {NAME}")
     await session.close()
 
 
@@ -200,7 +210,7 @@ async def test_one_that_was_made_again_by_another_is_left_alone_from_the_next_lo
 ) -> None:
     log = await open_log(url, await ledger_of("ours"))
     await log.ping()
-    await cql("TRUNCATE waypost_owner")
+    await cql(GIVEN_AWAY)
     await (await theirs_at(url)).close()
     before = await everything(cql)
     with pytest.raises(ForeignLog):
@@ -213,9 +223,8 @@ async def test_one_that_was_made_again_by_another_is_left_alone_from_the_next_lo
 
 
 async def test_an_operator_may_give_a_keyspace_away(url: str, cql: Ask, ledger_of: Open) -> None:
-    """As docs/how-to/add-cassandra.md has it."""
     await (await theirs_at(url)).close()
-    await cql(f"DELETE FROM {NAME}.waypost_owner WHERE part = 'log' IF EXISTS")
+    await cql(GIVEN_AWAY)
     log = await open_log(url, await ledger_of("ours"))
     assert await positions(log) == [1]
     await log.close()
