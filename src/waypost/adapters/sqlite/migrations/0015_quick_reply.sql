@@ -1,0 +1,10 @@
+-- Answers that a team gives often; `folded` is the name regardless of case, by which there is one of each.
+CREATE TABLE quick_reply (
+    org_id TEXT NOT NULL REFERENCES org,
+    folded TEXT NOT NULL,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    updated_at INTEGER NOT NULL,
+    updated_by TEXT NOT NULL,
+    PRIMARY KEY (org_id, folded)
+) STRICT, WITHOUT ROWID;
