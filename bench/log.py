@@ -136,7 +136,7 @@ async def read_pages(page: Callable[[Spot], Awaitable[int]], spots: Sequence[Spo
 
 async def beside(where: address.Address, rounds: int, count: int) -> dict[str, list[float]]:
     """Both in turn, each round with rows of its own; the first round only warms the node up."""
-    log, bare = CassandraLog(Keyspace(where)), await Bare.open(where)
+    log, bare = CassandraLog(Keyspace(where, "bench")), await Bare.open(where)
 
     async def log_page(spot: Spot) -> int:
         return len(await log.page(spot, PAGE))
@@ -179,7 +179,7 @@ async def long_talk(log: CassandraLog, where: address.Address, messages: int) ->
 
 async def by_depth(where: address.Address, messages: int) -> tuple[float, float]:
     """Medians in milliseconds of the first page of a long conversation and of its deepest, both across two buckets."""
-    log = CassandraLog(Keyspace(where))
+    log = CassandraLog(Keyspace(where, "bench"))
     spots = await long_talk(log, where, messages)
     each, half = messages // BUCKETS, PAGE // 2
     asked = {"first": len(spots) - each + half, "deepest": each + half}

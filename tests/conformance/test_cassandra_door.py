@@ -83,7 +83,7 @@ def url(server: Cassandra, person: str, **options: str) -> str:
 
 @asynccontextmanager
 async def entered(where: str) -> AsyncIterator[CassandraLog]:
-    log = CassandraLog(Keyspace(address.parse(where)))
+    log = CassandraLog(Keyspace(address.parse(where), "of these tests"))
     try:
         yield log
     finally:

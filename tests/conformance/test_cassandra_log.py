@@ -24,13 +24,14 @@ from waypost.testing.contracts.log import END, HERE, THERE, LogContract, an_entr
 
 Ask = Callable[[str], Awaitable[list[Any]]]
 LATER = Instant(T0 + 1000)
+LEDGER = "of these tests"
 
 
 class Watched(Keyspace):
     """Notes what is asked of the keyspace, and refuses what a test says."""
 
     def __init__(self, where: Address) -> None:
-        super().__init__(where)
+        super().__init__(where, LEDGER)
         self.asked: list[str] = []
         self.done: list[str] = []
         self.refused = ""
@@ -290,9 +291,9 @@ class TestNoTombstones:
     async def test_none_is_ever_written(self, cassandra: Cassandra) -> None:
         """Neither by what an entry lacks, nor by what is erased: in a keyspace of its own, where nothing expires."""
         where = address.parse(cassandra.log_url("without_tombstones"))
-        assert await keyspace.migrate(where) == ["log"]
+        assert await keyspace.migrate(where) == ["log", "owner"]
         assert await keyspace.migrate(where) == []
-        own = Keyspace(where)
+        own = Keyspace(where, LEDGER)
         log = CassandraLog(own)
         await log.append(lines(*(an_entry(n) for n in range(1, 21))))
         await log.erase([spot(n) for n in range(1, 11)], LATER)
@@ -324,7 +325,7 @@ class TestFailures:
         assert await positions(log) == list(range(300, 1, -1))
 
     async def test_where_nobody_answers_it_is_unavailable_and_says_so_at_once_again(self, migrated: Address) -> None:
-        log = CassandraLog(Keyspace(replace(migrated, port=1)))
+        log = CassandraLog(Keyspace(replace(migrated, port=1), LEDGER))
         for ask in (log.ping(), log.page(END, 1), log.append(lines(an_entry(1))), log.erase([spot(1)], LATER)):
             with pytest.raises(Unavailable, match="cannot be reached"):
                 await ask

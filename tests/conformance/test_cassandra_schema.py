@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import acsylla
@@ -15,15 +14,18 @@ from waypost.adapters.cassandra import address, keyspace, schema
 from waypost.adapters.cassandra.keyspace import Keyspace
 from waypost.adapters.cassandra.log import CassandraLog
 from waypost.adapters.cassandra.schema import WrongSchema
+from waypost.adapters.local.clock import SystemClock
 from waypost.ports.failure import Unavailable
+from waypost.ports.ledger import Ledger
 from waypost.runtime import doctor_log
 from waypost.runtime.log_store import open_log
 from waypost.runtime.settings import Settings, SettingsError
-from waypost.runtime.wiring import migrate
+from waypost.runtime.wiring import migrate, open_ledger
 from waypost.testing.cassandra_service import Cassandra
 from waypost.testing.contracts.log import END, an_entry, lines, positions
 
 NAME = "waypost_schema_test"
+ON_THE_WAY = "SQLite's schema is brought up to date without a thread"
 Ask = Callable[[str], Awaitable[list[Any]]]
 
 
@@ -46,21 +48,30 @@ def url(cassandra: Cassandra, cql: Ask) -> str:
     return cassandra.log_url(NAME)
 
 
+@pytest.fixture
+async def ledger(sqlite_url: str) -> AsyncIterator[Ledger]:
+    ledger = await open_ledger(Settings(database_url=sqlite_url), SystemClock())
+    yield ledger
+    await ledger.close()
+
+
 async def wrong(url: str) -> list[str]:
     return [text for good, text, remedy in await doctor_log.findings(url) if good is False]
 
 
-@pytest.mark.may_block("SQLite's schema is brought up to date without a thread")
-async def test_a_keyspace_is_refused_until_waypost_migrate_has_made_it(url: str, cql: Ask, tmp_path: Path) -> None:
+@pytest.mark.may_block(ON_THE_WAY)
+async def test_a_keyspace_is_refused_until_waypost_migrate_has_made_it(
+    url: str, cql: Ask, ledger: Ledger, sqlite_url: str
+) -> None:
     for there in ("no keyspace", "schema 0"):
         with pytest.raises(WrongSchema, match=f"{there}.*waypost migrate"):
-            await open_log(url)
+            await open_log(url, ledger)
         assert there in (await wrong(url))[0]
         await cql(f"CREATE KEYSPACE IF NOT EXISTS {NAME} WITH replication = {replicated(1)}")
-    settings = Settings(database_url=f"sqlite:///{tmp_path / 'waypost.db'}", log_url=url)
-    assert (await migrate(settings))[-1:] == ["log"]
+    settings = Settings(database_url=sqlite_url, log_url=url)
+    assert (await migrate(settings))[-2:] == ["log", "owner"]
     assert await migrate(settings) == []
-    log = await open_log(url)
+    log = await open_log(url, ledger)
     await log.append(lines(an_entry(1)))
     assert await positions(log) == [1]
     await log.ping()
@@ -85,7 +96,7 @@ async def test_more_copies_than_nodes_are_refused_before_anything_is_made(cassan
 
 async def test_copies_may_be_named_by_data_centre(cassandra: Cassandra, cql: Ask) -> None:
     where = address.parse(cassandra.log_url(NAME, replication="datacenter1:1", dc="datacenter1"))
-    assert await keyspace.migrate(where) == ["log"]
+    assert await keyspace.migrate(where) == ["log", "owner"]
     ((found,),) = await cql(f"SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = '{NAME}'")
     assert dict(found)["datacenter1"] == "1"
 
@@ -175,7 +186,7 @@ async def available(log: CassandraLog) -> None:
 async def test_a_line_that_is_cut_or_silent_is_unavailable_and_comes_back_by_itself(url: str, relay: Relay) -> None:
     where = address.parse(url)
     await keyspace.migrate(where)
-    log = CassandraLog(Keyspace(replace(where, port=relay.port, timeout=0.5)))
+    log = CassandraLog(Keyspace(replace(where, port=relay.port, timeout=0.5), "of these tests"))
     await log.append(lines(an_entry(1)))
     relay.silence()
     with pytest.raises(Unavailable):
@@ -192,10 +203,11 @@ async def test_a_line_that_is_cut_or_silent_is_unavailable_and_comes_back_by_its
     await log.close()
 
 
-async def test_a_log_that_is_away_at_the_start_is_there_when_it_comes(url: str, relay: Relay) -> None:
+@pytest.mark.may_block(ON_THE_WAY)
+async def test_a_log_that_is_away_at_the_start_is_there_when_it_comes(url: str, relay: Relay, ledger: Ledger) -> None:
     await keyspace.migrate(address.parse(url))
     await relay.cut()
-    log = await open_log(url.replace(f":{address.parse(url).port}/", f":{relay.port}/"))
+    log = await open_log(url.replace(f":{address.parse(url).port}/", f":{relay.port}/"), ledger)
     with pytest.raises(Unavailable):
         await log.append(lines(an_entry(1)))
     await relay.open()
@@ -206,9 +218,10 @@ async def test_a_log_that_is_away_at_the_start_is_there_when_it_comes(url: str, 
     await log.close()
 
 
-async def test_an_address_that_is_none_is_refused_without_its_password() -> None:
+@pytest.mark.may_block(ON_THE_WAY)
+async def test_an_address_that_is_none_is_refused_without_its_password(ledger: Ledger) -> None:
     with pytest.raises(SettingsError, match="WAYPOST_LOG_URL") as refused:
-        await open_log("cassandra://user:geheim@/waypost?consistency=SOME")
+        await open_log("cassandra://user:geheim@/waypost?consistency=SOME", ledger)
     assert "geheim" not in str(refused.value)
 
 

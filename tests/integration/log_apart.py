@@ -16,7 +16,7 @@ from waypost.model.conversation import Entry, Spot
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.report import Post
 from waypost.model.time import Instant, hours, seconds
-from waypost.ports.failure import Rejected, Unavailable
+from waypost.ports.failure import ForeignLog, Rejected, Unavailable
 from waypost.ports.log import Line, Mark
 from waypost.testing.contracts.arrivals import USER, known_as
 from waypost.testing.contracts.examples import an_arrival
@@ -28,6 +28,7 @@ class ShakyLog(MemoryLog):
     def __init__(self) -> None:
         super().__init__()
         self.away = False
+        self.foreign = False
         self.mute = False
         self.refused = ""
         self.hangs = False
@@ -66,6 +67,8 @@ class ShakyLog(MemoryLog):
     def _reached(self) -> None:
         if self.away:
             raise Unavailable("it is away")
+        if self.foreign:
+            raise ForeignLog("it is another's")
 
     def texts(self) -> list[str]:
         return [entry.body for entry in self.kept.values()]

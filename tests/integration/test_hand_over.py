@@ -94,6 +94,37 @@ async def test_a_log_that_is_lost_is_told_once_with_the_reason_and_so_is_its_ret
 
 
 @ON_SQLITE
+async def test_a_log_that_comes_and_is_anothers_is_told_with_that_reason_and_counts_as_lost(
+    set_up: OpenStage, log: ShakyLog
+) -> None:
+    """What was known at the start, that it did not answer, would send nobody to mend the settings."""
+    log.away = log.foreign = True
+    with capture_logs() as lines:
+        stage = await set_up(log=log)
+
+        async def told(count: int) -> bool:
+            stage.manual.advance(seconds(1.1))
+            return len(reasons()) >= count
+
+        def reasons() -> list[str]:
+            return [line["error"] for line in lines if line["event"] == "log_lost"]
+
+        assert await stage.eventually(lambda: told(1))
+        log.away = False
+        await wrote(stage, "hello")
+        assert await stage.eventually(lambda: told(2))
+        failures = await stage.metric("log_failure_total")
+
+        async def fails_again() -> bool:
+            return await told(1) and await stage.metric("log_failure_total") > failures + 5
+
+        assert await stage.eventually(fails_again)
+    assert reasons() == ["it is away", "it is another's"]
+    assert "log_is_back" not in [line["event"] for line in lines]
+    assert log.kept == {}
+
+
+@ON_SQLITE
 async def test_a_log_that_hangs_is_named_at_the_end_and_the_database_is_closed_all_the_same(
     set_up: OpenStage, log: ShakyLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +147,23 @@ async def test_without_a_log_of_its_own_nothing_is_handed_over_and_nothing_is_aw
     assert await stage.database.run("SELECT 1 FROM handed_over") == []
     assert await stage.database.run("SELECT 1 FROM feed_reader WHERE reader = 'log'") == []
     assert "" not in await bodies(stage)
+
+
+async def test_what_is_too_large_for_the_log_stays_in_the_database_and_the_others_go(
+    apart: Stage, log: ShakyLog
+) -> None:
+    log.refused = "so much"
+    where = await customer(apart)
+    await wrote(apart, "large", rest="so much " * 200_000)
+    await wrote(apart, "after it")
+    await handed_over(apart)
+    apart.manual.jump(hours(1))
+    await hand_over.empty_bodies(apart.world)
+    assert sorted(map(bool, await bodies(apart))) == [False, False, True]
+    assert [text for text in log.texts() if "so much" in text] == []
+    ann = await person(apart)
+    assert texts(await history(apart, ann, where)) == ["after it", "large", "hi"]
+    assert await apart.metric("log_too_large_total") == 1
 
 
 @pytest.mark.parametrize("forgetful", [False, True])

@@ -17,7 +17,7 @@ from waypost.model.ids import OrgId
 from waypost.model.log import Waiting
 from waypost.model.reading import Reader, Standing
 from waypost.model.time import Instant, Span, hours, minutes, seconds
-from waypost.ports.failure import LedgerError, LogAway, Rejected
+from waypost.ports.failure import LedgerError, LogAway, Rejected, Unavailable
 from waypost.ports.hand_over import Told
 from waypost.ports.ledger import Ledger
 from waypost.rules import hand_over as rule
@@ -71,7 +71,8 @@ async def hand_over(behind: Sequence[Standing], world: World) -> Sequence[Standi
 
 
 async def _each_alone(behind: Sequence[Standing], why: str, world: World) -> Sequence[Standing]:
-    """What the Log cannot keep stops its own feed, where it stays in the Ledger, and no other."""
+    """What the Log cannot keep stops its own feed, where it stays in the Ledger, and no other. Nothing is refused for
+    its size by a Log that takes 4 MiB: what is longer than `rule.LARGEST_BODY` is never handed over."""
     if len(behind) == 1:
         log.warning("not_handed_over", feed=behind[0].feed, after=behind[0].read, error=why)
         return []
@@ -117,6 +118,9 @@ async def _post(waiting: Sequence[Waiting], world: World) -> int:
             await world.log.settle(parcel.marks)
     except LedgerError as failure:
         raise LogAway(f"the Log does not answer: {failure}") from failure
+    if parcel.too_large:
+        log.warning("too_large_for_the_log", messages=parcel.too_large, what="they stay in the database")
+        world.meters.kept_back(parcel.too_large)
     return len(parcel.lines)
 
 
@@ -150,7 +154,8 @@ async def look_at_log(world: World) -> None:
     try:
         await world.log.ping()
     except LedgerError as failure:
-        world.meters.log_answers(str(failure) or type(failure).__name__)
+        lasting = not isinstance(failure, Unavailable)
+        world.meters.log_answers(str(failure) or type(failure).__name__, lasting=lasting)
     else:
         world.meters.log_answers()
 

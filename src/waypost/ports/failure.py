@@ -29,3 +29,7 @@ class LogAway(LedgerError):
 
 class NoLog(LogAway):
     """What was asked for is only in a Log that the settings do not name: it does not come by itself."""
+
+
+class ForeignLog(LedgerError):
+    """The Log that the settings name is another Ledger's: nothing is read from it, and nothing written to it."""

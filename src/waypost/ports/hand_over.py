@@ -47,8 +47,9 @@ class HandOver(Protocol):
 
     async def empty(self, before: Instant, limit: int, again: Instant, *, spare_waiting: bool) -> Emptied:
         """Empty the bodies of the messages in up to `limit` stretches that were confirmed before then, the oldest
-        first, as far as the index of words has read their feeds. Never of what was erased, or moved since. With
-        `spare_waiting`, not what the bot is still to answer: that stretch is looked at again at `again`."""
+        first, as far as the index of words has read their feeds. Never of what was erased, or moved since, or is too
+        large for the Log, by `rules.hand_over.LARGEST_BODY`: nobody else has it. With `spare_waiting`, not what the bot
+        is still to answer: that stretch is looked at again at `again`."""
 
     async def away(self, after: ConversationId, upto: ConversationId, share: float) -> Sequence[Waiting]:
         """Of each conversation with an id above the first, up to the second: its entry at this share of its length, if

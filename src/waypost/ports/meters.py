@@ -55,11 +55,14 @@ class Meters(Protocol):
     def handed_over(self, messages: int) -> None:
         """The Log has so many more."""
 
+    def kept_back(self, messages: int) -> None:
+        """So many are too large for the Log: they stay in the Ledger."""
+
     def log_failed(self, why: str) -> None:
         """The Log did not take what it was handed; it is tried again."""
 
-    def log_answers(self, trouble: str = "") -> None:
-        """The Log was asked whether it is there: it is, or what keeps it away."""
+    def log_answers(self, trouble: str = "", *, lasting: bool = False) -> None:
+        """The Log was asked whether it is there: it is, or what keeps it away. That lasts, or may go by itself."""
 
     def bodies_emptied(self, bodies: int) -> None:
         """So many bodies are only in the Log from now on."""

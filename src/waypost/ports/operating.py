@@ -59,3 +59,10 @@ class Operating(Protocol):
 
     async def losses_looked_for_at(self) -> Instant | None:
         """When one last did."""
+
+    async def identity(self) -> str | None:
+        """Which Ledger this is; None while nobody has asked for it to be named. A copy or a backup of it is called the
+        same: what is kept outside it, the Log, is theirs as much as its own."""
+
+    async def identify(self, fresh: str) -> str:
+        """Which Ledger this is, from now on for good: `fresh`, unless it was named before, by any process."""

@@ -131,7 +131,7 @@ async def _opened(settings: Settings) -> Ports:
     """With a Log that may be of no use; what is wrong with it, and with Redis, is found by who knows them."""
     ports = await system_ports(replace(settings, redis_url="", log_url=""))
     with suppress(SettingsError):
-        log = await open_log(settings.log_url, to_look=True) if settings.log_url else None
+        log = await open_log(settings.log_url, ports.ledger, to_look=True) if settings.log_url else None
         return dataclasses.replace(ports, log=log)
     return ports
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from waypost.flow.hand_over import only_in_a_log
 from waypost.flow.policy_book import PolicyBook
 from waypost.model.time import Instant
-from waypost.ports.failure import LedgerError, Unavailable
+from waypost.ports.failure import ForeignLog, LedgerError, Unavailable
 from waypost.ports.ledger import Ledger
 from waypost.ports.log import Log
 from waypost.rules.hand_over import has_expired
@@ -50,7 +50,14 @@ async def findings(log_url: str) -> Sequence[Finding]:
 
 
 async def of_bodies(ledger: Ledger, log: Log | None, policies: PolicyBook, now: Instant) -> Sequence[Shown]:
-    """Whether what has left the database is where the settings say."""
+    """Whether what has left the database is where the settings say, and whether that is this database's at all."""
+    try:
+        await (log or ledger.log).ping()
+    except ForeignLog as error:
+        told, _, remedy = str(error).rpartition(": ")
+        return [wrong(f"log: {told}", remedy)]
+    except LedgerError:
+        pass  # as below
     away = await only_in_a_log(ledger)
     if away and log is None:
         text = f"log: bodies of messages ({len(away)} conversations at least) are in a Log, and the settings name none"

@@ -110,6 +110,7 @@ METRICS: dict[str, Count | Times | Level | Share | Worst] = {
     "log_waiting": Level("log_waiting_items", "Items of feeds that are still to be handed over to the Log"),
     "log_oldest": Level("log_oldest_seconds", "How long the first of them has waited"),
     "log_handed": Count("log_handed_over", "Messages that the Log took"),
+    "log_kept_back": Count("log_too_large", "Messages that are too large for the Log, and stay in the database"),
     "log_failures": Count(
         "log_failure", "Times that the Log did not take what it was handed, or did not give what somebody asked for"
     ),

@@ -83,6 +83,7 @@ class Telemetry:
     log_waiting: Gauge
     log_oldest: Gauge
     log_handed: Counter
+    log_kept_back: Counter
     log_failures: Counter
     log_emptied: Counter
 
@@ -102,6 +103,7 @@ class Telemetry:
         self._warned_at: Instant | None = None
         self._unwarned = 0
         self._log_lost = self._log_fails = False
+        self._log_told = ""
 
     def text(self) -> bytes:
         return generate_latest(self._of_all())
@@ -194,23 +196,27 @@ class Telemetry:
     def handed_over(self, messages: int) -> None:
         _add(self.log_handed, messages)
 
+    def kept_back(self, messages: int) -> None:
+        self.log_kept_back.inc(messages)
+
     def log_failed(self, why: str) -> None:
         self.log_failures.inc()
         self._log_fails = True
         self._log_is_lost(why)
 
-    def log_answers(self, trouble: str = "") -> None:
+    def log_answers(self, trouble: str = "", *, lasting: bool = False) -> None:
         """It is back when it answers and has failed nobody since it was asked before, so that each is told once."""
         if trouble:
-            self._log_is_lost(trouble)
+            self._log_is_lost(trouble, lasting=lasting)
         elif self._log_lost and not self._log_fails:
             self._log_lost = False
             log.info("log_is_back")
         self._log_fails = False
 
-    def _log_is_lost(self, why: str) -> None:
-        if not self._log_lost:
-            self._log_lost = True
+    def _log_is_lost(self, why: str, *, lasting: bool = False) -> None:
+        """Told once more where it only turns out when it is there again that somebody must do something."""
+        if not self._log_lost or (lasting and why != self._log_told):
+            self._log_lost, self._log_told = True, why
             log.warning("log_lost", error=why, what="messages go on, and wait for it in the database")
 
     def bodies_emptied(self, bodies: int) -> None:

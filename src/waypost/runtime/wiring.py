@@ -231,11 +231,11 @@ async def open_ledger(settings: Settings, clock: Clock) -> Ledger:
     return SqlLedger(await PostgresEngine.open(settings.database_url, readers=settings.database_readers))
 
 
-async def open_log(settings: Settings) -> Log | None:
+async def open_log(settings: Settings, ledger: Ledger) -> Log | None:
     """The Log that the settings name; None: the Ledger keeps it."""
     if not settings.log_url:
         return None
-    return await log_store.open_log(settings.log_url)
+    return await log_store.open_log(settings.log_url, ledger)
 
 
 def migrate_sqlite(path: Path) -> list[str]:
@@ -368,7 +368,7 @@ async def system_ports(settings: Settings, vault: Vault | None = None, *, answer
         hints=hints,
         wire=wire,
         vault=vault or open_vault(settings),
-        log=await open_log(settings),
+        log=await open_log(settings, ledger),
         bot=await asyncio.to_thread(make_bot, settings, wire, seen) if answering else None,
         pusher=make_pusher(settings, wire, clock),
         shelf=shelf,

@@ -1,7 +1,7 @@
 """Cassandra for tests: its jars come once by Maven into the user's cache folder, a node is a child process like others.
 
 with Cassandra() as cassandra:
-    log = await open_log(cassandra.log_url("waypost"))
+    log = await open_log(cassandra.log_url("waypost"), ledger)
 """
 
 from __future__ import annotations

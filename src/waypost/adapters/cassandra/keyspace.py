@@ -14,8 +14,9 @@ import acsylla
 from acsylla import errors
 from msgspec.structs import replace
 
-from waypost.adapters.cassandra import schema
+from waypost.adapters.cassandra import owner, schema
 from waypost.adapters.cassandra.address import Address
+from waypost.adapters.cassandra.schema import WrongSchema
 from waypost.adapters.cassandra.statements import Statement, load
 from waypost.ports.failure import LedgerError, Rejected, Unavailable
 
@@ -30,8 +31,11 @@ LARGEST_PAGE = 1000
 
 
 class Keyspace:
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, ledger: str, *, claims: bool = True) -> None:
+        """Of the Ledger with this identity; one that only looks claims nothing, and need not be known by any."""
         self._address = address
+        self._ledger = ledger
+        self._claims = claims
         self._session: Any = None
         self._prepared: dict[str, tuple[Any, bool]] = {}
         self._turn = asyncio.Lock()
@@ -39,7 +43,8 @@ class Keyspace:
         self._closed = False
 
     async def connect(self) -> None:
-        """Raise Unavailable if nobody answers, WrongSchema if the schema is not the one this code was made for."""
+        """Raise Unavailable if nobody answers, WrongSchema if the schema is not the one this code was made for,
+        ForeignLog if it is another Ledger's. Nothing is read or written before."""
         if self._session is not None:
             return
         async with self._turn:
@@ -63,33 +68,41 @@ class Keyspace:
         try:
             await schema.check(session)
             self._prepared = await _prepared(session, statements)
+            await self._require_ours(session)
         except BaseException as error:
             await _closed(session)
             if isinstance(error, errors.CassException):
-                raise translated(error) from error
+                raise _unfit(error) from error
             raise
         self._session = session
 
+    async def _require_ours(self, session: Any) -> None:
+        found = await owner.asked(session, self._prepared["owner"][0])
+        if not found and self._claims:
+            found = await owner.claimed(session, self._prepared["owner_claim"][0], self._ledger)
+        if found and found != self._ledger:
+            raise owner.foreign(self._address.keyspace)
+
     async def write(self, statement: str, arguments: Sequence[object]) -> None:
         """None among the arguments is not written at all: a null would be a tombstone."""
-        bound = self._bound(statement)
+        session, bound = self._bound(statement)
         for number, value in enumerate(arguments):
             if value is not None:
                 bound.bind(number, value)
         try:
-            await self._session.execute(bound)
+            await session.execute(bound)
         except errors.CassException as error:
             raise translated(error) from error
 
     async def read(self, statement: str, arguments: Sequence[object], most: int = LARGEST_PAGE) -> list[Row]:
         """All rows, however many pages the server makes of them."""
-        bound = self._bound(statement)
+        session, bound = self._bound(statement)
         bound.bind_list(list(arguments))
         bound.set_page_size(min(most, LARGEST_PAGE))
         rows: list[Row] = []
         try:
             while True:
-                found = await self._session.execute(bound)
+                found = await session.execute(bound)
                 rows += [row.as_tuple() for row in found.all()]
                 if not found.has_more_pages():
                     return rows
@@ -98,20 +111,27 @@ class Keyspace:
             raise translated(error) from error
 
     async def check(self) -> None:
-        """That it answers, with as many copies as any read needs, and has the schema that this code was made for."""
+        """That it answers, with as many copies as any read needs, has the schema that this code was made for, and is
+        still ours: a keyspace may be dropped and made again by others."""
         found = await self.read("schema_version", ())
         schema.require_current(found[0][0] if found else 0, len(await asyncio.to_thread(schema.migrations)))
+        if any(ledger != self._ledger for (ledger,) in await self.read("owner", ())):
+            await self._let_go()
+            raise owner.foreign(self._address.keyspace)
 
-    def _bound(self, statement: str) -> Any:
+    def _bound(self, statement: str) -> tuple[Any, Any]:
         if self._session is None:
             raise Unavailable("the Log is closed")
         prepared, idempotent = self._prepared[statement]
         bound = prepared.bind()
         bound.set_is_idempotent(idempotent)
-        return bound
+        return self._session, bound
 
     async def close(self) -> None:
         self._closed = True
+        await self._let_go()
+
+    async def _let_go(self) -> None:
         async with self._turn:
             session, self._session = self._session, None
             if session is not None:
@@ -176,6 +196,13 @@ def translated(error: errors.CassException) -> LedgerError:
     if isinstance(error, errors.CassErrorServerInvalidQuery):
         return Rejected(f"Cassandra refuses it: {error}")
     return Unavailable(f"Cassandra does not answer as it should: {error}")
+
+
+def _unfit(error: errors.CassException) -> LedgerError:
+    """What it refuses before anything was asked of it, it refuses as a whole."""
+    if isinstance(error, errors.CassErrorServerInvalidQuery):
+        return WrongSchema(f"the Log cannot be used: Cassandra refuses what every start asks of it: {error}")
+    return translated(error)
 
 
 async def migrate(address: Address) -> list[str]:

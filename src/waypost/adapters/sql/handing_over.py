@@ -14,6 +14,7 @@ from waypost.model.message import Status
 from waypost.model.reading import Reader, Stretch
 from waypost.model.time import Instant
 from waypost.ports.hand_over import Emptied, Told
+from waypost.rules.hand_over import LARGEST_BODY
 
 _TOLD = 5
 _WAITING = 4
@@ -41,10 +42,12 @@ class SqlHandOver:
         indexed = [Stretch(*row[:3]) for row in due if row[3] >= row[2]]
         wait = {Stretch(*row[:3]) for row in due if row[3] < row[2]}
         rows = []
-        for feed, seq, where, position, id_at, is_waiting in await self._between("handed_over_entries", indexed):
+        for feed, seq, where, position, id_at, length, is_waiting in await self._between(
+            "handed_over_entries", indexed
+        ):
             if is_waiting and spare_waiting:
                 wait |= {one for one in indexed if one.feed == feed and one.since < seq <= one.upto}
-            else:
+            elif length <= LARGEST_BODY:
                 rows.append((where, position, id_at))
         done = [one for one in indexed if one not in wait]
         bodies = await self._engine.transact(_empty(sorted(rows), done, sorted(wait), again), "search")

@@ -49,6 +49,14 @@ class SqlOperating:
     async def losses_looked_for_at(self) -> Instant | None:
         return await self._seen(DETECTOR)
 
+    async def identity(self) -> str | None:
+        found = await self._engine.read("identity_get")
+        return str(found[0][0]) if found else None
+
+    async def identify(self, fresh: str) -> str:
+        known = await self.identity()
+        return known if known is not None else await self._engine.transact(_identify(fresh))
+
     async def _seen(self, name: str) -> Instant | None:
         found = await self._engine.read("sign_get", name)
         return Instant(found[0][0]) if found else None
@@ -61,3 +69,9 @@ def _times(row: Row) -> Times:
 
 def _sign(name: str, now: Instant) -> Plan[None]:
     yield Once("sign_put", (name, now))
+
+
+def _identify(fresh: str) -> Plan[str]:
+    yield Once("identity_put", (fresh,))
+    ((name,),) = yield Once("identity_get", ())
+    return str(name)

@@ -16,6 +16,7 @@ from waypost.ports.hand_over import Told
 from waypost.ports.ledger import Ledger
 from waypost.ports.search import NEWEST, Wanted
 from waypost.rules import chat_content, reading
+from waypost.rules.hand_over import LARGEST_BODY
 from waypost.rules.search import asked
 from waypost.testing.contracts.arrivals import USER, known_as
 from waypost.testing.contracts.chatting import ANN, BOB, CLEO, erase, open_chat, person, say
@@ -217,6 +218,19 @@ class EmptyingContract:
         await index(ledger)
         assert await empty(ledger) == 0, "it is looked at again later"
         assert await empty(ledger, Instant(LATER + minutes(1))) == 1
+
+    async def test_what_is_too_large_for_the_log_stays(self, ledger: Ledger) -> None:
+        """Counted in characters: both databases and the rule count them alike."""
+        around = '{"type":"unknown","rest":""}'
+        for more in (1, 0):
+            rest = "é" * (LARGEST_BODY + more - len(around))
+            await write(ledger, "", body=around.replace('""', f'"{rest}"'), type="unknown")
+        await index(ledger)
+        await hand_over(ledger)
+        assert await empty(ledger) == 1
+        kept, gone = await entries(ledger, (await talk_with(ledger)).id)
+        assert (len(kept.body), gone.is_away) == (LARGEST_BODY + 1, True)
+        assert await empty(ledger) == 0
 
     async def test_what_was_taken_back_stays_as_it_is(self, ledger: Ledger) -> None:
         chat = await open_chat(ledger, ANN, BOB)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from waypost.model.gate import Closing, Gate, GateKind, GateName, Wait
 from waypost.model.ids import MessageId
 from waypost.model.message import Message, Status
@@ -126,6 +128,14 @@ class OperatingContract:
         await other.operating.looked_for_losses(T0)
         assert await other.operating.losses_looked_for_at() == later(seconds(5))
         assert await other.operating.worker_seen_at() is None
+
+    async def test_a_ledger_is_named_once_for_every_process(self, ledgers: Ledgers) -> None:
+        one, other = ledgers
+        assert await one.operating.identity() is None
+        names = await asyncio.gather(
+            *(ledger.operating.identify(f"{n} {ledger is one}") for n in range(5) for ledger in ledgers)
+        )
+        assert set(names) == {await one.operating.identity()} == {await other.operating.identify("late")}
 
     async def test_a_place_is_ready_in_line_or_none(self, ledger: Ledger) -> None:
         head, second = await submit(ledger, ordered=True), await submit(ledger, ordered=True)

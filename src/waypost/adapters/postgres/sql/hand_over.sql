@@ -25,8 +25,9 @@ SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS u 
 ON CONFLICT (feed, upto) DO NOTHING
 
 -- name: handed_over_entries
--- The messages of stretches that the Log has, whose bodies are still here; and whether the bot is still to answer each.
-SELECT i.feed, i.seq, e.conversation_id, e.position, e.id_at,
+-- The messages of stretches that the Log has, whose bodies are still here; how long each is, and whether the bot is still
+-- to answer it.
+SELECT i.feed, i.seq, e.conversation_id, e.position, e.id_at, length(e.body),
     coalesce(l.floor = 'bot' AND e.position > l.done AND e.position <= l.tail, FALSE)
 FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS u (feed, after, head) CROSS JOIN LATERAL (
     SELECT * FROM feed_item x

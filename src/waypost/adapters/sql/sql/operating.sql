@@ -8,6 +8,13 @@ DELETE FROM sign WHERE name = $1
 -- name: sign_get
 SELECT at FROM sign WHERE name = $1
 
+-- name: identity_put
+-- The first one stays, whoever else comes with another.
+INSERT INTO identity (part, name) VALUES ('ledger', $1) ON CONFLICT (part) DO NOTHING
+
+-- name: identity_get
+SELECT name FROM identity WHERE part = 'ledger'
+
 -- name: place_of
 -- Since when it could have been claimed, or who is at the head of the queue that it stands in.
 SELECT (SELECT ready_at FROM ready WHERE message_id = $1),

@@ -13,8 +13,9 @@ WHERE i.kind IN ('message', 'deleted', 'status') OR (i.kind = 'joined' AND i.fee
 ORDER BY i.feed, i.seq
 
 -- name: handed_over_entries
--- The messages of stretches that the Log has, whose bodies are still here; and whether the bot is still to answer each.
-SELECT i.feed, i.seq, e.conversation_id, e.position, e.id_at,
+-- The messages of stretches that the Log has, whose bodies are still here; how long each is, and whether the bot is still
+-- to answer it.
+SELECT i.feed, i.seq, e.conversation_id, e.position, e.id_at, length(e.body),
     coalesce(l.floor = 'bot' AND e.position > l.done AND e.position <= l.tail, FALSE)
 FROM json_each($1) AS u CROSS JOIN feed_item i ON i.feed = u.value
     AND i.seq > json_extract($2, '$[' || u.key || ']') AND i.seq <= json_extract($3, '$[' || u.key || ']')
