@@ -255,11 +255,11 @@ async def connects_a_number(desk: Desk, opened: Tab) -> None:
 async def tries_it(desk: Desk, opened: Tab, connected: Locator) -> None:
     """In the wizard, where it works; then from the list, with a token that does not."""
     page = opened.page
-    await expect(connected).to_contain_text("Not tried yet")
+    await expect(connected).to_contain_text("not tried yet")
     await page.get_by_role("region", name="Connect a number").get_by_role("button", name="Try it").click()
     await expect(page.get_by_text("It works: Meta knows the number with this token")).to_be_visible()
     await expect(page.get_by_role("definition").filter(has_text="15550783881")).to_be_visible()
-    await expect(connected).to_contain_text("Known to Meta; nothing was sent yet")
+    await expect(connected).to_contain_text("Open; Meta knows it")
     await opened.accessible()
     await opened.picture("console-try-works")
     await page.get_by_role("button", name="Done").click()

@@ -9,10 +9,9 @@ import pytest
 
 from tests.integration.harness import ON_SQLITE, Stage
 from tests.integration.test_cloud_media import NO_OBJECT, SENDER, Provider, said
-from tests.integration.webhooks import DOOR, a_text, change, envelope
+from tests.integration.webhooks import DOOR
 from waypost.adapters.whatsapp.extras import CloudExtras
 from waypost.model.outcome import NumberRecord, Rejected, Unreached, Unsure
-from waypost.model.time import seconds
 from waypost.ports.wire import Refused, TimedOut
 
 TRY = "/api/v1/numbers/1001/try"
@@ -26,43 +25,33 @@ async def tried(stage: Stage) -> dict[str, Any]:
     return told
 
 
-async def number(stage: Stage) -> dict[str, Any]:
+async def tried_at(stage: Stage) -> str | None:
     (found,) = await stage.get("/api/v1/numbers")
-    return {name: found[name] for name in ("has_sent", "has_heard", "tried_at")}
+    at: str | None = found["tried_at"]
+    return at
 
 
 async def test_a_number_that_works_says_what_the_provider_has_on_file(stage: Stage) -> None:
-    assert await number(stage) == {"has_sent": False, "has_heard": False, "tried_at": None}
+    assert await tried_at(stage) is None
     told = await tried(stage)
     assert told["said"] == "the provider knows it as Sandbox 15550783881, quality GREEN, messaging limit TIER_UNLIMITED"
     assert (told["state"], told["remedy"], told["code"], told["status"]) == ("works", None, None, "CONNECTED")
     assert told["webhook_url"].endswith(DOOR)
-    assert (told["has_sent"], told["has_heard"], told["heard_at"]) == (False, False, None)
-    assert await number(stage) == {"has_sent": False, "has_heard": False, "tried_at": told["at"]}
+    assert await tried_at(stage) == told["at"]
 
 
-async def test_what_was_sent_and_heard_is_known_without_a_try(stage: Stage) -> None:
-    said_hello = envelope((stage.acme, [change(stage.acme, messages=[a_text("wamid.in")])]))
-    assert (await stage.post(said_hello)).status == 200
-    assert await number(stage) == {"has_sent": False, "has_heard": True, "tried_at": None}
-    sent = await stage.send()
-    await stage.becomes(sent["id"], "DELIVERED")
-    assert (await number(stage))["has_sent"]
-    assert (await tried(stage))["heard_at"] == stage.moment(seconds(0))
-
-
-async def test_a_status_is_a_webhook_too(stage: Stage) -> None:
-    sent = await stage.send()
-    await stage.becomes(sent["id"], "DELIVERED")
-    told = await tried(stage)
-    assert (told["has_sent"], told["has_heard"]) == (True, True)
-    assert told["heard_at"] is not None
+async def test_the_id_of_the_business_account_is_no_number(stage: Stage) -> None:
+    body = {"phone_number_id": stage.acme.number.waba_id, "waba_id": "2", "token": stage.acme.number.token}
+    secrets = {"app_secret": "app-secret", "verify_token": "verify"}
+    await stage.call("POST", "/api/v1/numbers", {**body, **secrets, "graph_url": "http://sandbox.test/v25.0"})
+    told = (await stage.call("POST", f"/api/v1/numbers/{stage.acme.number.waba_id}/try")).json
+    assert (told["state"], "business account" in told["remedy"]) == ("unknown_number", True)
 
 
 async def test_a_wrong_token_is_told_from_a_number_that_it_does_not_know(stage: Stage) -> None:
     await tried(stage)
     await stage.call("PATCH", "/api/v1/numbers/1001", {"token": "EAA-token-wrong"})
-    assert (await number(stage))["tried_at"] is None, "nobody has asked with the new one"
+    assert await tried_at(stage) is None, "nobody has asked with the new one"
     told = await tried(stage)
     assert (told["state"], told["code"]) == ("token_refused", "190")
     assert told["said"].startswith("the provider refuses the token: 190 Invalid OAuth access token")
@@ -71,7 +60,7 @@ async def test_a_wrong_token_is_told_from_a_number_that_it_does_not_know(stage: 
     told = await tried(stage)
     assert (told["state"], told["code"]) == ("unknown_number", "100")
     assert "check the phone number ID" in told["remedy"]
-    assert (await number(stage))["tried_at"] is None
+    assert await tried_at(stage) is None
 
 
 async def test_a_provider_that_is_away_is_told_in_words(stage: Stage) -> None:
@@ -112,9 +101,10 @@ async def test_an_api_without_a_field_is_asked_for_what_it_gives_by_itself() -> 
     ("reply", "answer"),
     [
         (said(b"<html>", 502), Unsure("HTTP 502 without an error of the Graph API", "<html>")),
-        (said(b"[]"), Unsure("HTTP 200 without a number's record", "[]")),
-        (said({"id": "1", "verified_name": "EAA-secret\n"}), NumberRecord(verified_name="[token]")),
-        (said({"id": "1", "webhook_configuration": {"application": "https://a.b/c"}}), NumberRecord(webhook_url="https://a.b/c")),
+        (said(b"[]"), Unsure("HTTP 200 without a record", "[]")),
+        (said({"id": "1"}), Unsure("HTTP 200 with the record of something else", '{"id":"1"}')),
+        (said({"id": "1001", "verified_name": "EAA-secret\n"}), NumberRecord(verified_name="[token]")),
+        (said({"id": "1001", "webhook_configuration": {"application": "https://a.b/c"}}), NumberRecord(webhook_url="https://a.b/c")),
         (TimedOut("no answer within 5 s"), Unsure("no answer within 5 s")),
         (Refused("no connection"), Unreached("no connection")),
     ],

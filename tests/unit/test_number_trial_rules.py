@@ -21,10 +21,12 @@ def refused(code: str, subcode: int | None = None) -> Rejected:
 @pytest.mark.parametrize(
     ("answer", "state", "remedy"),
     [
-        (NumberRecord(), Trial.WORKS, None),
-        (NumberRecord(status="CONNECTED"), Trial.WORKS, None),
-        (NumberRecord(status="FLAGGED"), Trial.WORKS, None),
-        (NumberRecord(status="PENDING"), Trial.NOT_READY, "WhatsApp Manager"),
+        (NumberRecord(), Trial.UNKNOWN_NUMBER, "business account"),
+        (NumberRecord(verified_name="Shop", status="CONNECTED"), Trial.UNKNOWN_NUMBER, "business account"),
+        (NumberRecord(display_phone_number="+1 555"), Trial.WORKS, None),
+        (NumberRecord(display_phone_number="+1 555", status="CONNECTED"), Trial.WORKS, None),
+        (NumberRecord(display_phone_number="+1 555", status="FLAGGED"), Trial.WORKS, None),
+        (NumberRecord(display_phone_number="+1 555", status="PENDING"), Trial.NOT_READY, "WhatsApp Manager"),
         (refused("190"), Trial.TOKEN_REFUSED, "--token TOKEN"),
         (refused("0"), Trial.TOKEN_REFUSED, "--token TOKEN"),
         (refused("10"), Trial.TOKEN_REFUSED, "permissions"),
@@ -52,5 +54,5 @@ def test_a_record_is_told_as_far_as_it_goes() -> None:
     assert verdict(whole, a_number(), URL).said == (
         "the provider knows it as Shop +1 555, quality RED, messaging limit TIER_2K"
     )
-    assert verdict(NumberRecord(), a_number(), URL).said == "the provider knows it"
-    assert verdict(NumberRecord(status="BANNED"), a_number(), URL).said.endswith("but its status is BANNED")
+    little = NumberRecord(display_phone_number="+1 555", status="BANNED")
+    assert verdict(little, a_number(), URL).said == "the provider knows it as +1 555, but its status is BANNED"

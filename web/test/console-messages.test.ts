@@ -137,19 +137,19 @@ const NUMBER = { phone_number_id: "106", org_id: "acme", waba_id: "102", graph_u
 const gate = (more: Partial<Gate>): Gate => ({ id: 1, name: "number:106", kind: "hold", code: "190", reason: "expired", since: "", until: null, waiting: 3, remedy: "a new token", ...more });
 
 test("a number is as well as what stands in front of it", () => {
-  expect(healthOf({ ...NUMBER, has_sent: true }, [gate({ name: "number:107" })])).toEqual({ mood: "good", said: "Sends", remedy: null });
+  expect(healthOf(NUMBER, [gate({ name: "number:107" })])).toEqual({ mood: "good", said: "Sends", remedy: null });
   expect(healthOf(NUMBER, [gate({ name: "account:102", until: "2026-11-16T13:00:00Z" }), gate({})])).toEqual({ mood: "bad", said: "Held: 190 expired", remedy: "a new token" });
   expect(healthOf({ ...NUMBER, enabled: false }, [])).toMatchObject({ mood: "calm" });
 });
 
-test("a number that never sent and was never tried does not say that it sends", () => {
-  const never = { ...NUMBER, has_sent: false, tried_at: null };
-  expect(healthOf(never, [])).toEqual({ mood: "calm", said: "Not tried yet", remedy: null });
-  expect(healthOf({ ...never, tried_at: "2026-11-16T12:00:00Z" }, [])).toMatchObject({ mood: "good", said: "Known to Meta; nothing was sent yet" });
+test("a number that was never tried does not say that it sends", () => {
+  const never = { ...NUMBER, tried_at: null };
+  expect(healthOf(never, [])).toEqual({ mood: "calm", said: "Open; not tried yet", remedy: null });
+  expect(healthOf({ ...never, tried_at: "2026-11-16T12:00:00Z" }, [])).toMatchObject({ mood: "good", said: "Open; Meta knows it" });
   expect(healthOf(never, [gate({})])).toMatchObject({ mood: "bad" });
   const refused = { state: "token_refused", at: "2026-11-16T12:00:00Z", said: "the provider refuses the token", remedy: "another one" } as Trial;
   expect(healthOf({ ...never, updated_at: "2026-11-16T11:00:00Z" }, [], refused)).toEqual({ mood: "bad", said: "The provider refuses the token", remedy: "another one" });
-  expect(healthOf({ ...never, updated_at: "2026-11-16T13:00:00Z" }, [], refused)).toMatchObject({ said: "Not tried yet" });
+  expect(healthOf({ ...never, updated_at: "2026-11-16T13:00:00Z" }, [], refused)).toMatchObject({ said: "Open; not tried yet" });
 });
 
 test("what the provider has on file is told as far as it says", () => {

@@ -31,7 +31,7 @@ from waypost.http.views import (
     number_view,
     user_view,
 )
-from waypost.model.account import Number, Proof, Role
+from waypost.model.account import Number, Role
 from waypost.model.ids import KeyId, NumberId, UserId
 from waypost.model.time import minutes
 from waypost.model.update import JournalState
@@ -72,20 +72,17 @@ async def connect_number(
 
 @get("/numbers", summary="The connected numbers", responses=problems())
 async def list_numbers(caller: Asking, world: Here) -> list[NumberView]:
-    proofs = await world.ledger.accounts.proofs(caller.org_id)
-    return [
-        number_view(number, proofs.get(number.id, Proof()))
-        for number in await world.ledger.accounts.numbers(caller.org_id)
-    ]
+    tried = await world.ledger.accounts.tried(caller.org_id)
+    return [number_view(number, tried.get(number.id)) for number in await world.ledger.accounts.numbers(caller.org_id)]
 
 
 async def _shown(number: Number, world: Here) -> NumberView:
     """Of a number that was stored or changed by this very call: that is done, whether or not the Ledger answers."""
     try:
-        proofs = await world.ledger.accounts.proofs(number.org_id)
+        tried = await world.ledger.accounts.tried(number.org_id)
     except LedgerError:
-        proofs = {}
-    return number_view(number, proofs.get(number.id, Proof()))
+        tried = {}
+    return number_view(number, tried.get(number.id))
 
 
 @patch("/numbers/{phone_number_id:str}", summary="Change a number", responses=problems(400, 404, 413, 422))

@@ -72,7 +72,4 @@ TRIAL = {
     "messaging_limit": "TIER_2K",
     "status": "CONNECTED",
     "webhook_url": "https://chat.example.com/api/v1/webhooks/whatsapp/inbound",
-    "has_sent": True,
-    "has_heard": True,
-    "heard_at": "2026-11-15T09:29:00Z",
 }

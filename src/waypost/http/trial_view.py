@@ -7,13 +7,12 @@ from datetime import datetime
 import msgspec
 
 from waypost.flow.try_number import Tried
-from waypost.http.views import shown
 from waypost.model.time import to_datetime
 from waypost.rules.number_trial import Trial
 
 
 class TrialView(msgspec.Struct, kw_only=True):
-    """What the provider says of a number and its token, and what else is known of it."""
+    """What the provider says of a number and its token."""
 
     phone_number_id: str
     at: datetime
@@ -31,12 +30,6 @@ class TrialView(msgspec.Struct, kw_only=True):
     status: str | None
     webhook_url: str | None
     """Where the provider posts the number's webhooks, as far as it says."""
-    has_sent: bool
-    """The provider has taken a message from it."""
-    has_heard: bool
-    """A signed webhook of it has come."""
-    heard_at: datetime | None
-    """When the latest one came; null where it is longer ago than the newest messages tell."""
 
 
 def trial_view(tried: Tried) -> TrialView:
@@ -54,7 +47,4 @@ def trial_view(tried: Tried) -> TrialView:
         messaging_limit=record.messaging_limit,
         status=record.status,
         webhook_url=record.webhook_url,
-        has_sent=tried.proof.sent,
-        has_heard=tried.proof.heard,
-        heard_at=shown(tried.heard_at),
     )

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from waypost.model.account import ApiKey, Number, Proof, Role, User
+from waypost.model.account import ApiKey, Number, Role, User
 from waypost.model.ids import MessageId
 from waypost.model.message import Attempt, AttemptStatus, Channel, Message, Status
 from waypost.model.time import Instant, from_datetime, to_datetime
@@ -244,15 +244,11 @@ class NumberView(msgspec.Struct, kw_only=True):
     failover: str | None
     created_at: datetime
     updated_at: datetime
-    has_sent: bool
-    """The provider has taken a message from it."""
-    has_heard: bool
-    """A signed webhook of it has come."""
     tried_at: datetime | None
     """When the provider last said that it knows the number with this token."""
 
 
-def number_view(number: Number, proof: Proof) -> NumberView:
+def number_view(number: Number, tried_at: Instant | None) -> NumberView:
     return NumberView(
         phone_number_id=number.id,
         org_id=number.org_id,
@@ -265,9 +261,7 @@ def number_view(number: Number, proof: Proof) -> NumberView:
         failover=number.failover,
         created_at=to_datetime(number.created_at),
         updated_at=to_datetime(number.updated_at),
-        has_sent=proof.sent,
-        has_heard=proof.heard,
-        tried_at=shown(proof.tried_at),
+        tried_at=shown(tried_at),
     )
 
 

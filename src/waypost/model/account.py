@@ -63,17 +63,6 @@ class Number(msgspec.Struct, frozen=True, kw_only=True):
     """Another number of the org, which takes over when this one cannot send for long."""
 
 
-class Proof(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known to have worked with a number."""
-
-    sent: bool = False
-    """The provider has taken a message from it."""
-    heard: bool = False
-    """A signed webhook of it has come."""
-    tried_at: Instant | None = None
-    """When the provider last said that it knows the number with this token."""
-
-
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Whoever presented a valid key or token."""
 

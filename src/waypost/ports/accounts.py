@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from waypost.model.account import ApiKey, Caller, Number, Org, Proof, User
+from waypost.model.account import ApiKey, Caller, Number, Org, User
 from waypost.model.audit import SYSTEM
 from waypost.model.ids import KeyId, NumberId, OrgId, UserId
 from waypost.model.time import Instant
@@ -91,11 +91,8 @@ class Accounts(Protocol):
     async def disconnect(self, org: OrgId, number: NumberId, actor: str = SYSTEM) -> bool:
         """Remove a number; False when the org has no such number."""
 
-    async def proofs(self, org: OrgId) -> Mapping[NumberId, Proof]:
-        """What is known to have worked with each of the org's numbers: by a probe each, however much was sent."""
-
-    async def heard_at(self, org: OrgId, number: NumberId, among: int) -> Instant | None:
-        """When the latest webhook of a number came, as far as the newest messages tell, `among` of each kind."""
+    async def tried(self, org: OrgId) -> Mapping[NumberId, Instant]:
+        """When the provider last said that it knows each of the org's numbers with its token; of the others nothing."""
 
     async def answered(self, number: Number, now: Instant) -> None:
         """The provider knows the number as it is here; nothing is kept of one that was changed since it was read.

@@ -38,6 +38,7 @@ _TOKEN = ("0", "102", "190", "463", "467")
 _NO_SUCH_OBJECT = 33
 _NOT_AN_OBJECT = ("803", "2500")
 """What the provider says of an id that cannot be one of its own."""
+_ANOTHER_ID = "take the phone number ID: is this the id of the business account?"
 _SENDS = (None, "CONNECTED", "FLAGGED", "RATE_LIMITED")
 
 
@@ -70,8 +71,11 @@ def _reach(graph_url: str) -> str:
 
 
 def _known(record: NumberRecord) -> Verdict:
+    if record.display_phone_number is None:
+        said_so = "the provider knows the id, but it is no phone number's"
+        return Verdict(state=Trial.UNKNOWN_NUMBER, said=said_so, remedy=_ANOTHER_ID)
     name = " ".join(filter(None, (record.verified_name, record.display_phone_number)))
-    said = ["the provider knows it" + (f" as {name}" if name else "")]
+    said = [f"the provider knows it as {name}"]
     said += [f"quality {record.quality}"] if record.quality else []
     said += [f"messaging limit {record.messaging_limit}"] if record.messaging_limit else []
     if record.status in _SENDS:

@@ -14,7 +14,7 @@ from waypost.http.trial_view import trial_view
 from waypost.model.ids import NumberId, OrgId
 from waypost.rules.number_trial import Trial
 from waypost.runtime.cli import Failed
-from waypost.runtime.tables import Json, Org, day, of_known, show
+from waypost.runtime.tables import Json, Org, of_known, show
 
 
 def register(admin: typer.Typer) -> None:
@@ -44,13 +44,5 @@ def _facts(found: Tried) -> dict[str, str]:
         "state": verdict.state.value,
         "said": verdict.said,
         **({"what_to_do": verdict.remedy} if verdict.remedy else {}),
-        "has_sent": "yes" if found.proof.sent else "not yet",
-        "last_webhook": _heard(found),
         **({"webhook_url": verdict.record.webhook_url} if verdict.record.webhook_url else {}),
     }
-
-
-def _heard(found: Tried) -> str:
-    if found.heard_at is not None:
-        return day(found.heard_at)
-    return "a while ago" if found.proof.heard else "none has come yet"

@@ -8,7 +8,7 @@ from waypost.adapters.sql import gate_rows, rows
 from waypost.adapters.sql.audit import Deed
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, Row, each
-from waypost.model.account import ApiKey, Caller, Number, Org, Proof, User
+from waypost.model.account import ApiKey, Caller, Number, Org, User
 from waypost.model.audit import SYSTEM, Action, Entity
 from waypost.model.gate import Closing, GateKind
 from waypost.model.ids import KeyId, NumberId, OrgId, UserId
@@ -108,13 +108,8 @@ class SqlAccounts:
     async def disconnect(self, org: OrgId, number: NumberId, actor: str = SYSTEM) -> bool:
         return await self._engine.transact(_disconnect(number, self._deed(org, actor)))
 
-    async def proofs(self, org: OrgId) -> Mapping[NumberId, Proof]:
-        found = await self._engine.read("numbers_proven", org)
-        return {NumberId(row[0]): Proof(sent=bool(row[1]), heard=bool(row[2]), tried_at=row[3]) for row in found}
-
-    async def heard_at(self, org: OrgId, number: NumberId, among: int) -> Instant | None:
-        ((heard_at,),) = await self._engine.read("webhook_latest", org, number, among)
-        return None if heard_at is None else Instant(heard_at)
+    async def tried(self, org: OrgId) -> Mapping[NumberId, Instant]:
+        return {NumberId(row[0]): Instant(row[1]) for row in await self._engine.read("numbers_tried", org)}
 
     async def answered(self, number: Number, now: Instant) -> None:
         await self._write("number_answered", number.id, number.updated_at, now)

@@ -15,8 +15,8 @@ from waypost.ports.wire import Refused, Reply, Wire, WireError
 
 UPLOAD_WITHIN = 120.0
 """Seconds: a hundred megabytes take their time."""
-LOOK_WITHIN = 10.0
-"""Seconds: somebody waits for the answer."""
+LOOK_WITHIN = 5.0
+"""Seconds for each of two questions: somebody waits for the answer."""
 _LONGEST_ID = 255
 
 

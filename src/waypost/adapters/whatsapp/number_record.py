@@ -26,7 +26,7 @@ _LONGEST = 255
 
 
 class _Record(msgspec.Struct):
-    """Whatever is there may be of any type: a record that says little still shows that number and token fit."""
+    """Whatever is there may be of any type. What has no phone number is something else under this id."""
 
     id: Any
     display_phone_number: Any = None
@@ -57,10 +57,11 @@ async def _get(wire: Wire, url: str, sender: Sender, timeout: float) -> LookedUp
         return Unreached(str(error))
     except WireError as error:
         return Unsure(str(error))
-    return _read(reply, sender.token)
+    return _read(reply, sender)
 
 
-def _read(reply: Reply, token: str) -> LookedUp:
+def _read(reply: Reply, sender: Sender) -> LookedUp:
+    token = sender.token
     text = cleaned_answer(reply.body.decode("utf-8", "replace"), token)
     if reply.status != 200:
         told = understood(reply, token)
@@ -68,7 +69,9 @@ def _read(reply: Reply, token: str) -> LookedUp:
     try:
         record = _record.decode(reply.body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return Unsure("HTTP 200 without a number's record", text)
+        return Unsure("HTTP 200 without a record", text)
+    if record.id != sender.number:
+        return Unsure("HTTP 200 with the record of something else", text)
     webhook = record.webhook_configuration
     return NumberRecord(
         display_phone_number=_text(record.display_phone_number, token),

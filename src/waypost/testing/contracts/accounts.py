@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from waypost.model.account import ApiKey, Caller, Proof, Role, User
+from waypost.model.account import ApiKey, Caller, Role, User
 from waypost.model.ids import KeyId, NumberId, OrgId, UserId
-from waypost.model.report import Post
 from waypost.model.time import Instant, seconds
 from waypost.ports.accounts import NumberChange
 from waypost.ports.failure import Rejected
@@ -23,16 +22,9 @@ from waypost.testing.contracts.examples import (
     T0,
     Ledgers,
     a_number,
-    a_report,
-    a_wamid,
-    accept,
-    an_arrival,
     an_org,
-    claim_one,
     fresh,
     later,
-    submit,
-    take,
 )
 
 
@@ -232,24 +224,6 @@ class NumberContract:
         assert not await ledger.accounts.disconnect(ORG, NUMBER)
         assert await ledger.accounts.connect(a_number(NUMBER, OTHER_ORG))
 
-    async def test_what_has_worked_with_a_number_is_known(self, ledger: Ledger) -> None:
-        await two_orgs(ledger)
-        await ledger.accounts.connect(a_number())
-        await ledger.accounts.connect(a_number(OTHER_NUMBER, OTHER_ORG))
-        assert await ledger.accounts.proofs(ORG) == {NUMBER: Proof()}
-        await submit(ledger)
-        claimed, wamid = await claim_one(ledger), a_wamid()
-        assert await ledger.accounts.proofs(ORG) == {NUMBER: Proof()}
-        await accept(ledger, claimed, wamid)
-        assert await ledger.accounts.proofs(ORG) == {NUMBER: Proof(sent=True)}
-        await take(ledger, a_report("sent", wamid, echo=claimed), now=later(seconds(1)))
-        assert await ledger.accounts.proofs(ORG) == {NUMBER: Proof(sent=True, heard=True)}
-        assert await ledger.accounts.heard_at(ORG, NUMBER, 9) == later(seconds(1))
-        await ledger.journal.take(Post([], [], [an_arrival()]), later(seconds(2)))
-        assert await ledger.accounts.heard_at(ORG, NUMBER, 9) == later(seconds(2))
-        assert await ledger.accounts.proofs(OTHER_ORG) == {OTHER_NUMBER: Proof()}
-        assert await ledger.accounts.heard_at(OTHER_ORG, OTHER_NUMBER, 9) is None
-
     async def test_an_answer_of_the_provider_counts_until_it_is_asked_otherwise(self, ledger: Ledger) -> None:
         await two_orgs(ledger)
         number = a_number()
@@ -258,15 +232,24 @@ class NumberContract:
             (number,) = await ledger.accounts.numbers(ORG)
             await ledger.accounts.answered(number, later(seconds(5)))
             await ledger.accounts.answered(number, later(seconds(4)))
-            assert (await ledger.accounts.proofs(ORG))[NUMBER].tried_at == later(seconds(5))
+            assert await ledger.accounts.tried(ORG) == {NUMBER: later(seconds(5))}
             if change is None:
                 await ledger.accounts.disconnect(ORG, NUMBER)
                 await ledger.accounts.connect(number)
             else:
                 await ledger.accounts.change_number(ORG, NUMBER, change, later(seconds(6)))
                 await ledger.accounts.answered(number, later(seconds(7)))
-            assert (await ledger.accounts.proofs(ORG))[NUMBER].tried_at is None
+            assert await ledger.accounts.tried(ORG) == {}
             await ledger.accounts.disconnect(ORG, NUMBER)
+
+    async def test_what_was_tried_by_one_org_is_not_anothers(self, ledger: Ledger) -> None:
+        await two_orgs(ledger)
+        await ledger.accounts.connect(a_number())
+        await ledger.accounts.answered(a_number(), later(seconds(5)))
+        assert await ledger.accounts.tried(OTHER_ORG) == {}
+        await ledger.accounts.disconnect(ORG, NUMBER)
+        await ledger.accounts.connect(a_number(NUMBER, OTHER_ORG))
+        assert await ledger.accounts.tried(OTHER_ORG) == {}, "it is tried anew by whom it is now"
 
     async def test_another_org_cannot_touch_a_number(self, ledger: Ledger) -> None:
         await two_orgs(ledger)

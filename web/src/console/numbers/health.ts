@@ -15,8 +15,8 @@ export interface Health {
   readonly remedy: string | null;
 }
 
-/** Of a mailbox it is not known what was sent. */
-type Sender = Pick<Number_, "phone_number_id" | "waba_id" | "org_id" | "enabled"> & Partial<Pick<Number_, "has_sent" | "tried_at" | "updated_at">>;
+/** A mailbox is not tried. */
+type Sender = Pick<Number_, "phone_number_id" | "waba_id" | "org_id" | "enabled"> & Partial<Pick<Number_, "tried_at" | "updated_at">>;
 
 /** Gates of the number itself, of its account and of the whole org; what holds until somebody acts comes first. */
 export function gatesOf({ phone_number_id, waba_id, org_id }: Pick<Sender, "phone_number_id" | "waba_id" | "org_id">, gates: readonly Gate[]): readonly Gate[] {
@@ -34,9 +34,9 @@ export function healthOf(number: Sender, gates: readonly Gate[], trial?: Trial):
   return worst.until === null ? { mood: "bad", said: words.closed(reason), remedy: worst.remedy } : { mood: "busy", said: words.slow(reason), remedy: null };
 }
 
-/** Nothing stands in its way; whether it ever worked is another question. */
-function proofOf({ has_sent = true, tried_at = null }: Sender): Health {
-  if (has_sent) return { mood: "good", said: words.well, remedy: null };
+/** Nothing stands in its way; whether it works is known once the provider was asked. */
+function proofOf({ tried_at }: Sender): Health {
+  if (tried_at === undefined) return { mood: "good", said: words.well, remedy: null };
   return tried_at === null ? { mood: "calm", said: words.untried, remedy: null } : { mood: "good", said: words.answers, remedy: null };
 }
 

@@ -12,8 +12,8 @@ export const words = {
   failoverTo: (number: string) => `${number} takes over`,
   noFailover: "its messages wait",
   well: "Sends",
-  answers: "Known to Meta; nothing was sent yet",
-  untried: "Not tried yet",
+  answers: "Open; Meta knows it",
+  untried: "Open; not tried yet",
   disabled: "Disabled: its messages wait",
   closed: (reason: string) => `Held: ${reason}`,
   slow: (reason: string) => `Waits: ${reason}`,
@@ -82,12 +82,6 @@ export const trial = {
   customers: (count: number) => `${count.toLocaleString("en")} new customers a day`,
   status: "Meta's status",
   webhook: "Webhooks go to",
-  sent: "Messages",
-  hasSent: "some were sent",
-  notSent: "none was sent yet",
-  heard: "Last webhook",
-  longAgo: "a while ago",
-  notHeard: "none has come yet",
 };
 
 /** Of the mailboxes, below the numbers. */

@@ -5,7 +5,7 @@ import { useEffect, useRef } from "react";
 
 import { useDesk } from "../../live/use-desk";
 import { call, useDeed } from "../api";
-import { Commands, Curl, Dialog, Fact, Facts, Failed, Marked, Moment, Status } from "../kit";
+import { Commands, Curl, Dialog, Fact, Facts, Failed, Marked, Status } from "../kit";
 import styles from "./numbers.module.css";
 import { trial as words } from "./texts";
 import { asSentence, moodOf, onFile, type Trial } from "./trial";
@@ -76,7 +76,7 @@ function Answer({ deed: { data, error, isPending } }: { readonly deed: ReturnTyp
 }
 
 function Told({ trial }: { readonly trial: Trial }) {
-  const { said, remedy, has_sent, has_heard, heard_at } = trial;
+  const { said, remedy } = trial;
   return (
     <div className={styles["told"]}>
       <Status mood={moodOf(trial)}>{moodOf(trial) === "good" ? words.works : asSentence(said)}</Status>
@@ -91,8 +91,6 @@ function Told({ trial }: { readonly trial: Trial }) {
             {value}
           </Fact>
         ))}
-        <Fact name={words.sent}>{has_sent ? words.hasSent : words.notSent}</Fact>
-        <Fact name={words.heard}>{heard_at !== null ? <Moment at={heard_at} /> : has_heard ? words.longAgo : words.notHeard}</Fact>
       </Facts>
     </div>
   );

@@ -19,6 +19,11 @@ WHERE o.id = ANY($1::bigint[])
 SELECT l.message_id, q.head FROM queue_line l JOIN queue q ON q.id = l.queue_id
 WHERE l.message_id = ANY($1::bigint[]) AND q.head IS NOT NULL
 
+-- name: number_answered
+-- Behind a change of the number that is under way: the token may be another one when it ends.
+INSERT INTO sign (name, at) SELECT 'number:' || id, $3::bigint FROM number WHERE id = $1 AND updated_at = $2 FOR SHARE
+ON CONFLICT (name) DO UPDATE SET at = excluded.at WHERE sign.at < excluded.at
+
 -- name: permits_of
 SELECT name, free_at, used, since, most FROM permit WHERE name = ANY($1::text[])
 

@@ -68,29 +68,8 @@ WHERE org_id = $1 AND id = $2 AND sealed_token = $6 AND sealed_app_secret = $7 A
 -- name: number_delete
 DELETE FROM number WHERE org_id = $1 AND id = $2 RETURNING id
 
--- name: numbers_proven
--- What has worked with each of an org's numbers; in order of the key, so that one that never sent costs one probe, too.
-SELECT n.id,
-    (SELECT w.wamid FROM wamid w WHERE w.number = n.id ORDER BY w.number, w.wamid LIMIT 1) IS NOT NULL,
-    (SELECT r.wamid FROM report r WHERE r.number = n.id ORDER BY r.number, r.wamid LIMIT 1) IS NOT NULL
-        OR (SELECT a.wamid FROM arrival a WHERE a.number = n.id ORDER BY a.number, a.wamid LIMIT 1) IS NOT NULL,
-    (SELECT s.at FROM sign s WHERE s.name = 'number:' || n.id)
-FROM number n WHERE n.org_id = $1
-
--- name: number_answered
-INSERT INTO sign (name, at) SELECT 'number:' || id, CAST($3 AS bigint) FROM number WHERE id = $1 AND updated_at = $2
-ON CONFLICT (name) DO UPDATE SET at = excluded.at WHERE sign.at < excluded.at
-
--- name: webhook_latest
-SELECT max(received_at) FROM (
-    SELECT recent.received_at FROM (
-        SELECT number, received_at FROM arrival ORDER BY received_at DESC LIMIT $3
-    ) AS recent WHERE recent.number = $2
-    UNION ALL
-    SELECT r.received_at FROM (
-        SELECT id FROM message WHERE org_id = $1 ORDER BY id DESC LIMIT $3
-    ) AS recent JOIN report r ON r.message_id = recent.id WHERE r.number = $2
-) AS heard
+-- name: numbers_tried
+SELECT n.id, s.at FROM number n JOIN sign s ON s.name = 'number:' || n.id WHERE n.org_id = $1
 
 -- name: failover_ended
 UPDATE number SET failover = NULL WHERE failover = $1

@@ -22,6 +22,10 @@ SELECT l.message_id, q.head FROM json_each($1) AS u
 CROSS JOIN queue_line l ON l.message_id = u.value CROSS JOIN queue q ON q.id = l.queue_id
 WHERE q.head IS NOT NULL
 
+-- name: number_answered
+INSERT INTO sign (name, at) SELECT 'number:' || id, $3 FROM number WHERE id = $1 AND updated_at = $2
+ON CONFLICT (name) DO UPDATE SET at = excluded.at WHERE sign.at < excluded.at
+
 -- name: permits_of
 SELECT name, free_at, used, since, most FROM permit WHERE name IN (SELECT value FROM json_each($1))
 
