@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -56,3 +57,18 @@ def test_a_command_ends_with_its_code_and_without_the_interpreters_end(argument:
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (ran.returncode, "the end" in ran.stdout) == (code, False)
     assert ran.stdout.startswith("waypost ") or ran.stderr.startswith("waypost: ")
+
+
+def test_what_could_not_be_written_is_a_failure() -> None:
+    """A key is shown once: whoever keeps it in a file on a full disk must hear of it."""
+    command = [sys.executable, "-c", "import sys; from waypost.runtime.leaving import leave; print('key'); leave(0)"]
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=buffered, check=False)
+    assert (ran.returncode, ran.stderr) == (1, "waypost: what was to be printed is lost: No space left on device\n")
+    read, write = os.pipe()
+    os.close(read)
+    assert subprocess.run(command, stdout=write, check=False).returncode == 0, (
+        "who stopped reading has what they wanted"
+    )
+    os.close(write)
