@@ -6,6 +6,7 @@ the browser's tests, to make both halves alike, run at the same time, and what t
 
 from __future__ import annotations
 
+import compileall
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,8 @@ BESIDE = [*SHOWN, "-p", "no:cacheprovider", *SUITES]
 def main(arguments: list[str]) -> int:
     if arguments:
         return subprocess.call([*PYTEST, *arguments])
+    # Also where Python is told to write no bytecode: servers and commands are started by the thousand.
+    compileall.compile_dir("src", quiet=1)
     with tempfile.TemporaryFile("w+") as told:
         beside = subprocess.Popen([*PYTEST, *BESIDE], stdout=told, stderr=subprocess.STDOUT)
         try:
