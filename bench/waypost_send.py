@@ -92,7 +92,7 @@ def settings_for(
 
 @asynccontextmanager
 async def connected(settings: Settings, to: Provider) -> AsyncIterator[World]:
-    ports = await system_ports(settings)
+    ports = await system_ports(settings, serving=True)
     graph = to.messages_url.removesuffix("/messages").rsplit("/", 1)[0]
     yield build_world(ports, settings.tuning(), Telemetry(), graph_url=graph, graph_timeout=60.0)
     await ports.close()

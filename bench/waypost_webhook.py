@@ -67,7 +67,7 @@ async def prepare(url: str, count: int, bodies: Path) -> None:
 async def connected(settings: Settings) -> AsyncIterator[World]:
     """A world on a migrated Ledger, with the number that all webhooks are for."""
     await migrate(settings)
-    ports = await system_ports(settings)
+    ports = await system_ports(settings, serving=True)
     world = build_world(ports, settings.tuning(), Telemetry(), graph_url=settings.graph_url, graph_timeout=1)
     await admit.create_org(ORG, world)
     secrets = {"token": "t", "app_secret": load.SECRET, "verify_token": "v"}
@@ -120,7 +120,7 @@ def status_of(message: Claimed) -> bytes:
 
 
 async def delivered(url: str, count: int) -> int:
-    ports = await system_ports(settings_for(url))
+    ports = await system_ports(settings_for(url), serving=True)
     found = await ports.ledger.messages.find(ORG, Query(status=Status.DELIVERED), count + 1)
     await ports.ledger.close()
     return len(found)

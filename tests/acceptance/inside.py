@@ -23,7 +23,7 @@ def settings_of(here: Site) -> Settings:
 async def world_of(here: Site) -> AsyncIterator[World]:
     """The site's own database and settings, in this process."""
     settings = settings_of(here)
-    ports = await wiring.system_ports(settings)
+    ports = await wiring.system_ports(settings, serving=True)
     try:
         yield wiring.build_world(
             ports,

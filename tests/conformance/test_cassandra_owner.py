@@ -107,6 +107,16 @@ async def test_two_databases_that_name_one_keyspace_do_not_read_each_others_mess
     await ours.close()
 
 
+async def test_a_command_claims_nothing_and_reads_no_others(url: str, cql: Ask, ledger_of: Open) -> None:
+    """It may have been typed in the wrong folder, where it made a database of its own."""
+    stray = await ledger_of("theirs")
+    await (await open_log(url, stray, claims=False)).close()
+    assert (await cql("SELECT ledger FROM waypost_owner"), await stray.operating.identity()) == ([], None)
+    await (await open_log(url, await ledger_of("ours"))).close()
+    with pytest.raises(ForeignLog, match="how to give the keyspace over"):
+        await open_log(url, stray, claims=False)
+
+
 async def test_the_same_database_comes_back_and_with_many_processes(url: str, cql: Ask, ledger_of: Open) -> None:
     logs = [await open_log(url, await ledger_of("ours")) for _ in range(3)]
     for number, log in enumerate(logs, 1):

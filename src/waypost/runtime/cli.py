@@ -192,7 +192,7 @@ def _check_before_start(settings: Settings) -> None:
     open_vault(settings)
 
     async def opened() -> None:
-        ports = await system_ports(settings, answering=True)
+        ports = await system_ports(settings, answering=True, serving=True)
         await ports.close()
 
     asyncio.run(opened())

@@ -66,7 +66,7 @@ async def demo(settings: Settings, place: DemoPlace) -> None:
         await migrate(settings)
     front, back = listen("127.0.0.1", place.port), listen("127.0.0.1", place.sandbox_port, "--sandbox-port")
     url, sandbox_url = address(front), address(back)
-    ports = await system_ports(settings, answering=True)
+    ports = await system_ports(settings, answering=True, serving=True)
     server = build_server(ports, settings, ALL_ROLES)
     account = await demo_account(place.data / DEMO_ACCOUNT, server.world)
     await connect_sandbox(account, f"{sandbox_url}/{API_VERSION}", server.world)

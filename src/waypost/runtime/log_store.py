@@ -16,18 +16,19 @@ if TYPE_CHECKING:
     from waypost.adapters.cassandra.address import Address
 
 
-async def open_log(url: str, ledger: Ledger, *, to_look: bool = False) -> Log:
+async def open_log(url: str, ledger: Ledger, *, claims: bool = True, to_look: bool = False) -> Log:
     """Refuses an address or, unless it is only looked at, a schema that is wrong and a Log of another Ledger. One that
     nobody answers at is no obstacle: whoever reads or writes hears Unavailable until somebody does, and all of that is
-    checked then, before anything is read or written. Who only looks leaves no name in the Ledger and none in the Log.
-    Call inside the loop that will use it."""
+    checked then, before anything is read or written. Who claims nothing leaves no name
+    behind. Call inside the loop that will use it."""
     address = log_address(url)
     from waypost.adapters.cassandra.keyspace import Keyspace  # noqa: PLC0415  # only where there is one
     from waypost.adapters.cassandra.log import CassandraLog  # noqa: PLC0415
 
     named = ledger.operating
-    identity = await named.identity() if to_look else await named.identify(secrets.token_hex(16))
-    log = CassandraLog(Keyspace(address, identity or "", claims=not to_look))
+    claims = claims and not to_look
+    identity = await named.identify(secrets.token_hex(16)) if claims else await named.identity()
+    log = CassandraLog(Keyspace(address, identity or "", claims=claims))
     with suppress(LedgerError if to_look else Unavailable):
         await log.connect()
     return log

@@ -231,11 +231,11 @@ async def open_ledger(settings: Settings, clock: Clock) -> Ledger:
     return SqlLedger(await PostgresEngine.open(settings.database_url, readers=settings.database_readers))
 
 
-async def open_log(settings: Settings, ledger: Ledger) -> Log | None:
+async def open_log(settings: Settings, ledger: Ledger, *, claims: bool) -> Log | None:
     """The Log that the settings name; None: the Ledger keeps it."""
     if not settings.log_url:
         return None
-    return await log_store.open_log(settings.log_url, ledger)
+    return await log_store.open_log(settings.log_url, ledger, claims=claims)
 
 
 def migrate_sqlite(path: Path) -> list[str]:
@@ -350,8 +350,11 @@ class LateVault:
         return open_vault(self._settings).key_for(purpose)
 
 
-async def system_ports(settings: Settings, vault: Vault | None = None, *, answering: bool = False) -> Ports:
-    """The real ones. Call inside the loop that will use them."""
+async def system_ports(
+    settings: Settings, vault: Vault | None = None, *, answering: bool = False, serving: bool = False
+) -> Ports:
+    """The real ones. Call inside the loop that will use them. Only a server takes a Log that is nobody's yet: a command
+    that was typed in the wrong folder must not."""
     clock = SystemClock()
     redis_address(settings)  # before anything is opened
     if vault is None and not settings.local:
@@ -368,7 +371,7 @@ async def system_ports(settings: Settings, vault: Vault | None = None, *, answer
         hints=hints,
         wire=wire,
         vault=vault or open_vault(settings),
-        log=await open_log(settings, ledger),
+        log=await open_log(settings, ledger, claims=serving),
         bot=await asyncio.to_thread(make_bot, settings, wire, seen) if answering else None,
         pusher=make_pusher(settings, wire, clock),
         shelf=shelf,

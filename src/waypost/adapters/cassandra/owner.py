@@ -19,7 +19,8 @@ from waypost.ports.failure import ForeignLog
 def foreign(keyspace: str) -> ForeignLog:
     return ForeignLog(
         f"the keyspace {keyspace} is the Log of another database, and nothing is read from it or written to it: "
-        "name another keyspace in WAYPOST_LOG_URL, or in WAYPOST_DATABASE_URL the database that it belongs to"
+        "name another keyspace in WAYPOST_LOG_URL, or in WAYPOST_DATABASE_URL the database that it belongs to. "
+        "For a backup that is older than the claim the how-to about Cassandra says how to give the keyspace over"
     )
 
 
