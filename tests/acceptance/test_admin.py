@@ -209,6 +209,9 @@ def test_a_quick_reply_is_set_listed_and_removed(org: Site) -> None:
     (listed,) = org.run("admin", "quick-replies", ORG, "--json").fields
     assert (listed["name"], listed["text"], listed["by"]) == ("hello", "Hi [b]{name}[/b]", "cli")
     refused(org.run("admin", "set-quick-reply", ORG, "two words", "x"), "NAME has white space: join its words")
+    refused(org.run("admin", "set-quick-reply", ORG, "a", "x", "--replaces", "b"), "has no quick reply b: ")
+    assert org.run("admin", "set-quick-reply", ORG, "hey", "Hi", "--replaces", "hello").code == 0
+    assert org.run("admin", "set-quick-reply", ORG, "Hello", "Hi", "--replaces", "hey").code == 0
     assert org.run("admin", "remove-quick-reply", ORG, "HELLO").out == "removed HELLO\n"
     refused(org.run("admin", "remove-quick-reply", ORG, "hello"), f"has no quick reply hello: .*quick-replies {ORG}")
 

@@ -15,8 +15,8 @@ from waypost.rules.quick_replies import MOST
 REPLIES = "/api/v1/quick-replies"
 
 
-async def put(stage: Stage, name: str, text: Any, secret: str | None = None) -> Answer:
-    return await stage.call("PUT", f"{REPLIES}/{quote(name, safe='')}", {"text": text}, key=secret)
+async def put(stage: Stage, name: str, text: Any, secret: str | None = None, **more: Any) -> Answer:
+    return await stage.call("PUT", f"{REPLIES}/{quote(name, safe='')}", {"text": text} | more, key=secret)
 
 
 async def remove(stage: Stage, name: str, secret: str | None = None) -> Answer:
@@ -48,7 +48,7 @@ async def test_what_one_agent_writes_the_others_have(stage: Stage) -> None:
     assert await trail(stage) == [
         ("QUICK_REPLY_ADDED", "Thanks", ann.user_id),
         ("QUICK_REPLY_ADDED", "👍-50%?#", ann.user_id),
-        ("QUICK_REPLY_CHANGED", "thanks", bob.user_id),
+        ("QUICK_REPLY_RENAMED", "thanks", bob.user_id),
         ("QUICK_REPLY_REMOVED", "thanks", ann.user_id),
         ("QUICK_REPLY_REMOVED", "👍-50%?#", ann.user_id),
     ]
@@ -60,6 +60,36 @@ async def test_the_same_text_again_changes_and_audits_nothing(stage: Stage) -> N
     again = await put(stage, "hello", "Hello!", bob.token)
     assert again.json == first.json
     assert len(await trail(stage)) == 1
+
+
+@pytest.mark.parametrize("new", ["grösse", "GRÖSSE", "maß"])
+async def test_another_name_leaves_one_quick_reply_of_that_name(stage: Stage, new: str) -> None:
+    await put(stage, "größe", "Which size?")
+    for _ in range(2):
+        renamed = await put(stage, new, "Which size?", replaces="größe")
+        assert (renamed.status, renamed.json["name"]) == (200, new)
+    assert await listed(stage) == [(new, "Which size?")]
+    assert [action for action, *_ in await trail(stage)] == ["QUICK_REPLY_ADDED", "QUICK_REPLY_RENAMED"]
+
+
+async def test_a_new_one_is_not_written_over_a_colleagues(stage: Stage) -> None:
+    assert (await put(stage, "größe", "Which size?", replaces=None)).status == 200
+    await put(stage, "hello", "Hello!")
+    for replaces in (None, "hello"):
+        taken = await put(stage, "grösse", "Other words", replaces=replaces)
+        assert (taken.status, taken.code, taken.json["field"]) == (409, "quick_reply_taken", "name")
+        assert taken.json["detail"] == "name: is that of the quick reply größe: choose another, or change that one"
+    assert await listed(stage) == [("größe", "Which size?"), ("hello", "Hello!")]
+
+
+@pytest.mark.parametrize("name", ["hello", "x" * 99, "two words", "a\0"])
+@ON_SQLITE
+async def test_what_is_gone_cannot_be_replaced(stage: Stage, name: str) -> None:
+    gone = await put(stage, "hey", "Hi", replaces=name)
+    assert (gone.status, gone.code, gone.json["field"]) == (409, "quick_reply_gone", "replaces")
+    assert gone.json["detail"].endswith(f"no quick reply {name[:80]}: it was removed or renamed")
+    assert (await put(stage, "hey", "Hi", replaces=7)).code == "invalid_payload"
+    assert await listed(stage) == []
 
 
 @ON_SQLITE
@@ -109,4 +139,6 @@ async def test_the_last_place_is_given_once_and_a_full_org_is_told_what_to_do(st
     assert full.code == "too_many_quick_replies"
     assert full.json["detail"] == "this org has 200 quick replies, as many as it may: remove one first"
     assert (await put(stage, "r0", "Other words")).status == 200
+    assert (await put(stage, "hello", "Hello", replaces="r0")).status == 200
+    assert (await put(stage, "r0", "Hello", replaces=None)).code == "too_many_quick_replies"
     assert len(await listed(stage)) == MOST

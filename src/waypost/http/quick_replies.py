@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn, assert_never
 
 import msgspec
 from litestar import Router, delete, get, put
 from litestar.di import Provide
 from litestar.openapi.spec import Example
 from litestar.params import Body, PathParameter
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from waypost.flow import quick_replies
 from waypost.flow.audit import actor_of
@@ -19,18 +19,31 @@ from waypost.http.documented import problems
 from waypost.http.problems import Problem
 from waypost.model.quick_reply import QuickReply
 from waypost.model.time import to_datetime
-from waypost.ports.quick_replies import NoRoom
+from waypost.ports.quick_replies import Gone, NoRoom, Taken
 from waypost.rules.shape import Invalid
 
 WRITES: dict[str, Any] = {"caller": Provide(writer)}
 Name = Annotated[
     str, PathParameter(description="1 to 40 characters, no white space, no slash; capitals make no difference")
 ]
-_EXAMPLES = [Example(id="hello", summary="With the customer's name", value={"text": "Hello {name}, how can I help?"})]
+Replaced = Annotated[
+    str,
+    Meta(
+        description="the name of the one that gets this name and text; null for a new one, which replaces none. "
+        "Left out, it replaces the one of this name, or is new"
+    ),
+]
+_HELLO = {"text": "Hello {name}, how can I help?"}
+_EXAMPLES = [
+    Example(id="hello", summary="With the customer's name", value=_HELLO),
+    Example(id="new", summary="A new one, never in place of a colleague's", value=_HELLO | {"replaces": None}),
+    Example(id="renamed", summary="The one that was called hi until now", value=_HELLO | {"replaces": "hi"}),
+]
 
 
 class PutQuickReply(msgspec.Struct, forbid_unknown_fields=True):
     text: Annotated[str, Meta(description="1 to 4000 characters; the page puts the customer's name for `{name}`")]
+    replaces: Replaced | UnsetType | None = UNSET
 
 
 class QuickReplyView(msgspec.Struct, kw_only=True):
@@ -60,20 +73,33 @@ async def list_quick_replies(caller: Asking, world: Here) -> QuickReplyList:
 @put(
     "/quick-replies/{name:str}",
     dependencies=WRITES,
-    summary="Add a quick reply, or change it",
+    summary="Add a quick reply, change it or rename it",
     responses=problems(400, 409, 413, 422),
 )
 async def put_quick_reply(
     name: Name, data: Annotated[PutQuickReply, Body(examples=_EXAMPLES)], caller: Asking, world: Here
 ) -> QuickReplyView:
     """A name means the same in capitals and small letters, and is shown as it was last written."""
-    answer = await quick_replies.put(caller.org_id, name, data.text, world, actor_of(caller))
-    if isinstance(answer, Invalid):
-        raise Problem(422, "invalid_payload", f"{answer.field}: {answer.reason}", field=answer.field)
-    if isinstance(answer, NoRoom):
-        detail = f"this org has {answer.most} quick replies, as many as it may: remove one first"
-        raise Problem(409, "too_many_quick_replies", detail)
-    return _view(answer)
+    actor = actor_of(caller)
+    answer = await quick_replies.put(caller.org_id, name, data.text, world, actor, replaces=data.replaces)
+    return _view(answer) if isinstance(answer, QuickReply) else _refuse(answer)
+
+
+def _refuse(answer: Invalid | NoRoom | Taken | Gone) -> NoReturn:
+    match answer:
+        case Invalid(field, reason):
+            raise Problem(422, "invalid_payload", f"{field}: {reason}", field=field)
+        case NoRoom(most):
+            detail = f"this org has {most} quick replies, as many as it may: remove one first"
+            raise Problem(409, "too_many_quick_replies", detail)
+        case Taken(name):
+            detail = f"name: is that of the quick reply {name}: choose another, or change that one"
+            raise Problem(409, "quick_reply_taken", detail, field="name")
+        case Gone(name):
+            detail = f"replaces: this org has no quick reply {name[:80]}: it was removed or renamed"
+            raise Problem(409, "quick_reply_gone", detail, field="replaces")
+        case _:
+            assert_never(answer)
 
 
 @delete("/quick-replies/{name:str}", dependencies=WRITES, summary="Remove a quick reply", responses=problems(404))

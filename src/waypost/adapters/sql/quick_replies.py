@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import UNSET, UnsetType
+
 from waypost.adapters.sql.audit import Deed
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, Row
@@ -11,7 +13,7 @@ from waypost.model.audit import SYSTEM, Action, Entity
 from waypost.model.ids import OrgId
 from waypost.model.quick_reply import QuickReply
 from waypost.model.time import Instant
-from waypost.ports.quick_replies import NoRoom
+from waypost.ports.quick_replies import Gone, NoRoom, Put, Taken
 from waypost.rules.quick_replies import folded
 
 
@@ -22,8 +24,8 @@ class SqlQuickReplies:
     async def of(self, org: OrgId) -> Sequence[QuickReply]:
         return [_reply(org, row) for row in await self._engine.read("quick_replies_of", org)]
 
-    async def put(self, reply: QuickReply, most: int) -> QuickReply | NoRoom:
-        return await self._engine.transact(_put(reply, most))
+    async def put(self, reply: QuickReply, most: int, replaces: str | UnsetType | None = UNSET) -> Put:
+        return await self._engine.transact(_put(reply, most, replaces))
 
     async def remove(self, org: OrgId, name: str, now: Instant, actor: str = SYSTEM) -> bool:
         return await self._engine.transact(_remove(name, Deed(org, actor, now)))
@@ -33,17 +35,25 @@ def _reply(org: OrgId, row: Row) -> QuickReply:
     return QuickReply(org_id=org, name=row[0], text=row[1], updated_at=row[2], updated_by=row[3])
 
 
-def _put(reply: QuickReply, most: int) -> Plan[QuickReply | NoRoom]:
+def _put(reply: QuickReply, most: int, replaces: str | UnsetType | None) -> Plan[Put]:
     org, key = reply.org_id, folded(reply.name)
     yield Once("quick_replies_lock", (org,))
-    found = yield Once("quick_reply_get", (org, key))
-    before = _reply(org, found[0]) if found else None
-    if before is not None and (before.name, before.text) == (reply.name, reply.text):
-        return before
+    there = yield from _found(org, reply.name)
+    before = there if replaces is UNSET else None
+    if isinstance(replaces, str):
+        before = yield from _found(org, replaces)
+    if there is not None and before in (None, there) and (there.name, there.text) == (reply.name, reply.text):
+        return there
+    if before is None and isinstance(replaces, str):
+        return Gone(replaces)
+    if there is not None and there != before:
+        return Taken(there.name)
     if before is None:
         ((count,),) = yield Once("quick_replies_count", (org,))
         if count >= most:
             return NoRoom(most)
+    elif there is None:
+        yield Once("quick_reply_delete", (org, folded(before.name)))
     yield Once("quick_reply_put", (org, key, reply.name, reply.text, reply.updated_at, reply.updated_by))
     action, what = _told(before, reply)
     deed = Deed(org, reply.updated_by, reply.updated_at)
@@ -51,14 +61,22 @@ def _put(reply: QuickReply, most: int) -> Plan[QuickReply | NoRoom]:
     return reply
 
 
+def _found(org: OrgId, name: str) -> Plan[QuickReply | None]:
+    found = yield Once("quick_reply_get", (org, folded(name)))
+    return _reply(org, found[0]) if found else None
+
+
 def _told(before: QuickReply | None, after: QuickReply) -> tuple[Action, str]:
     if before is None:
         return Action.QUICK_REPLY_ADDED, "quick reply added"
-    changed = [field for field in ("name", "text") if getattr(before, field) != getattr(after, field)]
-    return Action.QUICK_REPLY_CHANGED, f"changed: {', '.join(changed)}"
+    if before.name == after.name:
+        return Action.QUICK_REPLY_CHANGED, "changed: text"
+    also = "" if before.text == after.text else "; changed: text"
+    return Action.QUICK_REPLY_RENAMED, f"was {before.name}{also}"
 
 
 def _remove(name: str, deed: Deed) -> Plan[bool]:
+    yield Once("quick_replies_lock", (deed.org,))  # else it could go while another gives it a new name, and stay
     found = yield Once("quick_reply_delete", (deed.org, folded(name)))
     for (stored,) in found:
         yield from deed.written(Action.QUICK_REPLY_REMOVED, Entity.QUICK_REPLY, stored, "quick reply removed")

@@ -91,8 +91,12 @@ async def _other_words(ledger: Ledger, actor: str) -> object:
     return await ledger.quick_replies.put(a_reply(text="Hi", updated_by=actor), 9)
 
 
+async def _other_name(ledger: Ledger, actor: str) -> object:
+    return await ledger.quick_replies.put(a_reply("hey", "Hi", updated_by=actor), 9, "hello")
+
+
 async def _no_quick_reply(ledger: Ledger, actor: str) -> object:
-    return await ledger.quick_replies.remove(ORG, "hello", T0, actor)
+    return await ledger.quick_replies.remove(ORG, "hey", T0, actor)
 
 
 async def _quota(ledger: Ledger, actor: str) -> object:
@@ -121,7 +125,8 @@ CHANGES: list[tuple[Change, Action, str, str]] = [
     (_no_policy, Action.POLICY_CHANGED, ORG, "changed: quietHours"),
     (_quick_reply, Action.QUICK_REPLY_ADDED, "hello", "quick reply added"),
     (_other_words, Action.QUICK_REPLY_CHANGED, "hello", "changed: text"),
-    (_no_quick_reply, Action.QUICK_REPLY_REMOVED, "hello", "quick reply removed"),
+    (_other_name, Action.QUICK_REPLY_RENAMED, "hey", "was hello"),
+    (_no_quick_reply, Action.QUICK_REPLY_REMOVED, "hey", "quick reply removed"),
     (_quota, Action.QUOTA_CHANGED, ORG, "7 in 24 hours"),
     (_release, Action.GATE_RELEASED, ORG, f"hold of {of_number(NUMBER)}"),
 ]
@@ -151,7 +156,17 @@ class AuditedContract:
     async def test_what_found_nothing_to_change_leaves_no_entry(self, ledger: Ledger) -> None:
         await ledger.accounts.create_org(an_org(), None)
         await ledger.accounts.create_org(an_org(OTHER_ORG), None)
-        missing = (_token, _no_number, _no_key, _user_token, _no_user, _password, _no_mailbox, _no_quick_reply)
+        missing = (
+            _token,
+            _no_number,
+            _no_key,
+            _user_token,
+            _no_user,
+            _password,
+            _no_mailbox,
+            _other_name,
+            _no_quick_reply,
+        )
         for change in missing:
             await change(ledger, "user_1")
         await ledger.policies.put(ORG, Policy())

@@ -1,4 +1,4 @@
-"""The contract of quick replies: one of each name regardless of case, no more than there is room for."""
+"""The contract of quick replies: one of each name regardless of case, renamed in one step, no more than fit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from waypost.model.quick_reply import QuickReply
 from waypost.model.time import Instant, seconds
 from waypost.ports.audit import AuditQuery
 from waypost.ports.ledger import Ledger
-from waypost.ports.quick_replies import NoRoom
+from waypost.ports.quick_replies import Gone, NoRoom, Taken
 from waypost.testing.contracts.examples import ORG, OTHER_ORG, T0, Ledgers, an_org, later
 
 PLENTY = 100
@@ -73,7 +73,7 @@ class QuickRepliesContract:
         assert await told(ledger) == [
             (Action.QUICK_REPLY_ADDED, "hello", "user_1", "quick reply added"),
             (Action.QUICK_REPLY_CHANGED, "hello", "user_2", "changed: text"),
-            (Action.QUICK_REPLY_CHANGED, "Hello", "user_1", "changed: name, text"),
+            (Action.QUICK_REPLY_RENAMED, "Hello", "user_1", "was hello; changed: text"),
             (Action.QUICK_REPLY_REMOVED, "Hello", "cli", "quick reply removed"),
         ]
 
@@ -102,3 +102,55 @@ class QuickRepliesContract:
         answers = await asyncio.gather(*asked)
         assert answers.count(NoRoom(3)) == 9
         assert len(await one.quick_replies.of(ORG)) == 3
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [("größe", "grösse"), ("hello", "Hello"), ("caf\u00e9", "cafe\u0301"), ("hello", "moment"), ("größe", "maß")],
+    )
+    async def test_a_new_name_is_the_same_quick_reply_once(self, ledger: Ledger, old: str, new: str) -> None:
+        beside = a_reply("thanks")
+        for reply in (a_reply(old), beside):
+            await ledger.quick_replies.put(reply, 2)
+        renamed = a_reply(new, updated_at=second(1), updated_by="user_2")
+        for _ in range(2):  # whoever did not hear the answer asks again
+            assert await ledger.quick_replies.put(renamed, 2, old.upper()) == renamed
+        assert await ledger.quick_replies.of(ORG) == sorted([renamed, beside], key=lambda reply: reply.name.lower())
+        assert (await told(ledger))[2:] == [(Action.QUICK_REPLY_RENAMED, new, "user_2", f"was {old}")]
+
+    async def test_nobody_gets_a_name_that_another_has(self, ledger: Ledger) -> None:
+        size, hello = a_reply("größe", "Which size?"), a_reply()
+        for reply in (size, hello):
+            await ledger.quick_replies.put(reply, PLENTY)
+        known = await told(ledger)
+        assert await ledger.quick_replies.put(a_reply("GRÖSSE"), PLENTY, "hello") == Taken("größe")
+        assert await ledger.quick_replies.put(size, PLENTY, "hello") == Taken("größe")
+        assert await ledger.quick_replies.put(a_reply("grösse"), PLENTY, None) == Taken("größe")
+        assert await ledger.quick_replies.of(ORG) == [size, hello]
+        assert await told(ledger) == known
+
+    async def test_a_new_one_is_added_once_however_often_it_is_asked_for(self, ledger: Ledger) -> None:
+        assert await ledger.quick_replies.put(a_reply(), 1, None) == a_reply()
+        assert await ledger.quick_replies.put(a_reply(updated_at=second(1)), 1, None) == a_reply()
+        assert await ledger.quick_replies.put(a_reply("other"), 1, None) == NoRoom(1)
+        assert await ledger.quick_replies.of(ORG) == [a_reply()]
+
+    async def test_what_is_gone_is_replaced_by_nothing(self, ledger: Ledger) -> None:
+        theirs = a_reply(org_id=OTHER_ORG)
+        await ledger.quick_replies.put(theirs, PLENTY)
+        for name in ("hello", "hey"):
+            assert await ledger.quick_replies.put(a_reply(name), PLENTY, "Hello") == Gone("Hello")
+        await ledger.quick_replies.put(a_reply("hey", "other words"), PLENTY)
+        assert await ledger.quick_replies.put(a_reply("hey"), PLENTY, "hello") == Gone("hello")
+        assert await ledger.quick_replies.of(ORG) == [a_reply("hey", "other words")]
+        assert await ledger.quick_replies.of(OTHER_ORG) == [theirs]
+
+    async def test_one_that_is_renamed_and_removed_at_once_is_either(self, ledgers: Ledgers) -> None:
+        one, other = ledgers
+        for n in range(6):
+            await one.quick_replies.put(a_reply(f"r{n}"), PLENTY)
+        renaming = [one.quick_replies.put(a_reply(f"new{n}"), PLENTY, f"r{n}") for n in range(6)]
+        removing = [other.quick_replies.remove(ORG, f"r{n}", T0) for n in range(6)]
+        answers = await asyncio.gather(*renaming, *removing)
+        renamed, removed = answers[:6], answers[6:]
+        assert [answer == a_reply(f"new{n}") for n, answer in enumerate(renamed)] == [not gone for gone in removed]
+        assert len(await one.quick_replies.of(ORG)) == removed.count(False)
