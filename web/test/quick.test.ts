@@ -3,7 +3,7 @@
 import { Unreachable, WaypostError } from "@waypost/client";
 import { expect, test } from "vitest";
 
-import { askedFor, faultOf, filledIn, isTaken, matching, stepOf, suggestionsFor, type Step } from "../src/inbox/quick-replies";
+import { askedFor, faultOf, filledIn, matching, stepOf, suggestionsFor, type Step } from "../src/inbox/quick-replies";
 import { texts } from "../src/texts";
 
 const HELLO = { name: "hello", text: "Hi" };
@@ -28,16 +28,12 @@ test.each<[string, string, typeof HELLO | null, Step]>([
   ["", "Hi", null, { is: "fault", fault: { field: "name", words: texts.quick.noName } }],
   ["a/b", "Hi", null, { is: "fault", fault: { field: "name", words: texts.quick.badName } }],
   ["..", "Hi", HELLO, { is: "fault", fault: { field: "name", words: texts.quick.badName } }],
-  ["/new", "Hi", null, { is: "save", words: { name: "new", text: "Hi" }, isNewName: true, replaced: null }],
-  ["hello", "", HELLO, { is: "save", words: { name: "hello", text: "" }, isNewName: false, replaced: null }],
-  ["Hello", "Hi", HELLO, { is: "save", words: { name: "Hello", text: "Hi" }, isNewName: false, replaced: null }],
-  ["hey", "Hi", HELLO, { is: "save", words: { name: "hey", text: "Hi" }, isNewName: true, replaced: "hello" }],
+  ["/new", "Hi", null, { is: "save", words: { name: "new", text: "Hi" }, replaces: null }],
+  ["hello", "", HELLO, { is: "save", words: { name: "hello", text: "" }, replaces: "hello" }],
+  ["Hello", "Hi", HELLO, { is: "save", words: { name: "Hello", text: "Hi" }, replaces: "hello" }],
+  ["hey", "Hi", HELLO, { is: "save", words: { name: "hey", text: "Hi" }, replaces: "hello" }],
+  ["grösse", "Hi", { name: "größe", text: "Hi" }, { is: "save", words: { name: "grösse", text: "Hi" }, replaces: "größe" }],
 ])("a line with %j and %j, saved as %j, needs %j", (name, text, saved, step) => expect(stepOf({ name, text }, saved)).toEqual(step));
-
-test("a name is taken whatever its case", () => {
-  expect(isTaken("HELLO", [HELLO])).toBe(true);
-  expect(isTaken("hell", [HELLO])).toBe(false);
-});
 
 test("suggestions are for those who have nothing of their own, and none twice", () => {
   const [first, ...others] = texts.quick.first;
@@ -47,9 +43,11 @@ test("suggestions are for those who have nothing of their own, and none twice", 
 });
 
 test("what the server says is shown at the field that it names", () => {
-  const refusal = (detail: string) => faultOf(new WaypostError("invalid_payload", detail, 422));
+  const refusal = (detail: string, code = "invalid_payload") => faultOf(new WaypostError(code, detail, 422));
   expect(refusal("name: has white space: join its words")).toEqual({ field: "name", words: "The name has white space: join its words." });
   expect(refusal("text: is empty")).toEqual({ field: "text", words: "The text is empty." });
+  expect(refusal("name: is that of the quick reply größe: choose another", "quick_reply_taken")).toEqual({ field: "name", words: "The name is that of the quick reply größe: choose another." });
+  expect(refusal("replaces: this org has no quick reply hello", "quick_reply_gone")).toEqual({ field: null, words: texts.quick.gone });
   expect(refusal("this org has 200")).toEqual({ field: null, words: "The server refused it: this org has 200." });
   expect(faultOf(new Unreachable("HTTP 503", 503))).toEqual({ field: null, words: texts.quick.away });
   expect(faultOf(new TypeError("a bug"))).toEqual({ field: null, words: texts.quick.away });

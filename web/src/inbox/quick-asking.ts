@@ -16,9 +16,8 @@ export function useQuickReplies(enabled = true) {
 }
 
 export interface Keeping {
-  /** As it is at this moment. */
-  readonly list: () => Promise<readonly QuickReply[]>;
-  readonly put: (words: Words) => Promise<QuickReply>;
+  /** In place of the one of this name; null of a new one. */
+  readonly put: (words: Words, replaces: string | null) => Promise<QuickReply>;
   readonly remove: (name: string) => Promise<void>;
 }
 
@@ -27,9 +26,8 @@ export function useKeeping(): Keeping {
   const queries = useQueryClient();
   const changed = () => void queries.invalidateQueries({ queryKey: QUICK });
   return {
-    list: () => queries.fetchQuery({ queryKey: QUICK, queryFn: () => quickReplies(client), staleTime: 0 }),
-    put: async ({ name, text }) => {
-      const stored = await putQuickReply(client, name, text);
+    put: async ({ name, text }, replaces) => {
+      const stored = await putQuickReply(client, name, text, replaces);
       changed();
       return stored;
     },

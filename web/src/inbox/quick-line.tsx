@@ -7,7 +7,7 @@ import { Cross } from "../icons";
 import type { QuickReply } from "../model";
 import { texts } from "../texts";
 import { useKeeping } from "./quick-asking";
-import { faultOf, isTaken, stepOf, type Fault, type Words } from "./quick-replies";
+import { faultOf, stepOf, type Fault, type Words } from "./quick-replies";
 import styles from "./quick.module.css";
 
 /** Whether all that was typed is on the server then. */
@@ -112,10 +112,8 @@ function useLine(reply: QuickReply | null, onGone: () => void) {
     if (step.is === "fault") return refuse(step.fault);
     setState("saving");
     try {
-      if (step.isNewName && isTaken(step.words.name, await keeping.list())) return refuse({ field: "name", words: texts.quick.taken(step.words.name) });
-      const stored = await keeping.put(step.words);
+      const stored = await keeping.put(step.words, step.replaces);
       now.current.saved = stored;
-      if (step.replaced !== null) await keeping.remove(step.replaced);
       if (now.current.words === typed) type(stored); // else more was typed meanwhile
       setState("saved");
       return true;

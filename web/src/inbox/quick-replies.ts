@@ -16,10 +16,8 @@ export const matching = <Reply extends Words>(asked: string, replies: readonly R
 /** `{name}` is the customer's. */
 export const filledIn = (text: string, name: string): string => text.replaceAll("{name}", () => name);
 
-/** Near enough to what the server takes for the same name. */
-export const folded = (name: string): string => name.normalize("NFC").toLowerCase();
-
-export const isTaken = (name: string, replies: readonly Words[]): boolean => replies.some((reply) => folded(reply.name) === folded(name));
+/** Good enough to offer something; which names are the same is for the server to say. */
+const isTaken = (name: string, replies: readonly Words[]): boolean => replies.some((reply) => reply.name.toLowerCase() === name.toLowerCase());
 
 /** For a team that has nothing of its own yet: the examples that it has not taken. */
 export function suggestionsFor(replies: readonly Words[]): readonly Words[] {
@@ -36,8 +34,8 @@ export interface Fault {
 export type Step =
   | { readonly is: "nothing" }
   | { readonly is: "fault"; readonly fault: Fault }
-  /** `replaced` is the name that it had until now, where it gets another one. */
-  | { readonly is: "save"; readonly words: Words; readonly isNewName: boolean; readonly replaced: string | null };
+  /** `replaces` is the name that it had until now; null of a new one. */
+  | { readonly is: "save"; readonly words: Words; readonly replaces: string | null };
 
 /** What a line that is left needs. Most is for the server to judge, but not what would not reach it as a name. */
 export function stepOf(typed: Words, saved: Words | null): Step {
@@ -46,13 +44,13 @@ export function stepOf(typed: Words, saved: Words | null): Step {
   if (saved === null ? name === "" && text.trim() === "" : saved.name === name && saved.text === text) return { is: "nothing" };
   if (name === "") return { is: "fault", fault: { field: "name", words: texts.quick.noName } };
   if (name.includes("/") || name === "." || name === "..") return { is: "fault", fault: { field: "name", words: texts.quick.badName } };
-  const isNewName = saved === null || folded(saved.name) !== folded(name);
-  return { is: "save", words: { name, text }, isNewName, replaced: isNewName ? (saved?.name ?? null) : null };
+  return { is: "save", words: { name, text }, replaces: saved?.name ?? null };
 }
 
 /** The server's own reason, at the field that it names. */
 export function faultOf(error: unknown): Fault {
   if (!(error instanceof WaypostError) || error instanceof Unreachable) return { field: null, words: texts.quick.away };
+  if (error.code === "quick_reply_gone") return { field: null, words: texts.quick.gone };
   const [, field, reason] = /^(name|text): (.*)$/s.exec(error.message) ?? [];
   if (reason === undefined) return { field: null, words: texts.quick.refused(error.message) };
   return field === "name" ? { field, words: texts.quick.nameWrong(reason) } : { field: "text", words: texts.quick.textWrong(reason) };

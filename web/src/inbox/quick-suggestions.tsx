@@ -16,7 +16,7 @@ interface Props {
 
 export function QuickSuggestions({ replies, onTaken }: Props) {
   const { put } = useKeeping();
-  const take = useMutation({ mutationFn: put, onSuccess: (stored) => onTaken?.(stored) });
+  const take = useMutation({ mutationFn: (words: Words) => put(words, null), onSuccess: (stored) => onTaken?.(stored) });
   const offered = suggestionsFor(replies);
   if (offered.length === 0) return null;
   return (

@@ -62,8 +62,9 @@ export async function quickReplies(client: Client): Promise<readonly QuickReply[
   return ((await client.request("/quick-replies")) as Schemas["QuickReplyList"]).quick_replies;
 }
 
-export async function putQuickReply(client: Client, name: string, text: string): Promise<QuickReply> {
-  const body: Schemas["PutQuickReply"] = { text };
+/** In place of the one called `replaces`, in one step; null adds a new one, and never takes another's place. */
+export async function putQuickReply(client: Client, name: string, text: string, replaces: string | null): Promise<QuickReply> {
+  const body: Schemas["PutQuickReply"] = { text, replaces };
   return (await client.request(quick(name), { method: "PUT", body })) as QuickReply;
 }
 
