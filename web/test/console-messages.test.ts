@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 
-import { saidOf } from "../src/console/audit/details";
 import { addressOf as auditAddress, sentenceOf, wantedIn } from "../src/console/audit/entries";
 import { Run, outcomeOf, partOf, type Posted } from "../src/console/batch/run";
 import { fatesOf, groupsOf, isGivenUp, isOver, nextLook } from "../src/console/dead-letters/groups";
@@ -104,21 +103,6 @@ test("an audit entry is a sentence, and an id without a type asks for nothing", 
   expect(sentenceOf({ id: "1", at: "", entityType: "NUMBER", entityId: "106", action: "NUMBER_CHANGED", actor: "cli", details: "" })).toBe("Number 106 was changed");
   expect(wantedIn("?id=7")).toEqual({ type: "", id: "" });
   expect(auditAddress({ type: "KEY", id: "a b" })).toBe("/console/audit?type=KEY&id=a+b");
-});
-
-test("what agents did is a sentence where its shape is known, else the text itself", () => {
-  const named = (id: string) => (id === "user_1" ? "Ann" : id);
-  const said = (action: string, details: string, entityType = "CONVERSATION") => saidOf({ entityType, action, details }, named);
-  expect(said("UPDATED", '{"assignee":"user_1","state":"closed"}')).toBe("Assigned to Ann; closed");
-  expect(said("UPDATED", '{"assignee":null}')).toBe("Assigned to nobody");
-  expect(said("UPDATED", '{"labels":["vip","late"],"state":"open"}')).toBe("Labels: vip, late; opened again");
-  expect(said("UPDATED", '{"labels":[]}')).toBe("All labels taken away");
-  expect(said("FLOOR_CHANGED", "from bot to user_1")).toBe("From the bot to Ann");
-  expect(said("FLOOR_CHANGED", "from user_1 to bot: closed")).toBe("From Ann to the bot: the conversation was closed");
-  expect(said("FLOOR_CHANGED", "from bot to human: it stumbled: twice")).toBe("From the bot to the team: it stumbled: twice");
-  const unknown = ['{"colour":"red"}', '{"state":"frozen"}', "message 3 of bot was taken back", "{}", "[1]", '{"assignee":7}'];
-  expect(unknown.map((details) => said("UPDATED", details))).toEqual(unknown.map(() => null));
-  expect([said("FLOOR_CHANGED", "restored from a backup"), said("UPDATED", '{"state":"closed"}', "DOSSIER")]).toEqual([null, null]);
 });
 
 test("a queued message says what it waits for, as the server's own answer does", () => {

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
 import { belongs, FILTERS, mayLookOn, type Filter } from "../src/live/filters";
-import { happeningsOf } from "../src/live/happenings";
 import { contentsOf, kindOf, problemOf, type Attachment } from "../src/inbox/attachments";
 import { cardsIn, choicesIn, mapOf, placeIn, sizeOf } from "../src/inbox/parts";
 import { positionIn } from "../src/inbox/path";
@@ -28,22 +27,6 @@ test.each<[Filter, object, boolean]>([
 test("no list but that of the closed ones is read without end for nothing", () => {
   expect(FILTERS.filter((filter) => mayLookOn(filter, 5_000, 200, 3))).toEqual(["closed"]);
   expect(FILTERS.filter((filter) => mayLookOn(filter, 5_000, 200, 1_500))).toEqual([...FILTERS]);
-});
-
-test("the audit trail is told in order, as far as it is understood", () => {
-  const entry = (id: string, at: string, action: string, details: string) => ({ id, at, entityType: "CONVERSATION", entityId: "1", action, actor: "u1", details });
-  const told = happeningsOf([
-    entry("3", "2026-11-16T12:03:00Z", "UPDATED", '{"assignee":null,"state":"closed","labels":["a"]}'),
-    entry("2", "2026-11-16T12:02:00Z", "UPDATED", "no json"),
-    entry("1", "2026-11-16T12:01:00Z", "FLOOR_CHANGED", "from bot to human: no reason"),
-    entry("0", "2026-11-16T12:00:00Z", "SPARKLED", ""),
-  ]);
-  expect(told.map(({ deed }) => deed)).toEqual([
-    { is: "floor", to: "human", by: "u1" },
-    { is: "assigned", to: null, by: "u1" },
-    { is: "state", to: "closed", by: "u1" },
-    { is: "labels", labels: ["a"], by: "u1" },
-  ]);
 });
 
 const file = (kind: Attachment["kind"], name = "a"): Attachment => ({ key: name, file: { name } as File, kind, progress: 100, id: `id-${name}`, problem: null });

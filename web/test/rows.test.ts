@@ -38,8 +38,8 @@ test("a message that came back as an item is not shown as on its way, and keeps 
 test("what happened stands between the messages that it happened between", () => {
   const messages = [at(1, "2026-11-16T12:00:00"), at(2, "2026-11-16T12:05:00")];
   const happenings = [
-    { key: "a", at: "2026-11-16T12:01:00", deed: { is: "floor", to: "user_1", by: "user_1" } as const },
-    { key: "b", at: "2026-11-16T12:06:00", deed: { is: "floor", to: "bot", by: "user_1" } as const },
+    { key: "a", at: "2026-11-16T12:01:00", deed: { is: "floor", from: "bot", to: "user_1", why: null, by: "user_1" } as const },
+    { key: "b", at: "2026-11-16T12:06:00", deed: { is: "floor", from: "user_1", to: "bot", why: null, by: "user_1" } as const },
   ];
   const rows = rowsOf({ ...UNREAD_THREAD, messages }, { happenings, now: NOW });
   expect(rows.map((row) => row.is)).toEqual(["day", "message", "happening", "message", "happening"]);

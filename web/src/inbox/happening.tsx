@@ -1,7 +1,7 @@
 /** A line between messages: who took over, handed back, assigned, closed; and where the 24 hours ended. */
 
 import { ANYBODY, BOT } from "../live/filters";
-import type { Deed } from "../live/happenings";
+import type { Told } from "../live/happenings";
 import { texts } from "../texts";
 import { clockTime } from "../time";
 import styles from "./bubble.module.css";
@@ -9,7 +9,7 @@ import type { Names } from "./use-names";
 
 const said = texts.happened;
 
-export function Happening({ deed, at, me, names }: { readonly deed: Deed; readonly at: string; readonly me: string; readonly names: Names }) {
+export function Happening({ deed, at, me, names }: { readonly deed: Told; readonly at: string; readonly me: string; readonly names: Names }) {
   return (
     <div className={styles["happening"]} data-deed={deed.is}>
       <span>
@@ -19,7 +19,7 @@ export function Happening({ deed, at, me, names }: { readonly deed: Deed; readon
   );
 }
 
-export function wordsOf(deed: Deed, me: string, names: Names): string {
+export function wordsOf(deed: Told, me: string, names: Names): string {
   if (deed.is === "window") return said.window;
   const by = names(deed.by);
   switch (deed.is) {
@@ -32,6 +32,8 @@ export function wordsOf(deed: Deed, me: string, names: Names): string {
       return deed.to === "closed" ? said.closed(by) : said.opened(by);
     case "labels":
       return deed.labels.length === 0 ? said.noLabels(by) : said.labels(by, deed.labels.join(", "));
+    case "title":
+      return said.titled(by, deed.to);
   }
 }
 

@@ -3,7 +3,7 @@
 import type { Outgoing } from "@waypost/client";
 
 import { WINDOW_MS, type Thread } from "./changes";
-import type { Deed, Happening } from "./happenings";
+import type { Happening, Told } from "./happenings";
 import { namedBy, reactionsIn, type Reaction } from "./references";
 import type { Message } from "../model";
 import { dayOf } from "../time";
@@ -27,7 +27,7 @@ export type Row =
       /** What it answers; null where that is not read yet. */
       readonly quoted: Message | null | undefined;
     }
-  | { readonly is: "happening"; readonly key: string; readonly at: string; readonly deed: Deed }
+  | { readonly is: "happening"; readonly key: string; readonly at: string; readonly deed: Told }
   | { readonly is: "outgoing"; readonly key: string; readonly message: Outgoing; readonly refused: string | null; readonly quoted: Message | null | undefined };
 
 /** What stands in a thread beside its messages. */
