@@ -4,7 +4,7 @@ ENVIRONMENT := .venv/.ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run page test check format bench clean
+.PHONY: help run page test check format bench lock clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1	\2/p' Makefile
@@ -35,12 +35,17 @@ bench: $(ENVIRONMENT) ## measure Waypost beside its peers: make bench ARGS="--he
 	sh tools/environment.sh --group bench
 	$(BIN)/python -m bench $(ARGS)
 
+lock: $(ENVIRONMENT) ## write every dependency's version and hashes to constraints.txt: make lock ARGS=--upgrade
+	PATH="$(PATH):.venv/bootstrap/bin" uv pip compile --quiet --universal --python-version 3.11 --all-extras \
+		--group dev --group bench --generate-hashes --no-annotate --custom-compile-command "make lock" \
+		--output-file constraints.txt $(ARGS) pyproject.toml
+
 clean: ## remove the environment and every cache
 	rm -rf clients/typescript/node_modules clients/typescript/dist
 	rm -rf web/node_modules web/src/api src/waypost/http/page
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist
 	find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(ENVIRONMENT): pyproject.toml uv.lock tools/environment.sh
+$(ENVIRONMENT): pyproject.toml constraints.txt tools/environment.sh
 	sh tools/environment.sh
 	@touch $@

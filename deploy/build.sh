@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs Waypost into an environment of its own, with every driver and exactly the versions of uv.lock: build.sh TARGET
+# Installs Waypost into an environment of its own, with every driver and exactly the versions of constraints.txt: build.sh TARGET
 # Needs uv and Python 3.11 or newer. The Dockerfile runs it, so does a test, so may you.
 # Again for an upgrade: it is built in TARGET.new and takes TARGET's place once it is whole; what was there before stays in TARGET.old.
 set -eu
@@ -17,12 +17,11 @@ for place in "$target" "$new" "$old"; do
         exit 1
     fi
 done
-uv export --quiet --frozen --no-default-groups --all-extras --no-emit-project --output-file "$work/requirements.txt"
 uv build --wheel --out-dir "$work/wheel" > "$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
 # Relocatable: its programs find their Python beside them, whatever the folder is called.
 uv venv --quiet --clear --relocatable --python "${PYTHON:-python3}" "$new"
 export VIRTUAL_ENV="$new" UV_COMPILE_BYTECODE="${UV_COMPILE_BYTECODE:-1}"
-uv pip install --quiet --require-hashes --requirements "$work/requirements.txt"
+uv pip install --quiet --constraints constraints.txt --all-extras --requirements pyproject.toml
 uv pip install --quiet --no-deps "$work"/wheel/*.whl
 "$new/bin/waypost" --version
 

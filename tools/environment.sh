@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes .venv what pyproject.toml and uv.lock say; arguments go to `uv sync`.
+# Makes .venv what pyproject.toml says, in exactly the versions of constraints.txt; arguments go to `uv pip install`.
 # Needs Python 3.11 and a package registry. uv is taken from PATH, else from .venv/bootstrap, where pip puts it.
 set -eu
 cd "$(dirname "$0")/.."
@@ -50,11 +50,9 @@ else
     uv=.venv/bootstrap/bin/uv
 fi
 
-export UV_PROJECT_ENVIRONMENT=.venv
 # Compiled once, here: a start must not compile its libraries again where the interpreter is told to write nothing.
 export UV_COMPILE_BYTECODE=1
-unset VIRTUAL_ENV
 # An environment that is already there keeps its interpreter; a new one gets the system's, never a download if one fits.
 [ -z "$python" ] || export UV_PYTHON_DOWNLOADS=never
-[ -x .venv/bin/python ] || [ -z "$python" ] || set -- --python "$python" "$@"
-"$uv" sync --frozen "$@"
+[ -x .venv/bin/python ] || "$uv" venv --quiet --python "${python:-3.11}" .venv
+"$uv" pip install --python .venv/bin/python --constraints constraints.txt --group dev "$@" --editable .

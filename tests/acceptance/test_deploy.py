@@ -26,6 +26,8 @@ LEFT_OUT = [
     if line != "*" and not line.startswith(("#", "!"))
 ]
 NEXT = "99.0.0"
+WITH_UV = f"{os.environ['PATH']}:{ROOT / '.venv' / 'bootstrap' / 'bin'}"
+"""Where `make` leaves uv if there was none."""
 
 
 def copied(target: Path) -> None:
@@ -48,7 +50,8 @@ def left_out(folder: str, names: list[str]) -> set[str]:
 
 def build(source: Path, target: Path, **extra: str) -> None:
     command = ["sh", "deploy/build.sh", str(target)]
-    done = subprocess.run(command, cwd=source, env=os.environ | extra, capture_output=True, text=True, check=False)
+    variables = os.environ | {"PATH": WITH_UV} | extra
+    done = subprocess.run(command, cwd=source, env=variables, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("waypost ")
 
@@ -87,8 +90,8 @@ class Installed(NamedTuple):
 
 
 def test_the_steps_of_the_image_give_a_server_that_is_healthy_and_can_be_upgraded(place: Place, tmp_path: Path) -> None:
-    if shutil.which("uv") is None:
-        pytest.skip("uv is not on PATH")
+    if shutil.which("uv", path=WITH_UV) is None:
+        pytest.skip("uv is neither on PATH nor in .venv/bootstrap, where make puts it")
     settings = {"WAYPOST_DATABASE_URL": place("sqlite").database_url, "WAYPOST_SECRET_KEY": "k" * 40}
     source, target = tmp_path / "source", tmp_path / "opt"
     copied(source)

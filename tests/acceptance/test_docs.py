@@ -20,7 +20,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglo
 DEADLINE = 150.0
 """Seconds that a whole page may take."""
 
-LINKED = ("Makefile", "docs", "pyproject.toml", "uv.lock", "src", "tests", "tools")
+LINKED = ("Makefile", "docs", "pyproject.toml", "constraints.txt", "src", "tests", "tools")
 """What a reader has in the project's folder; the data folder and the logs are the test's own."""
 
 _PIECE = re.compile(
