@@ -82,7 +82,7 @@ class Submit:
 
     def needs(self, keys: Keys) -> None:
         keys.drafts.append((self.draft, self.now))
-        if self.draft.channel is Channel.WHATSAPP and self.draft.scheduled_at is None:
+        if self.draft.channel is Channel.WHATSAPP and (self.draft.scheduled_at or self.now) <= self.now:
             keys.notices.append(self.draft)
 
     def decide(self, work: Work) -> Submitted:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from waypost.adapters.sql import chats, gate_rows, joining, meeting, rows, talk_rows
+from waypost.adapters.sql import chats, gate_rows, joining, meeting, remembering, rows, talk_rows
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.intents import Intent, Keys, all_keys
 from waypost.adapters.sql.plan import Each, Plan, Row, each, read_all
@@ -80,10 +80,18 @@ def _enter_talks(keys: Keys, work: Work) -> Plan[None]:
     yield from _enter_chats(keys, work)
     yield from meeting.recognise(keys.arrivals, talks)
     yield from meeting.rename(keys.arrivals, crowd, talks, work.now)
+    yield from _remember(keys, work)
     _promise(keys, work)
     for row in (yield from each("replies_waiting", [(where,) for where in sorted(keys.silenced)])):
         keys.messages.add(MessageId(row[1]))
         talks.unsent.setdefault(row[0], set()).add(MessageId(row[1]))
+
+
+def _remember(keys: Keys, work: Work) -> Plan[None]:
+    """Whoever answers for the first time answers something: it comes first in their conversation."""
+    told = yield from remembering.told_before(work.talks, work.now)
+    keys.messages.update(message.message_id for message in told)
+    remembering.show(told, work.talks, work.now)
 
 
 def _enter_chats(keys: Keys, work: Work) -> Plan[None]:

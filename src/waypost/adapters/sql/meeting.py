@@ -16,13 +16,13 @@ from waypost.adapters.sql.carrying import carry_consents, subjects_of
 from waypost.adapters.sql.filing import give_phones
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.plan import Plan, Row, Together, each, some, together
-from waypost.adapters.sql.talks import Talks
+from waypost.adapters.sql.talks import Begun, Talks
 from waypost.model.audit import SYSTEM, Action, Entity, Entry
 from waypost.model.conversation import Arrival, ConversationId
 from waypost.model.ids import OrgId
 from waypost.model.message import Draft
 from waypost.model.time import Instant
-from waypost.rules.people import address_of
+from waypost.rules.people import address_of, spellings
 
 Address: TypeAlias = tuple[OrgId, str]
 _MET_ELSEWHERE = "somebody else met them first"
@@ -144,7 +144,7 @@ def meet(arrivals: Sequence[Arrival], crowd: Crowd, talks: Talks, now: Instant) 
     opened += yield from give_phones(_new_phones(people, talks.joined), now)
     yield from _hold(people, crowd.called_anew(arrivals))
     yield from _store_addresses(people, now)
-    yield from _store_conversations(people, now)
+    talks.begun += yield from _store_conversations(people, now)
     subjects = yield from subjects_of(p.id for p in people if p.decides and p.id is not None)
     for told in arrivals:
         there = crowd.of(told).talks[told.number]
@@ -219,13 +219,23 @@ def _store_addresses(people: Iterable[_Person], now: Instant) -> Plan[None]:
     yield from carry_consents([(p.org_id, p.id) for p in gained if p.id is not None], now)
 
 
-def _store_conversations(people: Iterable[_Person], now: Instant) -> Plan[None]:
+def _store_conversations(people: Iterable[_Person], now: Instant) -> Plan[list[Begun]]:
     missing = {(p.id, number): p for p in people for number, there in p.talks.items() if there is None}
     rows = [(p.org_id, number, contact, p.reply_to, now) for (contact, number), p in sorted(missing.items(), key=_key)]
     stored = yield from each("conversation_insert", rows)
     yield from each("lane_insert", sorted((row[0], row[3]) for row in stored))
+    begun = []
     for conversation, contact, number, _ in stored:
-        missing[contact, number].talks[number] = ConversationId(conversation)
+        person = missing[contact, number]
+        person.talks[number] = ConversationId(conversation)
+        begun.append(Begun(ConversationId(conversation), person.org_id, number, _written_to(person)))
+    return begun
+
+
+def _written_to(person: _Person) -> tuple[str, ...]:
+    """Whatever an answer to them, now or before, may have been sent to."""
+    ids = (address.removeprefix("user:") for address in person.new_addresses if address.startswith("user:"))
+    return tuple(dict.fromkeys((*spellings(person.reply_to), *sorted(ids))))
 
 
 def _key(item: tuple[tuple[int | None, str], _Person]) -> tuple[int, str]:

@@ -45,6 +45,15 @@ class Known:
     digest: bytes
 
 
+class Begun(NamedTuple):
+    """A conversation that this transaction opens, and everything that its customer may have been written to under."""
+
+    id: ConversationId
+    org_id: OrgId
+    number: str
+    addresses: tuple[str, ...]
+
+
 class Saying(NamedTuple):
     """What becomes an entry."""
 
@@ -70,6 +79,7 @@ class Talks:
     """Of who writes there."""
     subjects: dict[ConversationId, list[str]] = field(default_factory=dict)
     """Under which those who say STOP or START there are asked for consent."""
+    begun: list[Begun] = field(default_factory=list)
     joined: set[int] = field(default_factory=set)
     """Contacts that this transaction joined others to."""
     known: set[tuple[str, str]] = field(default_factory=set)
@@ -107,6 +117,8 @@ class Talks:
     """Where the team changed something."""
     arrivals: list[Row] = field(default_factory=list)
     media: list[Row] = field(default_factory=list)
+    shown: list[Row] = field(default_factory=list)
+    """Messages that were sent before there was a conversation to show them in, and where they are shown now."""
     turns: list[EndedTurn] = field(default_factory=list)
     reopened: list[Row] = field(default_factory=list)
     """Given-up turns that are answered after all."""

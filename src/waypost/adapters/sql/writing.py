@@ -41,6 +41,7 @@ def _fresh(work: Work) -> list[Plan[list[Row]]]:
     return [
         *meeting.writes(work.talks),
         each("delivery_insert", work.new_deliveries),
+        each("delivery_show", work.talks.shown),
         each("attempt_put", _once_per_try(work.attempts)),
         each("event_insert", work.events),
         each("journal_insert", work.items),

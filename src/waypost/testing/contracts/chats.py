@@ -42,22 +42,19 @@ from waypost.testing.contracts.chatting import (
 )
 from waypost.testing.contracts.examples import (
     ORG,
-    OTHER_CUSTOMER,
     OTHER_ORG,
     T0,
     Ledgers,
-    a_draft,
     a_report,
     a_wamid,
     accept,
-    claim,
     claim_one,
     give_up,
     later,
     settle,
-    submit,
     take,
 )
+from waypost.testing.contracts.shown import ShownContract
 from waypost.testing.contracts.talking import claim_turns, entries, lane_of, revoke, talk_with, words, write
 from waypost.testing.contracts.team_work import TeamWorkContract
 
@@ -173,35 +170,6 @@ class CustomerPostContract:
         await write(ledger, "hello")
         await say(ledger, await talk_with(ledger), ANN)
         assert len(await claim_turns(ledger)) == 1
-
-
-class NoticeContract:
-    async def test_what_the_org_sends_is_shown_where_it_talks_with_the_customer(self, ledger: Ledger) -> None:
-        await write(ledger, "hello")
-        talk = await talk_with(ledger)
-        sent = await submit(ledger, content="your parcel", recipient=talk.address, created_by="key_1")
-        await submit(ledger, template="order", payload='{"language":"en"}', recipient=talk.address)
-        _, notice, template = await entries(ledger, talk.id)
-        assert (notice.sender, notice.type, notice.message_id) == ("key_1", "text", sent.id)
-        assert (template.type, msgspec.json.decode(template.body)["template"]["name"]) == ("template", "order")
-        first, *_ = await claim(ledger)
-        await accept(ledger, first, a_wamid())
-        assert "status" in await kinds(ledger, f"team:{ORG}")
-        assert len(await claim_turns(ledger)) == 1, "it answers nothing"
-
-    async def test_the_same_again_is_shown_once(self, ledgers: Ledgers) -> None:
-        await write(ledgers[0], "hello")
-        draft = a_draft(recipient=(await talk_with(ledgers[0])).address)
-        await asyncio.gather(*(ledger.outbox.submit(draft, T0) for ledger in ledgers for _ in range(4)))
-        assert len(await entries(ledgers[0], (await talk_with(ledgers[0])).id)) == 2
-
-    async def test_what_waits_for_its_time_or_goes_to_who_never_wrote_is_shown_nowhere(self, ledger: Ledger) -> None:
-        await write(ledger, "hello")
-        talk = await talk_with(ledger)
-        await submit(ledger, recipient=talk.address, scheduled_at=later(days(1)))
-        await submit(ledger, recipient=OTHER_CUSTOMER)
-        assert words(await entries(ledger, talk.id)) == ["hello"]
-        assert await kinds(ledger, f"team:{ORG}") == ["message"]
 
 
 class MembersContract:
@@ -371,7 +339,7 @@ class ReadMarkerContract:
 class ChatsContract(
     PostContract,
     CustomerPostContract,
-    NoticeContract,
+    ShownContract,
     MembersContract,
     EraseContract,
     ReadMarkerContract,

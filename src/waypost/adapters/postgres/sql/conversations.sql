@@ -94,6 +94,21 @@ INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wam
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[],
     $8::text[], $9::bigint[], $10::text[])
 
+-- name: told_before (set-wise)
+SELECT u.id, m.* FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::integer[])
+    AS u (id, org_id, sender, recipient, now, most)
+CROSS JOIN LATERAL (
+    SELECT x.id, x.created_by, x.template, x.payload, x.created_at FROM message x JOIN delivery d ON d.message_id = x.id
+    WHERE x.org_id = u.org_id AND x.sender = u.sender AND x.recipient = u.recipient AND x.channel = 'WHATSAPP'
+        AND (x.scheduled_at IS NULL OR x.scheduled_at <= u.now)
+        AND d.talk IS NULL AND d.status NOT IN ('FAILED', 'CANCELLED')
+    ORDER BY x.id DESC LIMIT u.most
+) m
+
+-- name: delivery_show (set-wise)
+UPDATE delivery SET talk = u.id FROM unnest($1::bigint[], $2::bigint[]) AS u (message_id, id)
+WHERE delivery.message_id = u.message_id
+
 -- name: turn_insert (set-wise)
 INSERT INTO turn (conversation_id, hi, lo, org_id, state, replies, tries, fence, started_at, ended_at, error)
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::integer[], $7::integer[],

@@ -60,6 +60,19 @@ ON CONFLICT (number, wamid) DO NOTHING RETURNING number, wamid
 INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wamid, message_id, client_message_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 
+-- name: told_before
+-- What was sent, or is about to be, to one address before there was a conversation to show it in; the latest.
+SELECT CAST($1 AS bigint), m.id, m.created_by, m.template, m.payload, m.created_at
+FROM message m JOIN delivery d ON d.message_id = m.id
+WHERE m.org_id = $2 AND m.sender = $3 AND m.recipient = $4 AND m.channel = 'WHATSAPP'
+    AND (m.scheduled_at IS NULL OR m.scheduled_at <= $5)
+    AND d.talk IS NULL AND d.status NOT IN ('FAILED', 'CANCELLED')
+ORDER BY m.id DESC LIMIT $6
+
+-- name: delivery_show
+-- Screens are told what becomes of a message that is shown.
+UPDATE delivery SET talk = $2 WHERE message_id = $1
+
 -- name: turn_insert
 INSERT INTO turn (conversation_id, hi, lo, org_id, state, replies, tries, fence, started_at, ended_at, error)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)

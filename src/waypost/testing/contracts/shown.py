@@ -1,0 +1,132 @@
+"""The contract of what an org sends: its people see it where they talk with the customer, whoever wrote first."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from waypost.model.time import days, seconds
+from waypost.ports.ledger import Ledger
+from waypost.testing.contracts.chatting import kinds
+from waypost.testing.contracts.examples import (
+    ORG,
+    OTHER_CUSTOMER,
+    OTHER_NUMBER,
+    OTHER_ORG,
+    T0,
+    Ledgers,
+    a_draft,
+    a_report,
+    a_wamid,
+    accept,
+    claim,
+    claim_one,
+    give_up,
+    later,
+    settle,
+    submit,
+    take,
+)
+from waypost.testing.contracts.talking import claim_turn, claim_turns, entries, talk_with, words, write
+
+LATEST = 20
+"""Of what was sent before somebody wrote for the first time."""
+
+
+class ShownContract:
+    async def test_what_the_org_sends_is_shown_where_it_talks_with_the_customer(self, ledger: Ledger) -> None:
+        await write(ledger, "hello")
+        talk = await talk_with(ledger)
+        sent = await submit(ledger, content="your parcel", recipient=talk.address, created_by="key_1")
+        await submit(ledger, template="order", payload='{"language":"en"}', recipient=talk.address)
+        _, notice, template = await entries(ledger, talk.id)
+        assert (notice.sender, notice.type, notice.message_id) == ("key_1", "text", sent.id)
+        assert (template.type, msgspec.json.decode(template.body)["template"]["name"]) == ("template", "order")
+        first, *_ = await claim(ledger)
+        await accept(ledger, first, a_wamid())
+        assert "status" in await kinds(ledger, f"team:{ORG}")
+        assert len(await claim_turns(ledger)) == 1, "it answers nothing"
+
+    async def test_the_same_again_is_shown_once(self, ledgers: Ledgers) -> None:
+        await write(ledgers[0], "hello")
+        draft = a_draft(recipient=(await talk_with(ledgers[0])).address)
+        await asyncio.gather(*(ledger.outbox.submit(draft, T0) for ledger in ledgers for _ in range(4)))
+        assert len(await entries(ledgers[0], (await talk_with(ledgers[0])).id)) == 2
+
+    async def test_what_waits_for_its_time_or_goes_to_who_never_wrote_is_shown_nowhere(self, ledger: Ledger) -> None:
+        await write(ledger, "hello")
+        talk = await talk_with(ledger)
+        await submit(ledger, recipient=talk.address, scheduled_at=later(days(1)))
+        await submit(ledger, recipient=OTHER_CUSTOMER)
+        assert words(await entries(ledger, talk.id)) == ["hello"]
+        assert await kinds(ledger, f"team:{ORG}") == ["message"]
+
+    async def test_what_was_sent_before_the_first_answer_comes_before_it(self, ledger: Ledger) -> None:
+        sent = await submit(ledger, content="your parcel comes", created_by="key_1")
+        await accept(ledger, await claim_one(ledger), a_wamid())
+        await submit(ledger, template="order", payload='{"language":"en"}', now=later(seconds(1)))
+        await write(ledger, "not today, please", now=later(seconds(2)))
+        talk = await talk_with(ledger)
+        first, template, answer = await entries(ledger, talk.id)
+        assert (first.sender, first.type, first.message_id, first.at) == ("key_1", "text", sent.id, T0)
+        assert (template.type, msgspec.json.decode(template.body)["template"]["name"]) == ("template", "order")
+        assert words([answer]) == ["not today, please"]
+        assert await kinds(ledger, f"team:{ORG}") == ["message"] * 3
+
+    async def test_the_bot_answers_only_the_answer_and_knows_what_it_answers(self, ledger: Ledger) -> None:
+        await submit(ledger, content="when may we come?")
+        await write(ledger, "tomorrow")
+        turn = await claim_turn(ledger)
+        assert words(turn.burst) == ["tomorrow"]
+        before = await ledger.lanes.history(turn.conversation.id, turn.burst[0].position, 9)
+        assert words(before) == ["when may we come?"]
+
+    async def test_screens_are_told_what_becomes_of_what_was_sent_before(self, ledger: Ledger) -> None:
+        await submit(ledger)
+        wamid = a_wamid()
+        await accept(ledger, await claim_one(ledger), wamid)
+        await write(ledger, "hello")
+        await take(ledger, a_report("delivered", wamid))
+        assert await kinds(ledger, f"team:{ORG}") == ["message", "message", "status"]
+
+    async def test_what_never_went_is_for_later_or_went_elsewhere_is_not_among_it(self, ledger: Ledger) -> None:
+        await submit(ledger, content="failed")
+        await settle(ledger, await claim_one(ledger), give_up())
+        await submit(ledger, content="later", scheduled_at=later(days(1)))
+        await submit(ledger, content="another number", sender=OTHER_NUMBER)
+        await submit(ledger, content="another org", org_id=OTHER_ORG)
+        await submit(ledger, content="somebody else", recipient=OTHER_CUSTOMER)
+        await submit(ledger, content="was due", scheduled_at=T0)
+        await write(ledger, "hello")
+        assert words(await entries(ledger, (await talk_with(ledger)).id)) == ["was due", "hello"]
+
+    async def test_of_very_much_the_latest_come_before_it(self, ledger: Ledger) -> None:
+        for number in range(LATEST + 5):
+            await submit(ledger, content=f"no. {number}")
+        await write(ledger, "hello")
+        said = words(await entries(ledger, (await talk_with(ledger)).id))
+        assert said == [*(f"no. {number}" for number in range(5, LATEST + 5)), "hello"]
+
+    async def test_it_is_found_under_the_other_form_of_the_number(self, ledger: Ledger) -> None:
+        await submit(ledger, content="with the ninth digit", recipient="+5511987654321")
+        await submit(ledger, content="without", recipient="+551187654321")
+        await write(ledger, "hello", customer="+551187654321", addresses=("phone:+5511987654321",))
+        talk = await talk_with(ledger, "+5511987654321")
+        assert words(await entries(ledger, talk.id)) == ["with the ninth digit", "without", "hello"]
+
+    async def test_whoever_is_met_by_two_processes_at_once_is_shown_it_once(self, ledgers: Ledgers) -> None:
+        await submit(ledgers[0], content="before")
+        await asyncio.gather(*(write(ledger, "hello") for ledger in ledgers))
+        talk = await talk_with(ledgers[0])
+        assert words(await entries(ledgers[0], talk.id)) == ["before", "hello", "hello"]
+
+    async def test_it_moves_on_while_it_is_shown(self, ledgers: Ledgers) -> None:
+        """Whoever settles it and whoever shows it meet in the same row, and neither waits for the other in turn."""
+        for _ in range(20):
+            await submit(ledgers[0])
+        claimed = await claim(ledgers[0])
+        settling = [accept(ledgers[1], message) for message in claimed]
+        await asyncio.gather(write(ledgers[0], "hello"), *settling)
+        talk = await talk_with(ledgers[0])
+        assert len(await entries(ledgers[0], talk.id)) == len(claimed) + 1
