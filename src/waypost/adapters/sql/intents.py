@@ -52,6 +52,8 @@ class Keys:
     """Where the bot's words that have not left are withdrawn."""
     notices: list[Draft] = field(default_factory=list)
     """Messages of the org's own: shown in the conversation with whom they go to, where there is one."""
+    late: set[MessageId] = field(default_factory=set)
+    """Messages of the org's own that waited for their time: shown once the provider has them."""
     people: ChatKeys = field(default_factory=ChatKeys)
     """Chats, posts, and who has read what."""
     gates: set[tuple[OrgId, GateName]] = field(default_factory=set)
@@ -82,7 +84,7 @@ class Submit:
 
     def needs(self, keys: Keys) -> None:
         keys.drafts.append((self.draft, self.now))
-        if self.draft.channel is Channel.WHATSAPP and (self.draft.scheduled_at or self.now) <= self.now:
+        if self.draft.channel is Channel.WHATSAPP:
             keys.notices.append(self.draft)
 
     def decide(self, work: Work) -> Submitted:
@@ -102,9 +104,10 @@ class Submit:
         )
 
     def _show(self, message_id: MessageId, work: Work) -> None:
-        """In the conversation with whom it goes to: an agent sees what the customer sees."""
+        """In the conversation with whom it goes to: an agent sees what the customer sees, and not before."""
         where = work.talks.noticed.get((self.draft.org_id, self.draft.idempotency_key))
-        if where is None or where not in work.talks.conversations:
+        is_for_later = self.draft.scheduled_at is not None and self.draft.scheduled_at > self.now
+        if where is None or where not in work.talks.conversations or is_for_later:
             return
         kind, body = chat_content.sent(self.draft.template, self.draft.payload)
         said = Saying(self.draft.created_by, kind, body, self.now, message_id=message_id)
@@ -139,6 +142,9 @@ class Settle:
             keys.queues.add(message.queue_id)
         if isinstance(self.settlement.verdict, Accept):
             keys.acceptances.append((message.sender, self.settlement.verdict.wamid, message.id, message.fence))
+            if message.talk is not None and message.conversation_id is None and message.ready_at > message.created_at:
+                keys.late.add(message.id)
+                keys.talks.add(ConversationId(message.talk))
         if not isinstance(self.settlement.verdict, Accept | StayUnsure):
             keys.permits.add(quota_of(message.org_id))
         if isinstance(self.settlement.verdict, StandBack):
@@ -162,6 +168,7 @@ class Settle:
         if isinstance(verdict, Accept):
             key = (message.sender, verdict.wamid)
             early = apply_waiting(work, key, message.id, message.fence, self.now)
+            self._show(work)
         if isinstance(verdict, Accept) and not held and before.status is Status.QUEUED:
             work.note(message.id, self.now, "withdrawn", "the provider had accepted an earlier try")
         return Settled(
@@ -171,6 +178,16 @@ class Settle:
             promoted=freed(work, message.id),
             early=early,
         )
+
+    def _show(self, work: Work) -> None:
+        """What waited for its time is shown when it goes out, if it was not shown before."""
+        message = self.settlement.message
+        created_by = work.talks.unseen.pop(message.id, None)
+        if created_by is None or message.talk not in work.talks.conversations:
+            return
+        kind, body = chat_content.sent(message.template, message.payload)
+        said = Saying(created_by, kind, body, self.now, message_id=message.id)
+        work.talks.say(ConversationId(message.talk), said, self.now)
 
     def _note(self, held: bool, work: Work) -> None:
         message, verdict = self.settlement.message, self.settlement.verdict

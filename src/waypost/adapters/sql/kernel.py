@@ -88,10 +88,15 @@ def _enter_talks(keys: Keys, work: Work) -> Plan[None]:
 
 
 def _remember(keys: Keys, work: Work) -> Plan[None]:
-    """Whoever answers for the first time answers something: it comes first in their conversation."""
-    told = yield from remembering.told_before(work.talks, work.now)
+    """Whoever answers for the first time answers something: it comes first in their conversation.
+
+    And what the org scheduled is said when it goes out.
+    """
+    told = yield from remembering.told_before(work.talks)
     keys.messages.update(message.message_id for message in told)
     remembering.show(told, work.talks, work.now)
+    unseen = yield from each("message_unseen", [(message_id,) for message_id in sorted(keys.late)])
+    work.talks.unseen.update({MessageId(message_id): created_by for message_id, created_by in unseen})
 
 
 def _enter_chats(keys: Keys, work: Work) -> Plan[None]:

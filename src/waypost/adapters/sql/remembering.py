@@ -25,17 +25,18 @@ class Told(NamedTuple):
     template: str | None
     payload: str
     created_at: Instant
+    scheduled_at: Instant | None
 
 
-def told_before(talks: Talks, now: Instant) -> Plan[list[Told]]:
+def told_before(talks: Talks) -> Plan[list[Told]]:
     """In the order in which they were written. Nothing is locked: whoever shows them locks them first."""
-    rows = [row for begun in talks.begun for row in _asked(begun, now)]
+    rows = [row for begun in talks.begun for row in _asked(begun)]
     found = sorted(Told(*row) for row in (yield from each("told_before", rows)))
     return [told for where in dict.fromkeys(t.conversation_id for t in found) for told in _latest(where, found)]
 
 
-def _asked(begun: Begun, now: Instant) -> Iterable[Row]:
-    return ((begun.id, begun.org_id, begun.number, address, now, MOST) for address in begun.addresses)
+def _asked(begun: Begun) -> Iterable[Row]:
+    return ((begun.id, begun.org_id, begun.number, address, MOST) for address in begun.addresses)
 
 
 def _latest(where: ConversationId, found: list[Told]) -> list[Told]:
@@ -46,7 +47,9 @@ def _latest(where: ConversationId, found: list[Told]) -> list[Told]:
 def show(told: Iterable[Told], talks: Talks, now: Instant) -> None:
     """As if their conversation had been there; from now on screens are told what becomes of them."""
     for message in told:
+        talks.shown.append((message.message_id, message.conversation_id))
+        if message.scheduled_at is not None and message.scheduled_at > now:
+            continue  # it is said when it goes out
         kind, body = chat_content.sent(message.template, message.payload)
         said = Saying(message.created_by, kind, body, message.created_at, message_id=message.message_id)
         talks.say(message.conversation_id, said, now)
-        talks.shown.append((message.message_id, message.conversation_id))

@@ -104,6 +104,8 @@ class Talks:
     read: dict[tuple[str, ConversationId], Position] = field(default_factory=dict)
     noticed: dict[tuple[OrgId, str], ConversationId] = field(default_factory=dict)
     """(org, idempotency key) -> the conversation that a message of the org's own is shown in."""
+    unseen: dict[MessageId, str] = field(default_factory=dict)
+    """Messages of the org's own that no entry shows yet, and who wrote them."""
     found: dict[tuple[ConversationId, Position], Entry] = field(default_factory=dict)
     """Entries that somebody wants to change."""
 

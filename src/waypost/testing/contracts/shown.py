@@ -27,6 +27,7 @@ from waypost.testing.contracts.examples import (
     settle,
     submit,
     take,
+    try_again,
 )
 from waypost.testing.contracts.talking import claim_turn, claim_turns, entries, talk_with, words, write
 
@@ -100,6 +101,27 @@ class ShownContract:
         await submit(ledger, content="was due", scheduled_at=T0)
         await write(ledger, "hello")
         assert words(await entries(ledger, (await talk_with(ledger)).id)) == ["was due", "hello"]
+
+    async def test_what_was_for_later_is_shown_when_the_provider_has_it(self, ledger: Ledger) -> None:
+        tomorrow = later(days(1))
+        await submit(ledger, content="before they wrote", scheduled_at=tomorrow)
+        await write(ledger, "hello")
+        talk = await talk_with(ledger)
+        await submit(ledger, content="after", scheduled_at=tomorrow, created_by="key_1")
+        assert words(await entries(ledger, talk.id)) == ["hello"]
+        for message in await claim(ledger, now=tomorrow):
+            await accept(ledger, message, now=tomorrow)
+        _, first, second = await entries(ledger, talk.id)
+        assert words([first, second]) == ["before they wrote", "after"]
+        assert (second.sender, second.at) == ("key_1", tomorrow)
+        assert await kinds(ledger, f"team:{ORG}") == ["message"] * 3
+
+    async def test_what_was_tried_again_is_shown_once(self, ledger: Ledger) -> None:
+        await write(ledger, "hello")
+        await submit(ledger, content="your parcel")
+        await settle(ledger, await claim_one(ledger), try_again(later(seconds(9))))
+        await accept(ledger, await claim_one(ledger, now=later(seconds(9))), now=later(seconds(9)))
+        assert words(await entries(ledger, (await talk_with(ledger)).id)) == ["hello", "your parcel"]
 
     async def test_of_very_much_the_latest_come_before_it(self, ledger: Ledger) -> None:
         for number in range(LATEST + 5):

@@ -95,15 +95,19 @@ SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5:
     $8::text[], $9::bigint[], $10::text[])
 
 -- name: told_before (set-wise)
-SELECT u.id, m.* FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::integer[])
-    AS u (id, org_id, sender, recipient, now, most)
+SELECT u.id, m.* FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::integer[])
+    AS u (id, org_id, sender, recipient, most)
 CROSS JOIN LATERAL (
-    SELECT x.id, x.created_by, x.template, x.payload, x.created_at FROM message x JOIN delivery d ON d.message_id = x.id
+    SELECT x.id, x.created_by, x.template, x.payload, x.created_at, x.scheduled_at
+    FROM message x JOIN delivery d ON d.message_id = x.id
     WHERE x.org_id = u.org_id AND x.sender = u.sender AND x.recipient = u.recipient AND x.channel = 'WHATSAPP'
-        AND (x.scheduled_at IS NULL OR x.scheduled_at <= u.now)
         AND d.talk IS NULL AND d.status NOT IN ('FAILED', 'CANCELLED')
     ORDER BY x.id DESC LIMIT u.most
 ) m
+
+-- name: message_unseen (set-wise)
+SELECT m.id, m.created_by FROM unnest($1::bigint[]) AS u (id) JOIN message m ON m.id = u.id
+WHERE NOT EXISTS (SELECT 1 FROM entry e WHERE e.message_id = m.id)
 
 -- name: delivery_show (set-wise)
 UPDATE delivery SET talk = u.id FROM unnest($1::bigint[], $2::bigint[]) AS u (message_id, id)

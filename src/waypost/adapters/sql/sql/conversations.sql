@@ -62,12 +62,16 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 
 -- name: told_before
 -- What was sent, or is about to be, to one address before there was a conversation to show it in; the latest.
-SELECT CAST($1 AS bigint), m.id, m.created_by, m.template, m.payload, m.created_at
+SELECT CAST($1 AS bigint), m.id, m.created_by, m.template, m.payload, m.created_at, m.scheduled_at
 FROM message m JOIN delivery d ON d.message_id = m.id
 WHERE m.org_id = $2 AND m.sender = $3 AND m.recipient = $4 AND m.channel = 'WHATSAPP'
-    AND (m.scheduled_at IS NULL OR m.scheduled_at <= $5)
     AND d.talk IS NULL AND d.status NOT IN ('FAILED', 'CANCELLED')
-ORDER BY m.id DESC LIMIT $6
+ORDER BY m.id DESC LIMIT $5
+
+-- name: message_unseen
+-- Who wrote a message that no entry shows.
+SELECT m.id, m.created_by FROM message m
+WHERE m.id = $1 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.message_id = m.id)
 
 -- name: delivery_show
 -- Screens are told what becomes of a message that is shown.
