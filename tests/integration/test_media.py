@@ -16,6 +16,7 @@ from waypost.adapters.local.shelf import MemoryShelf
 from waypost.flow import fetch_media
 from waypost.model.time import days, hours, seconds
 from waypost.ports.hints import MEDIA
+from waypost.ports.media import ShelfError
 from waypost.runtime.server import Role
 from waypost.sandbox.media import INBOUND_KEPT
 
@@ -284,6 +285,44 @@ async def test_old_files_are_forgotten_when_somebody_says_so(set_up: OpenStage) 
     assert await fetch_media.forget_media(stage.world) == 1
     assert await stage.world.shelf.size(key) is None
     assert (await asked(stage, media)).status == 404
+
+
+@ON_SQLITE
+async def test_files_that_cannot_be_removed_do_not_keep_the_newer_ones(
+    set_up: OpenStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = await set_up(media_days=30)
+    files = [await a_file(stage) for _ in range(4)]
+    for media in files:
+        await comes(stage, media)
+    held = [await key_of(stage, media) for media in files[:2]]
+    shelf, delete = stage.world.shelf, stage.world.shelf.delete
+
+    async def unless_held(key: str) -> bool:
+        if key in held:
+            raise ShelfError("Permission denied")
+        return await delete(key)
+
+    monkeypatch.setattr(shelf, "delete", unless_held)
+    monkeypatch.setattr(fetch_media, "FORGET_AT_ONCE", 1)
+    monkeypatch.setattr(fetch_media, "STUCK_AT_MOST", 2)
+    stage.manual.advance(days(31))
+
+    async def left() -> list[int]:
+        """After one more round; the server's own worker may have made it just before."""
+        await fetch_media.forget_media(stage.world)
+        return [media for media in files if (await asked(stage, media)).status == 200]
+
+    assert await left() == files, "it does not go on for ever"
+    monkeypatch.setattr(fetch_media, "STUCK_AT_MOST", 3)
+    assert await left() == files[:2]
+    held.clear()
+    assert await left() == []
+
+
+async def key_of(stage: Stage, media: int) -> str:
+    ((key,),) = await stage.database.run(f"SELECT key FROM media WHERE id = {media}")
+    return str(key)
 
 
 async def test_the_file_of_a_message_that_is_taken_back_is_gone(set_up: OpenStage) -> None:

@@ -14,6 +14,7 @@ from tests.integration.database import Database
 from tests.integration.harness import HELLO, MESSAGES, ON_SQLITE, Stage
 from tests.integration.webhooks import a_number, told
 from waypost.model.time import minutes
+from waypost.ports.failure import Unavailable
 from waypost.runtime import server, serving
 from waypost.runtime.telemetry import configure_logs
 
@@ -120,3 +121,31 @@ async def test_a_rotated_key_works_beside_the_old_one_until_the_grace_is_over(st
     assert (await stage.call("GET", "/api/v1/outbound/quota", key=old["key"])).status == 401
     assert (await stage.call("GET", "/api/v1/outbound/quota", key=new.json["key"])).status == 200
     assert (await stage.call("POST", "/api/v1/keys/key_unknown/rotate", {})).status == 404
+    (shown,) = [key for key in await stage.get("/api/v1/keys") if key["key_id"] == new.json["key_id"]]
+    assert new.json == {**shown, "key": new.json["key"]}
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(("write", "read"), [("renew_token", "users"), ("revoke_key", "keys")])
+async def test_a_new_secret_is_shown_though_the_database_goes_away_right_after(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, write: str, read: str
+) -> None:
+    user = (await stage.call("POST", "/api/v1/users", {"name": "Ada"})).json
+    key = (await stage.call("POST", "/api/v1/keys", {"role": "readonly"})).json
+    accounts = stage.world.ledger.accounts
+    written = getattr(accounts, write)
+
+    async def away(*_: Any) -> None:
+        raise Unavailable("it went away")
+
+    async def writes_once(*arguments: Any) -> Any:
+        done = await written(*arguments)
+        monkeypatch.setattr(accounts, read, away)
+        return done
+
+    monkeypatch.setattr(accounts, write, writes_once)
+    renewing = {"users": f"/api/v1/users/{user['user_id']}/token", "keys": f"/api/v1/keys/{key['key_id']}/rotate"}
+    answer = await stage.call("POST", renewing[read], {} if read == "keys" else None)
+    assert answer.status in (200, 201), answer
+    shown = answer.json["token" if read == "users" else "key"]
+    assert (await stage.call("GET", "/api/v1/outbound/quota", key=shown)).status == 200

@@ -1,4 +1,4 @@
-"""Everything that the command line's admin does has a route, and the other way round."""
+"""Everything that the command line's admin does to an org has a route, and the other way round."""
 
 from __future__ import annotations
 

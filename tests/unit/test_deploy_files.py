@@ -20,6 +20,8 @@ from jsonschema_rs import validator_for
 
 from waypost.adapters.cassandra import address as log_address
 from waypost.adapters.redis.findings import _eviction
+from waypost.http.web_app import ASSETS, OWN_ROUTES, WHOLE_PATHS, is_of_the_page
+from waypost.http.webhook_door import PATH as WEBHOOKS
 from waypost.runtime.role_edge import OF_THE_GATEWAY, OPEN_TO_ALL
 from waypost.runtime.roles import Role, parse
 from waypost.runtime.settings import PREFIX, SECRET, Settings
@@ -131,13 +133,49 @@ def test_the_unit_has_every_role() -> None:
     assert groups(shlex.split(command)) == "api,gateway worker"
 
 
+def ingress_paths() -> list[dict[str, Any]]:
+    (rule,) = of_kind("Ingress")["waypost"]["spec"]["rules"]
+    found: list[dict[str, Any]] = rule["http"]["paths"]
+    return found
+
+
+def sent_to(path: str) -> str | None:
+    """The service that a plain Ingress picks: the exact path, or else the longest prefix of whole elements."""
+    exact = [each for each in ingress_paths() if each["pathType"] == "Exact" and each["path"] == path]
+    below = [each for each in ingress_paths() if each["pathType"] == "Prefix" and is_below(path, each["path"])]
+    picked = max(exact or below, key=lambda each: len(each["path"]), default=None)
+    return picked["backend"]["service"]["name"] if picked else None
+
+
+def is_below(path: str, prefix: str) -> bool:
+    return f"{path}/".startswith(f"{prefix.rstrip('/')}/")
+
+
 def test_what_is_live_goes_to_the_gateways() -> None:
     (live,) = re.findall(r"^\t@live path (.*)$", (DEPLOY / "Caddyfile").read_text(), re.MULTILINE)
     assert set(live.split()) == OF_THE_GATEWAY
-    (rule,) = of_kind("Ingress")["waypost"]["spec"]["rules"]
-    to = {path["path"]: path["backend"]["service"]["name"] for path in rule["http"]["paths"]}
+    to = {each["path"]: each["backend"]["service"]["name"] for each in ingress_paths()}
     assert {path for path, service in to.items() if service == "waypost-gateway"} == OF_THE_GATEWAY
+    assert {sent_to(path) for path in OF_THE_GATEWAY} == {"waypost-gateway"}
     assert set(to.values()) <= of_kind("Service").keys()
+
+
+def test_the_ingress_sends_the_page_and_the_api_to_the_api() -> None:
+    page = [*WHOLE_PATHS, f"{ASSETS}/index-1.js", *OWN_ROUTES, *(f"{route}/1/2" for route in OWN_ROUTES)]
+    assert all(is_of_the_page({"path": path, "method": "GET"}) for path in page)
+    for path in [*page, "/api/v1/outbound/messages", WEBHOOKS]:
+        assert sent_to(path) == "waypost-api", path
+
+
+def test_the_world_reads_no_figures() -> None:
+    """They name every org. Nobody but the proxy has a port outside, and neither it nor the Ingress passes them on."""
+    for path in ("/metrics", "/metrics/", "//metrics", "/metrics//"):
+        assert sent_to(path) is None, path
+    caddy = (DEPLOY / "Caddyfile").read_text()
+    assert "\t@figures path /metrics /metrics/*\n\trespond @figures 404\n" in caddy
+    assert [name for name, each in compose()["services"].items() if "ports" in each] == ["proxy"]
+    kinds = {each["spec"].get("type", "ClusterIP") for each in of_kind("Service").values()}
+    assert kinds == {"ClusterIP"}, "only the Ingress is open to the world"
 
 
 def test_no_secret_is_in_a_file() -> None:

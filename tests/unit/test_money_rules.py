@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from waypost.flow.budgets import SLICE, expected_cost
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.money import Charge, Pricing
 from waypost.model.policy import Budget, Price, PriceList
@@ -19,6 +22,7 @@ from waypost.model.time import Instant, days, from_datetime, hours, to_datetime
 from waypost.rules import budget as budgets
 from waypost.rules import envelope, price, webhook
 from waypost.rules.price import Prices, calling_code, charge, prices_of
+from waypost.testing.clock import ManualClock
 
 LIST = PriceList(
     currency="EUR",
@@ -176,6 +180,53 @@ def test_what_is_on_the_way_is_expected_at_the_dearest_price() -> None:
     assert PRICES.dearest("+4915112345678") == 113_100
     assert PRICES.dearest("+33612345678") == 10_000
     assert Prices("EUR", {}).dearest("+33612345678") == 0
+
+
+PLACES = ["*", "1", "18", "1876", "4", "49", "4915112"]
+LISTS = st.dictionaries(st.tuples(st.sampled_from(PLACES), st.sampled_from("abc")), st.integers(0, 9))
+
+
+@given(LISTS, st.sampled_from(["+18765551234", "+15550001111", "+4915112345678", "+4", "+33612345678", "US.134", ""]))
+def test_the_dearest_price_is_that_of_the_dearest_category(by_place: dict[tuple[str, str], int], to: str) -> None:
+    prices = Prices("EUR", by_place)
+    assert prices.dearest(to) == max((prices.of(to, category) or 0 for category in "abc"), default=0)
+
+
+class Walked(dict[tuple[str, str], int]):
+    """A price list that counts how often somebody goes through all of it."""
+
+    times = 0
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        self.times += 1
+        return super().__iter__()
+
+    def items(self) -> Any:
+        self.times += 1
+        return super().items()
+
+
+def test_the_price_list_is_gone_through_once_and_not_for_every_recipient() -> None:
+    walked = Walked(PRICES.by_place)
+    prices = Prices("EUR", walked)
+    assert sum(prices.dearest(f"+49151{number}") for number in range(1000)) == 113_100_000
+    assert walked.times == 1
+
+
+async def test_everybody_else_has_a_turn_while_thousands_on_the_way_are_counted() -> None:
+    others = 0
+
+    async def another() -> None:
+        nonlocal others
+        while True:
+            others += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(another())
+    many = ["+4915112345678"] * (SLICE * 5 + 1)
+    assert await expected_cost(many, PRICES, ManualClock()) == 113_100 * len(many)
+    task.cancel()
+    assert others >= 5
 
 
 @given(st.decimals(0, 1_000_000_000, places=6))

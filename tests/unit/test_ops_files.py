@@ -17,6 +17,8 @@ _NAME = re.compile(
     r"\b((?:outbound|inbound|status|turns?|invariant|webhook|media|live|ledger|log|waypost)_\w+)(?:\{([^}]*)\})?"
 )
 _BY = re.compile(r"\bby \(([^)]*)\)")
+_GATHERED = re.compile(r"\b(?:sum|max|min|avg|count)(?: by \(([^)]*)\))? ?\(")
+_TOLD = re.compile(r"\$labels\.(\w+)")
 
 
 def shown_names() -> dict[str, tuple[str, ...]]:
@@ -91,6 +93,37 @@ def test_every_alert_says_how_bad_it_is_and_what_to_do() -> None:
         assert rule["annotations"]["description"]
     names = [rule["alert"] for rule in alerts()]
     assert len(names) == len(set(names))
+
+
+def left(expression: str) -> set[str]:
+    """The labels that a result of it has: all of its metrics, or what each `by` lets through."""
+    if gathered := [set(re.findall(r"\w+", by)) for by in _GATHERED.findall(expression)]:
+        return set.intersection(*gathered)
+    return {label for name, _ in _NAME.findall(expression) for label in shown_names()[name]}
+
+
+@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
+def test_an_alert_tells_no_label_that_its_expression_drops(rule: dict[str, Any]) -> None:
+    assert set(_TOLD.findall(" ".join(rule["annotations"].values()))) <= left(rule["expr"])
+
+
+def test_no_line_of_the_board_is_named_by_a_label_that_its_expression_drops() -> None:
+    for target in (target for panel in board()["panels"] for target in panel["targets"]):
+        assert set(re.findall(r"{{(\w+)}}", target["legendFormat"])) <= left(target["expr"]), target["expr"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "labels"),
+    [
+        ("max(outbound_queue_age_seconds) > 300", set()),
+        ("max by (org) (outbound_queue_age_seconds) > 300", {"org"}),
+        ("max by (org, reason) (outbound_queue_age_seconds) / max by (org) (outbound_quota_limit > 0)", {"org"}),
+        ("sum by (field) (increase(webhook_alert_total[1h])) / sum(turn_total)", set()),
+        ("outbound_queue_age_seconds > 300", {"org", "reason"}),
+    ],
+)
+def test_what_an_expression_leaves_is_known(expression: str, labels: set[str]) -> None:
+    assert left(expression) == labels
 
 
 def test_panels_have_ids_of_their_own_and_do_not_overlap() -> None:

@@ -31,6 +31,7 @@ class Issued(msgspec.Struct, frozen=True):
 
     id: str
     secret: str
+    at: Instant
 
     def __repr__(self) -> str:
         return f"Issued({self.id})"
@@ -56,7 +57,7 @@ async def create_key(org: OrgId, role: Role, label: str, world: World, actor: st
     key_id, secret = KeyId("key_" + world.ids.token(9)), "wpk_" + world.ids.token(32)
     key = ApiKey(id=key_id, org_id=org, role=role, label=label, created_at=world.clock.now())
     await world.ledger.accounts.add_key(key, digest(secret), actor)
-    return Issued(key_id, secret)
+    return Issued(key_id, secret, key.created_at)
 
 
 async def rotate_key(org: OrgId, key: KeyId, grace: Span, world: World, actor: str = SYSTEM) -> Issued | None:
@@ -74,14 +75,14 @@ async def create_user(org: OrgId, name: str, role: Role, world: World, actor: st
     user_id, secret = UserId("user_" + world.ids.token(9)), "wpu_" + world.ids.token(32)
     user = User(id=user_id, org_id=org, name=name, role=role, created_at=world.clock.now())
     await world.ledger.accounts.add_user(user, digest(secret), actor)
-    return Issued(user_id, secret)
+    return Issued(user_id, secret, user.created_at)
 
 
 async def renew_token(org: OrgId, user: UserId, world: World, actor: str = SYSTEM) -> Issued | None:
     secret = "wpu_" + world.ids.token(32)
     found = await world.ledger.accounts.renew_token(org, user, digest(secret), actor)
     world.hints.give([f"{TOKENS}:{user}"])
-    return Issued(user, secret) if found else None
+    return Issued(user, secret, world.clock.now()) if found else None
 
 
 async def remove_user(org: OrgId, user: UserId, world: World, actor: str = SYSTEM) -> bool:

@@ -30,6 +30,8 @@ FORGET_EVERY: Span = minutes(10)
 TAKEN_BACK = Instant(1)
 """Before this are only the files of messages that were taken back."""
 FORGET_AT_ONCE = 200
+STUCK_AT_MOST = 10_000
+"""Files that could not be taken off the shelf, before the rest waits for the next time."""
 _QUICK = MB
 """Bytes whose digest takes about a millisecond."""
 
@@ -176,15 +178,17 @@ async def try_again(org: OrgId, media: MediaId, world: World) -> MediaFile | Non
 
 
 async def forget_media(world: World) -> int:
-    """Take old files, and those of messages that were taken back, off the shelf, and then out of the Ledger."""
+    """Take old files, and those of messages that were taken back, off the shelf, and then out of the Ledger.
+
+    What cannot be taken off is passed by, and tried again the next time.
+    """
     kept = world.tuning.media_kept
-    before, gone = TAKEN_BACK if kept is None else Instant(world.clock.now() - kept), 0
-    while old := await world.ledger.files.ended_before(before, FORGET_AT_ONCE):
+    before = TAKEN_BACK if kept is None else Instant(world.clock.now() - kept)
+    last, gone, stuck = None, 0, 0
+    while stuck < STUCK_AT_MOST and (old := await world.ledger.files.ended_before(before, FORGET_AT_ONCE, last)):
         removed = [file.id for file in old if await _off_the_shelf(file, world)]
         await world.ledger.files.forget(removed)
-        gone += len(removed)
-        if len(removed) < FORGET_AT_ONCE:
-            break
+        last, gone, stuck = old[-1], gone + len(removed), stuck + len(old) - len(removed)
     return gone
 
 

@@ -82,9 +82,8 @@ async def expire(world: World) -> Sequence[MessageId]:
 
 async def forget_windows(world: World) -> int:
     """Windows that are closed, and throttles that are long over."""
-    now = world.clock.now()
-    gone = await world.ledger.windows.expire(Instant(now - WINDOWS_KEPT))
-    return gone + await world.ledger.gates.tidy(Instant(now - days(1)))
+    gone = await _in_bites(world, world.ledger.windows.expire, WINDOWS_KEPT)
+    return gone + await world.ledger.gates.tidy(Instant(world.clock.now() - days(1)))
 
 
 async def forget_arrivals(world: World) -> int:

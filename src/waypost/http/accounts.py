@@ -147,10 +147,12 @@ async def list_keys(caller: Asking, world: Here) -> list[KeyView]:
 async def rotate_key(key_id: FromPath[str], data: JSONBody[RotateKey], caller: Asking, world: Here) -> KeyView:
     """Same role and label, shown this once; the old key ends after the grace."""
     key, grace = KeyId(_possible("key", key_id)), minutes(data.grace_minutes)
-    issued = await admit.rotate_key(caller.org_id, key, grace, world, actor_of(caller))
-    if issued is None:
+    # Read before: a secret that was made and then not shown is lost.
+    old = next((k for k in await world.ledger.accounts.keys(caller.org_id, world.clock.now()) if k.id == key), None)
+    issued = await admit.rotate_key(caller.org_id, key, grace, world, actor_of(caller)) if old else None
+    if issued is None or old is None:
         raise _missing("key", key_id)
-    made = next(k for k in await world.ledger.accounts.keys(caller.org_id, world.clock.now()) if k.id == issued.id)
+    made = msgspec.structs.replace(old, id=KeyId(issued.id), created_at=issued.at)
     return msgspec.structs.replace(key_view(made), key=issued.secret)
 
 
@@ -176,8 +178,9 @@ async def list_users(caller: Asking, world: Here) -> list[UserView]:
 @post("/users/{user_id:str}/token", status_code=200, summary="A new token", responses=problems(404))
 async def renew_token(user_id: FromPath[str], caller: Asking, world: Here) -> UserView:
     """The old token ends with this."""
-    issued = await admit.renew_token(caller.org_id, UserId(_possible("user", user_id)), world, actor_of(caller))
-    person = next((u for u in await world.ledger.accounts.users(caller.org_id) if u.id == user_id), None)
+    user = UserId(_possible("user", user_id))
+    person = next((u for u in await world.ledger.accounts.users(caller.org_id) if u.id == user), None)
+    issued = await admit.renew_token(caller.org_id, user, world, actor_of(caller)) if person else None
     if issued is None or person is None:
         raise _missing("user", user_id)
     return UserView(user_id=user_id, name=person.name, role=person.role, token=issued.secret)

@@ -16,6 +16,8 @@ BUILT = Path(__file__).parent / "page"
 """Where `make run` and the build of the package put it."""
 OWN_ROUTES = ("/inbox", "/console", "/phones")
 """Whatever is below these is a view of the page; the page itself knows which."""
+WHOLE_PATHS = ("/", "/favicon.svg")
+ASSETS = "/assets"
 ENCODINGS = {"br": ".br", "gzip": ".gz"}
 """The best first."""
 
@@ -68,7 +70,7 @@ def is_of_the_page(scope: Scope) -> bool:
     path = scope["path"]
     if scope["method"] not in ("GET", "HEAD"):
         return False
-    return path in ("/", "/favicon.svg") or path.startswith("/assets/") or _is_view(path)
+    return path in WHOLE_PATHS or path.startswith(f"{ASSETS}/") or _is_view(path)
 
 
 def _is_view(path: str) -> bool:
@@ -88,7 +90,7 @@ class WebApp:
         path = scope["path"]
         found = self._files.get("/index.html" if path == "/" or _is_view(path) else path)
         if found is None:
-            missing = path.startswith("/assets/")
+            missing = path.startswith(f"{ASSETS}/")
             kept = [("cache-control", "no-store")]
             await _answer(send, scope, 404 if missing else 200, kept, b"" if missing else NOT_BUILT)
             return

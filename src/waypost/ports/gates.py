@@ -78,5 +78,5 @@ class Windows(Protocol):
     async def last_outbound(self, numbers: Sequence[NumberId], customer: str) -> Instant | None:
         """When the provider last took a message from one of these numbers to the customer."""
 
-    async def expire(self, before: Instant) -> int:
-        """Forget pairs that mean nothing any more; returns how many."""
+    async def expire(self, before: Instant, limit: int) -> int:
+        """Forget pairs that mean nothing any more, so many at most; returns how many."""

@@ -44,8 +44,8 @@ class Files(Protocol):
     async def retry(self, org: OrgId, media: MediaId, now: Instant) -> MediaFile | None:
         """Have a failed one tried again, counted from 0, due now; None when the org has no such failed file."""
 
-    async def ended_before(self, moment: Instant, limit: int) -> Sequence[MediaFile]:
-        """Stored and failed ones whose message is older, oldest first."""
+    async def ended_before(self, moment: Instant, limit: int, after: MediaFile | None = None) -> Sequence[MediaFile]:
+        """Stored and failed ones whose message is older, oldest first; `after` is the last of the page before."""
 
     async def forget(self, files: Sequence[MediaId]) -> None:
         """Forget these, unless one is to be fetched again by now."""

@@ -20,5 +20,6 @@ class Policies(Protocol):
     async def put(self, org: OrgId, policy: Policy, instead_of: Policy | None = None, actor: str = SYSTEM) -> bool:
         """Replace the org's policy whole; with `instead_of`, only while it still is that one, else False.
 
-        What changed is named in the audit trail, in the same transaction, as what `actor` did.
+        What changed is named in the audit trail, in the same transaction, as what `actor` did. Other quiet hours make
+        due at once what the former ones put off; any other change leaves it where it is.
         """

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import cached_property
 
 import msgspec
 
@@ -19,8 +20,8 @@ _TWO_DIGITS = re.compile(r"2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]
 """The country codes of two digits; but for 1 and 7, all others have three."""
 
 
-class Prices(msgspec.Struct, frozen=True):
-    """A price list, ready to be asked."""
+class Prices(msgspec.Struct, frozen=True, dict=True):
+    """A price list, ready to be asked; `dict`, so that what depends on nothing but the list is worked out once."""
 
     currency: str
     by_place: Mapping[tuple[str, str], int]
@@ -36,8 +37,31 @@ class Prices(msgspec.Struct, frozen=True):
 
     def dearest(self, recipient: str) -> int:
         """Of any category: what to expect of a message whose category nobody has said yet."""
-        categories = {category for _, category in self.by_place}
-        return max((self.of(recipient, category) or 0 for category in categories), default=0)
+        digits = recipient.removeprefix("+")
+        for length in self._lengths:
+            if (found := self._dearest_at.get(digits[:length])) is not None:
+                return found
+        return self._dearest_at[EVERYWHERE]
+
+    @cached_property
+    def _dearest_at(self) -> Mapping[str, int]:
+        """By place: whoever is at a place, and at none that is more particular, has the same prices."""
+        at: dict[str, dict[str, int]] = {EVERYWHERE: {}}
+        for (place, category), price in self.by_place.items():
+            at.setdefault(place, {})[category] = price
+        return {place: max(_in_force(at, place).values(), default=0) for place in at}
+
+    @cached_property
+    def _lengths(self) -> Sequence[int]:
+        return sorted({len(place) for place in self._dearest_at if place != EVERYWHERE}, reverse=True)
+
+
+def _in_force(at: Mapping[str, Mapping[str, int]], place: str) -> dict[str, int]:
+    """By category, with what is inherited from the less particular places around it."""
+    found = dict(at[EVERYWHERE])
+    for length in range(1, len(place) + 1):
+        found |= at.get(place[:length], {})
+    return found
 
 
 def prices_of(listed: PriceList) -> Prices:

@@ -1,4 +1,4 @@
-"""`waypost admin …`: what an operator does to the ledger itself; the API has a route for each."""
+"""`waypost admin …`: what an operator does to the ledger itself; what is done to one org has a route, too."""
 
 from __future__ import annotations
 

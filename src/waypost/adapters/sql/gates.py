@@ -144,5 +144,5 @@ class SqlWindows:
         moments = [await self._engine.read("last_outbound", number, customer) for number in numbers]
         return max((row[0] for found in moments for row in found if row[0] is not None), default=None)
 
-    async def expire(self, before: Instant) -> int:
-        return await self._engine.transact(_count("pairs_forget", before))
+    async def expire(self, before: Instant, limit: int) -> int:
+        return await self._engine.transact(_count("pairs_forget", before, limit))

@@ -13,6 +13,8 @@ from waypost.model.media import MediaFile, MediaId, MediaState
 from waypost.model.time import Instant, Span
 from waypost.rules.fetching import Later, Never, Stored, Verdict
 
+BEFORE_ALL = (-1, -1)
+
 
 class SqlFiles:
     def __init__(self, engine: Engine) -> None:
@@ -45,8 +47,9 @@ class SqlFiles:
         found = await self._engine.transact(_retry(org, media, now))
         return _file(found[0]) if found else None
 
-    async def ended_before(self, moment: Instant, limit: int) -> Sequence[MediaFile]:
-        return [_file(row) for row in await self._engine.read("media_ended_before", moment, limit)]
+    async def ended_before(self, moment: Instant, limit: int, after: MediaFile | None = None) -> Sequence[MediaFile]:
+        place = (after.created_at, after.id) if after else BEFORE_ALL
+        return [_file(row) for row in await self._engine.read("media_ended_before", moment, limit, *place)]
 
     async def forget(self, files: Sequence[MediaId]) -> None:
         await self._engine.transact(each("media_forget", [(media,) for media in sorted(files)]))

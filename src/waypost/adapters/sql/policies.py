@@ -35,8 +35,15 @@ def _put(policy: Policy, instead_of: Policy | None, deed: Deed) -> Plan[bool]:
         yield Once("policy_put", (deed.org, settings(policy)))
     elif not (yield Once("policy_swap", (deed.org, settings(policy), settings(instead_of)))):
         return False
-    if changed := differing(instead_of or read(stored), policy):
+    before = instead_of or read(stored)
+    if changed := differing(before, policy):
         yield from deed.written(Action.POLICY_CHANGED, Entity.ORG, deed.org, f"changed: {', '.join(changed)}")
+    if before.quiet_hours != policy.quiet_hours:
+        yield from _wake(deed)
+    return True
+
+
+def _wake(deed: Deed) -> Plan[None]:
+    """Whoever was put off by the quiet hours that were is judged anew."""
     asleep = yield Once("quiet_ended", (deed.org, deed.at))
     yield from each("later_sooner", sorted((row[0], deed.at) for row in asleep))
-    return True

@@ -214,6 +214,18 @@ class FilesContract:
         assert left == [None, None, waiting]
         await ledger.files.forget([])
 
+    async def test_what_may_be_forgotten_comes_page_by_page(self, ledger: Ledger, plant: Plant) -> None:
+        for _ in range(5):
+            await planted(plant)
+        for file in await ledger.files.claim(W1, 9, LEASE, T0):
+            await ledger.files.settle(file, KEPT, T0)
+        found = list(await ledger.files.ended_before(later(seconds(1)), 2))
+        while page := await ledger.files.ended_before(later(seconds(1)), 2, found[-1]):
+            assert len(page) <= 2
+            found += page
+        assert len({file.id for file in found}) == len(found) == 5
+        assert sorted(found, key=lambda file: (file.created_at, file.id)) == found
+
 
 async def whole(shelf: Shelf, key: str, first: int, count: int) -> bytes:
     return b"".join([piece async for piece in shelf.read(key, first, count)])

@@ -311,17 +311,17 @@ class TierContract:
         customer, long_ago = a_customer(), Instant(T0 - days(3))
         await ledger.journal.take(Post([], [], [an_arrival(customer, long_ago, NUMBER)]), T0)
         assert await self.send(ledger, customer)
-        assert await ledger.windows.expire(later(hours(23))) == 0
+        assert await ledger.windows.expire(later(hours(23)), 100) == 0
         assert await self.send(ledger, customer, later(hours(23)))
         assert await self.send(ledger, a_customer(), later(hours(23)))
-        assert await ledger.windows.expire(later(days(3))) == 2
+        assert await ledger.windows.expire(later(days(3)), 100) == 2
 
     async def test_a_customer_who_never_wrote_is_forgotten_when_nothing_of_them_matters(self, ledger: Ledger) -> None:
         await connect(ledger, tier=2)
         customer = a_customer()
         assert await self.send(ledger, customer)
-        assert await ledger.windows.expire(later(hours(23))) == 0
-        assert await ledger.windows.expire(later(days(3))) == 1
+        assert await ledger.windows.expire(later(hours(23)), 100) == 0
+        assert await ledger.windows.expire(later(days(3)), 100) == 1
         assert await ledger.windows.of([NUMBER], customer) == []
 
     async def test_concurrent_claims_never_reach_more(self, ledgers: Ledgers) -> None:

@@ -5,9 +5,24 @@ from __future__ import annotations
 import asyncio
 from decimal import Decimal
 
+import msgspec
+
+from waypost.model.ids import MessageId
 from waypost.model.policy import Budget, Policy, Price, PriceList, QuietHours, RequestRate
+from waypost.model.time import days
 from waypost.ports.ledger import Ledger
-from waypost.testing.contracts.examples import ORG, OTHER_ORG, Ledgers
+from waypost.rules.delivery import Defer
+from waypost.testing.contracts.examples import (
+    ORG,
+    OTHER_ORG,
+    Ledgers,
+    claim,
+    claim_one,
+    delivery,
+    later,
+    settle,
+    submit,
+)
 
 WHOLE = Policy(
     backoff_minutes=(0.5, 2.0),
@@ -18,6 +33,15 @@ WHOLE = Policy(
     budget=Budget(amount=Decimal("12.50"), period="day"),
     default_region="DE",
 )
+MORNING = later(days(36_500))
+"""Later than the Ledger's own clock, which may be the real one."""
+
+
+async def put_off(ledger: Ledger) -> MessageId:
+    """A message that waits for the end of the quiet hours."""
+    message = await submit(ledger)
+    await settle(ledger, await claim_one(ledger), Defer(MORNING, "quiet", "quiet hours from 21:00 to 08:00"))
+    return message.id
 
 
 class PoliciesContract:
@@ -48,3 +72,23 @@ class PoliciesContract:
         made = await asyncio.gather(*(each.policies.put(ORG, one, instead_of=Policy()) for each, one in both))
         assert sorted(made) == [False, True]
         assert await ledgers[0].policies.get(ORG) == wanted[made.index(True)]
+
+    async def test_other_quiet_hours_make_due_what_the_former_ones_put_off(self, ledger: Ledger) -> None:
+        await ledger.policies.put(ORG, WHOLE)
+        for hours in (QuietHours(start="22:00", end="08:00"), None):
+            message = await put_off(ledger)
+            before = await ledger.policies.get(ORG)
+            await ledger.policies.put(ORG, msgspec.structs.replace(before, quiet_hours=hours), instead_of=before)
+            stands = await delivery(ledger, message)
+            assert stands.due_at is not None
+            assert stands.due_at < MORNING
+            assert stands.deferred_by is None
+            assert [each.id for each in await claim(ledger, now=MORNING)] == [message]
+
+    async def test_another_change_leaves_it_asleep(self, ledger: Ledger) -> None:
+        await ledger.policies.put(ORG, WHOLE)
+        message = await put_off(ledger)
+        await ledger.policies.put(ORG, msgspec.structs.replace(WHOLE, unsure="requeue"), instead_of=WHOLE)
+        await ledger.policies.put(ORG, msgspec.structs.replace(WHOLE, default_region="FR"))
+        stands = await delivery(ledger, message)
+        assert (stands.due_at, stands.deferred_by) == (MORNING, "quiet")

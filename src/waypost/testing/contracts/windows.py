@@ -116,16 +116,21 @@ class WindowsContract:
     async def test_a_window_that_is_over_is_forgotten(self, ledger: Ledger) -> None:
         await wrote(ledger, T0)
         await wrote(ledger, later(hours(1)), customer=OTHER_CUSTOMER)
-        assert await ledger.windows.expire(later(days(1))) == 0
-        assert await ledger.windows.expire(Instant(later(days(1)) + 1)) == 1
+        assert await ledger.windows.expire(later(days(1)), 100) == 0
+        assert await ledger.windows.expire(Instant(later(days(1)) + 1), 100) == 1
         assert await ledger.windows.of([NUMBER], CUSTOMER) == []
         assert len(await ledger.windows.of([NUMBER], OTHER_CUSTOMER)) == 1
+
+    async def test_windows_that_are_over_are_forgotten_so_many_at_a_time(self, ledger: Ledger) -> None:
+        for customer in (CUSTOMER, OTHER_CUSTOMER, "+4915112349999"):
+            await wrote(ledger, T0, customer=customer)
+        assert [await ledger.windows.expire(later(days(2)), 2) for _ in range(3)] == [2, 1, 0]
 
     async def test_a_customer_who_was_just_written_to_is_not_forgotten(self, ledger: Ledger) -> None:
         await wrote(ledger, T0)
         await submit(ledger)
         await claim_one(ledger, now=later(days(1)))
-        assert await ledger.windows.expire(Instant(later(days(1)) + 1)) == 0
+        assert await ledger.windows.expire(Instant(later(days(1)) + 1), 100) == 0
 
     async def test_after_a_burst_a_customer_is_written_to_slowly(self, ledgers: Ledgers) -> None:
         for _ in range(BURST + 5):

@@ -66,5 +66,8 @@ WHERE n.id = $1 AND m.sender = $1
 
 -- name: pairs_forget
 -- A window that closed or never was, of a customer who may be written to freely again and was no new one of the last day.
-DELETE FROM pair WHERE (expires_at < $1 OR expires_at IS NULL) AND free_at < $1 AND blocked_until < $1 AND counted_at < $1 - 86400000000
-RETURNING sender
+DELETE FROM pair WHERE (sender, recipient) IN (
+    SELECT p.sender, p.recipient FROM pair p WHERE (p.expires_at < $1 OR p.expires_at IS NULL)
+        AND p.free_at < $1 AND p.blocked_until < $1 AND p.counted_at < $1 - 86400000000
+    LIMIT $2
+) RETURNING sender

@@ -55,7 +55,9 @@ ORDER BY position
 SELECT {media} FROM media WHERE org_id = $1 AND state = $2 AND id < $3 ORDER BY id DESC LIMIT $4
 
 -- name: media_ended_before
-SELECT {media} FROM media WHERE due_at IS NULL AND created_at < $1 ORDER BY created_at LIMIT $2
+-- By id where many are of the same moment: all that were taken back are.
+SELECT {media} FROM media WHERE due_at IS NULL AND created_at < $1 AND (created_at, id) > ($3, $4)
+ORDER BY created_at, id LIMIT $2
 
 -- name: media_erase
 -- Its message was taken back: the oldest of all, so that it goes with the next that are forgotten.
