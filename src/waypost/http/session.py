@@ -72,6 +72,7 @@ class Session:
         "device",
         "heard_at",
         "newer",
+        "seen_at",
     )
 
     def __init__(self, link: Link, gateway: Gateway) -> None:
@@ -86,7 +87,7 @@ class Session:
         self._bucket = Instant(0)
         self.caller: Caller | None = None
         self.device = DeviceId("")
-        self.heard_at = gateway.world.clock.now()
+        self.heard_at = self.seen_at = gateway.world.clock.now()
         self.began = self.newer = NEVER
         self._answered = False
 
