@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -195,7 +196,7 @@ async def test_a_device_that_was_away_for_too_long_to_be_known_reads_anew(stage:
         assert await tend.forget_devices(stage.world) == 1
         assert (await stage.get("/api/v1/devices", bob.token))["devices"] == []
         await said(stage, ann, where, "while away")  # and kept: nothing but the device was forgotten
-        places = {
+        places: dict[str, dict[str, Any]] = {
             "all": {},
             "no epoch": {"epoch": None},
             "only the epoch": {"cursors": {}},
