@@ -178,6 +178,77 @@ async def test_a_changed_template_is_fetched_again(stage: Stage, field: str) -> 
     assert await template_lists.refresh(stage.world) == 0
 
 
+# An account of two orgs
+
+
+async def shared(stage: Stage, **changed: Any) -> Account:
+    """Globex has connected a number of acme's business account, with the same app."""
+    same = {name: getattr(stage.acme.number, name) for name in ("waba_id", "app_secret", "token")} | changed
+    account = Account("globex", stage.globex.key, a_number("2002", **same))
+    answer = await stage.call("POST", NUMBERS, account.as_connected, key=account.key)
+    assert answer.status == 201, answer
+    return account
+
+
+async def template_status(stage: Stage, account: Account, name: str = "hello_world") -> str:
+    """Of acme's business account, as this org knows it."""
+    listed = (await stage.get("/api/v1/outbound/templates", account.key))["content"]
+    waba_id = stage.acme.number.waba_id
+    (found,) = (each["status"] for each in listed if (each["name"], each["wabaId"]) == (name, waba_id))
+    return str(found)
+
+
+async def test_an_account_that_two_orgs_have_connected_is_told_of_to_both(stage: Stage) -> None:
+    theirs = await shared(stage)
+    for account in (stage.acme, theirs):
+        assert (await stage.call("POST", "/api/v1/outbound/templates/sync", key=account.key)).status == 200
+        assert await template_status(stage, account) == "APPROVED"
+    value = {"event": "DISABLED", "message_template_name": "hello_world", "message_template_language": "en_US"}
+    body = posted(stage.acme, ("message_template_status_update", value), ("account_update", BAN), time=unix(stage))
+    for _ in range(2):
+        assert (await stage.post(body)).status == 200
+    for account in (stage.acme, theirs):
+        assert await template_status(stage, account) == "DISABLED", account.org
+        gates = (await stage.get(GATES, account.key))["content"]
+        assert [gate["code"] for gate in gates] == ["ACCOUNT_DISABLED"], account.org
+        assert {state for _, state in await states(stage, account)} == {"done"}
+        assert len(await states(stage, account)) == 2, "once per org, however often it comes and whatever it has there"
+
+
+@ON_SQLITE
+async def test_what_another_secret_has_signed_is_told_to_its_own_org_only(stage: Stage) -> None:
+    theirs = await shared(stage, app_secret="another app's")
+    body = posted(stage.acme, ("account_update", BAN), time=unix(stage))
+    assert (await stage.post(body)).status == 200
+    assert (len(await states(stage)), len(await states(stage, theirs))) == (1, 0)
+    again = posted(stage.acme, ("account_update", REINSTATE), time=unix(stage))
+    assert (await stage.post(again, theirs)).status == 200
+    assert (len(await states(stage)), len(await states(stage, theirs))) == (1, 1)
+    assert await closed(stage) == [("ACCOUNT_DISABLED", "hold")], "nobody signs for another"
+
+
+@ON_SQLITE
+async def test_an_org_that_is_named_is_the_only_one_that_is_told(stage: Stage) -> None:
+    theirs = await shared(stage)
+    body = posted(stage.acme, ("account_update", BAN), time=unix(stage))
+    assert (await stage.post(body, headers={"x-org-id": theirs.org})).status == 200
+    assert (len(await states(stage)), len(await states(stage, theirs))) == (0, 1)
+    mixed = posted(stage.acme, ("account_update", BAN), time=unix(stage))
+    mixed["entry"] += envelope((stage.acme, [change(stage.acme, statuses=[status("wamid.x", "sent")])]))["entry"]
+    assert (await stage.post(mixed, headers={"x-org-id": theirs.org})).status == 403
+    assert (await stage.post(mixed, headers={"x-org-id": "nobody"})).status == 403
+    assert len(await states(stage)) == 0
+
+
+@ON_SQLITE
+async def test_a_pace_that_names_no_number_is_no_orgs_where_two_have_one_each(stage: Stage) -> None:
+    theirs = await shared(stage)
+    upgrade = ("phone_number_quality_update", {"event": "THROUGHPUT_UPGRADE"})
+    assert (await stage.post(posted(stage.acme, upgrade, time=unix(stage)))).status == 200
+    for account in (stage.acme, theirs):
+        assert [state for _, state in await states(stage, account)] == ["failed"]
+
+
 # Wishes
 
 

@@ -6,12 +6,13 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.integration.conftest import OpenStage
 from tests.integration.harness import ON_SQLITE, Stage
 from tests.integration.live_devices import Device, customer, history, house, key, people, person, say
 from tests.integration.webhooks import PHONE
-from waypost.model.time import seconds
+from waypost.model.time import as_seconds, seconds
 
 pytestmark = pytest.mark.anyio
 
@@ -161,6 +162,69 @@ async def test_a_template_that_is_none_is_refused_by_its_field(stage: Stage) -> 
     lacking = {"type": "template", "template": {"name": "order_confirmation", "language": "en"}}
     refused = await say(stage, ann, where, lacking)
     assert (refused.status, refused.code) == (422, "template_parameters")
+
+
+async def disable(stage: Stage, template: str) -> None:
+    """Meta says that a template may not be sent any more."""
+    value = {"event": "DISABLED", "message_template_name": template, "message_template_language": "en_US"}
+    told = {"field": "message_template_status_update", "value": value}
+    now = int(as_seconds(stage.clock.now()))
+    body = {"entry": [{"id": stage.acme.number.waba_id, "time": now, "changes": [told]}]}
+    assert (await stage.post(body)).status == 200
+
+
+async def test_a_post_whose_answer_was_lost_is_answered_again_whatever_was_disabled_meanwhile(stage: Stage) -> None:
+    ann = await person(stage)
+    where = await customer(stage)
+    first = await say(stage, ann, where, TEMPLATE, name="lost")
+    assert first.status == 201
+    await disable(stage, "hello_world")
+    new = await say(stage, ann, where, TEMPLATE, name="new")
+    assert (new.status, new.code) == (422, "unknown_template")
+    again = await say(stage, ann, where, TEMPLATE, name="lost")
+    assert (again.status, again.json) == (200, first.json | {"duplicate": True})
+    other = {"type": "template", "template": TEMPLATE["template"] | {"name": "no_such"}}
+    conflict = await say(stage, ann, where, other, name="lost")
+    assert (conflict.status, conflict.code) == (409, "idempotency_conflict")
+    async with house(stage) as here:
+        phone = Device(ann)
+        await phone.live(here)
+        await phone.say("send", client_message_id="lost", conversation_id=where, content=TEMPLATE)
+        ack = await phone.until("ack", client_message_id="lost")
+        assert (ack["message_id"], ack["duplicate"]) == (first.json["message_id"], True)
+        await stage.eventually(lambda: _all_out(stage, 1))
+    assert len((await history(stage, ann, where))["messages"]) == 2
+
+
+@ON_SQLITE
+async def test_a_post_that_is_repeated_is_no_new_wish_to_write_to_whoever_stopped_marketing(stage: Stage) -> None:
+    held = stage.sandbox.templates.of(stage.acme.number.waba_id)
+    held[:] = [replace(each, category="MARKETING") for each in held]
+    assert (await stage.call("POST", "/api/v1/outbound/templates/sync")).status == 200
+    ann = await person(stage)
+    where = await customer(stage)
+    assert (await say(stage, ann, where, TEMPLATE, name="lost")).status == 201
+    dossier = (await stage.get(f"/api/v1/conversations/{where}", ann.token))["contact"]["dossier_id"]
+    consent = {"dossierId": dossier, "channel": "WHATSAPP_MARKETING", "status": "REVOKED"}
+    assert (await stage.call("PUT", "/api/v1/outbound/consents", consent)).status in (200, 201)
+    assert (await say(stage, ann, where, TEMPLATE, name="lost")).status == 200
+    address = f"/api/v1/outbound/audit?entityType=ADDRESS&entityId={PHONE.replace('+', '%2B')}"
+    trail = [entry["action"] for entry in (await stage.get(address))["content"]]
+    assert "BLOCKED_BY_POLICY" not in trail
+    assert (await say(stage, ann, where, TEMPLATE, name="new")).status == 422
+    trail = [entry["action"] for entry in (await stage.get(address))["content"]]
+    assert trail.count("BLOCKED_BY_POLICY") == 1
+
+
+@ON_SQLITE
+async def test_a_post_from_a_number_that_was_disconnected_since_is_still_known(stage: Stage) -> None:
+    ann = await person(stage)
+    where = await customer(stage)
+    first = await say(stage, ann, where, "once", name="lost")
+    assert (await stage.call("DELETE", f"/api/v1/numbers/{stage.acme.number.phone_number_id}")).status == 204
+    again = await say(stage, ann, where, "once", name="lost")
+    assert (again.status, again.json) == (200, first.json | {"duplicate": True})
+    assert (await say(stage, ann, where, "twice", name="new")).status == 422
 
 
 @ON_SQLITE

@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 
 from tests.integration.harness import ON_SQLITE, Stage
 from tests.integration.live_devices import Device, Person, chat, customer, house, people, person, said
+from waypost.flow import devices
+from waypost.flow.world import World
+from waypost.http import deeds
+from waypost.http.frames import Acked, Error, Send
 from waypost.http.gateway import Gateway
+from waypost.model.account import Caller as Someone
 from waypost.model.time import seconds
 from waypost.ports.link import Bundle, Caller
 
@@ -45,6 +50,49 @@ WRONG = {
     "half a character": '{"type": "typing", "conversation_id": "\\ud800"}',
     "no number": '{"type": "ack", "feed": "user:1", "seq": NaN}',
 }
+
+
+async def test_a_bug_in_one_answer_is_told_and_the_frames_behind_it_are_answered(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, bob = await people(stage, 2)
+    where = await chat(stage, ann, [bob], "direct")
+    post = deeds.post
+
+    async def broken(frame: Send, caller: Someone, world: World) -> Acked | Error:
+        if frame.client_message_id == "0":
+            raise ZeroDivisionError("nought")
+        return await post(frame, caller, world)
+
+    monkeypatch.setattr(deeds, "post", broken)
+    async with house(stage) as here:
+        phone = Device(ann)
+        await phone.live(here)
+        for n in range(3):
+            content = {"type": "text", "text": f"{n}"}
+            await phone.say("send", client_message_id=f"{n}", conversation_id=where, content=content)
+        told = await phone.until("error")
+        assert (told["code"], told["retryable"], told["client_message_id"]) == ("internal_error", True, "0")
+        await phone.until("ack", client_message_id="1")
+        await phone.until("ack", client_message_id="2")
+        assert "nought" not in told["detail"], "nothing of the inside"
+    assert [type(bug["exception"]) for bug in stage.bugs] == [ZeroDivisionError]
+    stage.bugs.clear()
+
+
+async def test_a_bug_in_the_answer_to_hello_sends_the_device_away_to_come_back(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with house(stage) as here:
+        phone = Device(await person(stage))
+        with monkeypatch.context() as patched:
+            patched.setattr(devices, "begin", None)
+            await phone.connect(here)
+            await phone.say("hello", device_id="phone", token=phone.who.token)
+            assert (await phone.closing())[0] == 4000
+        await phone.live(here)
+    assert len(stage.bugs) == 1
+    stage.bugs.clear()
 
 
 @pytest.mark.parametrize("what", WRONG)

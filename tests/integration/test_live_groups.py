@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from tests.integration.harness import ON_SQLITE, Stage
@@ -18,6 +20,7 @@ from tests.integration.live_devices import (
     sync,
 )
 from waypost.model.chat import LARGEST_IN_FEEDS
+from waypost.model.conversation import ConversationId, Position
 from waypost.model.ids import OrgId, UserId
 
 pytestmark = pytest.mark.anyio
@@ -233,3 +236,26 @@ async def test_a_removal_that_broke_off_is_finished_by_the_next(stage: Stage) ->
     assert (await stage.call("DELETE", f"/api/v1/users/{eve.user_id}")).status == 404
     shown = await stage.call("GET", f"/api/v1/conversations/{where}", key=ann.token)
     assert len(shown.json["members"]) == 1
+
+
+@ON_SQLITE
+async def test_the_history_of_a_large_group_does_not_ask_who_has_read_it(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (ann, bob, *_), where = await a_large_group(stage)
+    small = await chat(stage, ann, [bob])
+    for each in (where, small):
+        read = await said(stage, ann, each, "for all")
+        answer = await stage.call("POST", f"/api/v1/conversations/{each}/read", {"message_id": read}, key=bob.token)
+        assert answer.status == 200, answer
+    asked: list[ConversationId] = []
+    chats = stage.world.ledger.chats
+    reads = chats.reads
+
+    async def counted(chat: ConversationId) -> Mapping[UserId, Position]:
+        asked.append(chat)
+        return await reads(chat)
+
+    monkeypatch.setattr(chats, "reads", counted)
+    shown = [(await history(stage, ann, each))["messages"][0]["status"] for each in (where, small)]
+    assert (shown, asked) == (["sent", "read"], [int(small)])

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from tests.integration.conftest import OpenStage
 from tests.integration.harness import ON_SQLITE, Stage
 from tests.integration.live_devices import Device, chat, customer, house, members, people, person, said, say
-from waypost.model.time import Instant, seconds
+from waypost.flow import tend
+from waypost.http.gateway import HEARTBEAT, SEEN_EVERY, SILENT_FOR
+from waypost.model.ids import UserId
+from waypost.model.time import Instant, Span, seconds
 
 pytestmark = pytest.mark.anyio
 
@@ -178,6 +182,59 @@ async def test_a_forgotten_device_begins_anew(stage: Stage) -> None:
         assert removed.status == 204
         await phone.hello(here)
         await phone.until("resync_required")
+
+
+@pytest.mark.parametrize("kept", ["all", "no epoch", "only the epoch", "part"])
+async def test_a_device_that_was_away_for_too_long_to_be_known_reads_anew(stage: Stage, kept: str) -> None:
+    ann, bob = await people(stage, 2)
+    where = await chat(stage, ann, [bob], "direct")
+    async with house(stage) as here:
+        phone = Device(bob)
+        await phone.live(here)
+        await phone.leave()
+        stage.manual.jump(Span(stage.world.tuning.feed_kept + seconds(1)))
+        assert await tend.forget_devices(stage.world) == 1
+        assert (await stage.get("/api/v1/devices", bob.token))["devices"] == []
+        await said(stage, ann, where, "while away")  # and kept: nothing but the device was forgotten
+        places: dict[str, dict[str, Any]] = {
+            "all": {},
+            "no epoch": {"epoch": None},
+            "only the epoch": {"cursors": {}},
+            "part": {"epoch": None, "cursors": {f"team:{stage.acme.org}": 0}},
+        }
+        assert (await phone.hello(here, **places[kept]))["resumed"] is False
+        await phone.until("resync_required")
+        await phone.until("live")
+        await said(stage, ann, where, "afterwards")
+        await phone.hears("afterwards")
+        assert phone.texts() == ["afterwards"]
+        phone.cut()
+        assert (await phone.live(here))["resumed"]
+
+
+@ON_SQLITE
+async def test_one_that_stays_connected_is_known_however_long_that_is(stage: Stage) -> None:
+    ann, bob = await people(stage, 2)
+    where = await chat(stage, ann, [bob], "direct")
+    async with house(stage) as here:
+        phone = Device(bob)
+        await phone.live(here)
+        began = stage.clock.now()
+        while stage.clock.now() - began < SEEN_EVERY + HEARTBEAT:
+            stage.manual.advance(Span(SILENT_FOR // 2))
+            await phone.settled()
+
+        async def seen() -> bool:
+            (device,) = await stage.world.ledger.follows.devices(UserId(bob.user_id))
+            return device.seen_at > began + SEEN_EVERY // 2
+
+        await stage.eventually(seen)
+        stage.manual.jump(Span(stage.world.tuning.feed_kept - seconds(60)))
+        assert await tend.forget_devices(stage.world) == 0
+        phone.cut()
+        await said(stage, ann, where, "while away")
+        assert (await phone.live(here))["resumed"]
+        assert phone.texts() == ["while away"]
 
 
 async def test_who_is_removed_while_connected_hears_that_and_nothing_after_it(stage: Stage) -> None:

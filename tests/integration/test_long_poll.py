@@ -9,8 +9,9 @@ import pytest
 
 from tests.integration.harness import ON_SQLITE, Stage
 from tests.integration.live_devices import Device, chat, customer, history, house, people, person, said, sync
+from waypost.flow import tend
 from waypost.http.sync import PAGE
-from waypost.model.time import Instant, seconds
+from waypost.model.time import Instant, Span, seconds
 
 pytestmark = pytest.mark.anyio
 
@@ -120,7 +121,7 @@ async def test_a_device_may_change_from_the_poll_to_the_socket_and_back(stage: S
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("lost", ["epoch", "beyond", "trimmed"])
+@pytest.mark.parametrize("lost", ["epoch", "beyond", "trimmed", "forgotten"])
 async def test_what_cannot_go_on_is_told_with_the_heads_to_go_on_from(stage: Stage, lost: str) -> None:
     ann, bob = await people(stage, 2)
     where = await chat(stage, ann, [bob], "direct")
@@ -132,6 +133,9 @@ async def test_what_cannot_go_on_is_told_with_the_heads_to_go_on_from(stage: Sta
         asked["epoch"] = "another"
     elif lost == "beyond":
         asked["cursors"] = {bob.feed: 10**9}
+    elif lost == "forgotten":
+        stage.manual.jump(Span(stage.world.tuning.feed_kept + seconds(1)))
+        assert await tend.forget_devices(stage.world) == 1
     else:
         await stage.world.ledger.feeds.forget(Instant(stage.clock.now() + seconds(1)), 1000)
     told = await sync(stage, bob, wait=20, **asked)

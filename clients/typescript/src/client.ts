@@ -4,6 +4,7 @@ import { Alarm } from "./clock.js";
 import { Connection } from "./connection.js";
 import { WaypostError } from "./errors.js";
 import { Kept } from "./kept.js";
+import { Lately } from "./lately.js";
 import { Listeners, type Off } from "./listeners.js";
 import { settled, type ClientEvents, type ClientOptions, type Settled } from "./options.js";
 import type { ClientFrame, Content, Conversation, ConversationPage, Item, Message, MessagePage } from "./protocol.js";
@@ -38,8 +39,8 @@ export class WaypostClient {
   readonly #sender: Sender;
   readonly #reads: Reads;
   readonly #alive: Alarm;
-  /** When the server was last told. */
-  readonly #typed = new Map<string, number>();
+  /** Where the server was told of it. */
+  readonly #typed = new Lately(TYPING_EVERY_MS);
   /** The latest question for the count of a conversation: an answer to an earlier one says nothing. */
   readonly #counting = new Map<string, object>();
 
@@ -117,10 +118,7 @@ export class WaypostClient {
 
   /** May be called with every key that is pressed. */
   typing(conversation_id: string): void {
-    const now = this.#options.clock.now();
-    const isNews = now - (this.#typed.get(conversation_id) ?? -Infinity) >= TYPING_EVERY_MS;
-    if (this.state !== "live" || !isNews) return;
-    this.#typed.set(conversation_id, now);
+    if (this.state !== "live" || !this.#typed.isDue(conversation_id, this.#options.clock.now())) return;
     this.#say({ type: "typing", conversation_id });
   }
 
@@ -262,6 +260,7 @@ export class WaypostClient {
     this.#counting.set(conversation_id, question);
     const conversation = await this.#rest.conversation(conversation_id).catch(() => null);
     if (this.#counting.get(conversation_id) !== question) return;
+    this.#counting.delete(conversation_id);
     if (conversation === null) this.#unread.forget(conversation_id);
     else this.#unread.counted(conversation);
     this.#tellUnread(conversation_id);

@@ -76,6 +76,11 @@ export class Sender {
     return [...this.#waiting.values()].map(({ message }) => message);
   }
 
+  /** How many conversations something waits in. */
+  get lanes(): number {
+    return this.#lanes.size;
+  }
+
   start(): void {
     this.#running = true;
     this.wake();
@@ -122,7 +127,8 @@ export class Sender {
     if (waiting === undefined) return;
     if (outcome.is === "later") this.#postpone(waiting, outcome.ms);
     else if (outcome.is !== "stop") this.#settle(waiting, outcome);
-    this.#go(this.#laneOf(waiting.message));
+    const lane = this.#lanes.get(waiting.message.conversation_id);
+    if (lane !== undefined) this.#go(lane);
   }
 
   #accept(message: Outgoing): Promise<Sent> {
@@ -144,6 +150,11 @@ export class Sender {
     const lane = this.#lanes.get(conversation_id) ?? { queue: [], alarm: new Alarm(this.#options.clock) };
     this.#lanes.set(conversation_id, lane);
     return lane;
+  }
+
+  #letGo({ conversation_id }: Outgoing, lane: Lane): void {
+    lane.alarm.clear();
+    this.#lanes.delete(conversation_id);
   }
 
   #go(lane: Lane): void {
@@ -199,6 +210,7 @@ export class Sender {
     const { message } = waiting;
     const lane = this.#laneOf(message);
     lane.queue.splice(lane.queue.indexOf(waiting), 1);
+    if (lane.queue.length === 0) this.#letGo(message, lane);
     this.#waiting.delete(message.client_message_id);
     this.#remember(message.client_message_id);
     if (lane.queue[0] !== undefined) lane.queue[0].since = this.#options.clock.now();

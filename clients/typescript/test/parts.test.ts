@@ -9,10 +9,13 @@ import { test } from "node:test";
 import { FileStorage } from "../node/index.js";
 import { newId } from "../src/ids.js";
 import { GONE_AFTER_MS, Kept } from "../src/kept.js";
-import { parseFrame } from "../src/protocol.js";
+import { Lately } from "../src/lately.js";
+import { parseFrame, type Outgoing } from "../src/protocol.js";
+import { Sender } from "../src/sender.js";
 import { MOST_HELD, startingAt, withItem } from "../src/sequence.js";
 import { next, type Happening, type State } from "../src/states.js";
 import { MemoryStorage } from "../src/storage.js";
+import { DEFAULTS } from "../src/timings.js";
 
 const NONSENSE: readonly unknown[] = [
   ...[
@@ -136,4 +139,42 @@ test("what somebody else wrote into the store harms nothing", () => {
   storage.setItem("waypost:d:out:1", "nonsense");
   const kept = new Kept(storage, "d");
   assert.deepEqual([kept.place(), kept.outgoing()], [null, []]);
+});
+
+test("a sender holds nothing of a conversation in which nothing waits", async () => {
+  const refused = { is: "refused", code: "not_found" } as const;
+  const options = {
+    kept: new Kept(new MemoryStorage(), "d"),
+    clock: { now: () => 0, after: () => () => undefined },
+    random: () => 0,
+    timings: DEFAULTS,
+    ways: () => ({ link: null, polling: true }),
+    tell: () => undefined,
+  };
+  const sent = { is: "sent", message_id: "m", position: 1, duplicate: false } as const;
+  const post = (asked: Outgoing) => Promise.resolve(asked.client_message_id === "no" ? refused : sent);
+  const sender = new Sender({ ...options, post });
+  sender.start();
+  const all = ["yes", "no", "again", "other"].map((id) =>
+    sender.send({ ...message(id), conversation_id: id === "other" ? "2" : "1" }),
+  );
+  assert.equal(sender.lanes, 2);
+  const settled = await Promise.allSettled(all);
+  assert.deepEqual(
+    settled.map(({ status }) => status),
+    ["fulfilled", "rejected", "fulfilled", "fulfilled"],
+  );
+  assert.equal(sender.lanes, 0);
+  await sender.send(message("later"));
+  assert.equal(sender.lanes, 0);
+});
+
+test("what was done lately is not done again, and what is long ago is let go", () => {
+  const lately = new Lately(10);
+  assert.deepEqual(
+    [lately.isDue("a", 0), lately.isDue("a", 9), lately.isDue("b", 9), lately.isDue("a", 10)],
+    [true, false, true, true],
+  );
+  assert.equal(lately.isDue("c", 100), true);
+  assert.equal(lately.size, 1);
 });

@@ -61,12 +61,14 @@ async def confirm(body: bytes, signature: str | None, org: str | None, world: Wo
     if not any(owners.values()):
         return UnknownNumber()
     signed = _Signed(body, signature)
-    ours = [(part, owner) for part in parts if (owner := signed.owner(owners[part.owner])) is not None]
-    if not ours:
+    found = [(part, theirs) for part in parts if (theirs := signed.owners(owners[part.owner]))]
+    if not found:
         return InvalidSignature()
-    if org is not None and any(owner.number.org_id != org for _, owner in ours):
-        return WrongOrg()
-    return Accepted(await take(ours, world))
+    if org is not None:
+        found = [(part, [owner for owner in theirs if owner.number.org_id == org]) for part, theirs in found]
+        if not all(theirs for _, theirs in found):
+            return WrongOrg()
+    return Accepted(await take([(part, owner) for part, theirs in found for owner in theirs], world))
 
 
 async def take(ours: list[tuple[Part, Connected]], world: World) -> Taken:
@@ -118,9 +120,13 @@ class _Signed:
         self._given = given[len(_PREFIX) :].encode() if given.startswith(_PREFIX) else b""
         self._tried: dict[str, bool] = {}
 
-    def owner(self, candidates: list[Connected]) -> Connected | None:
-        """The first of them whose secret made the signature."""
-        return next((connected for connected in candidates if self._by(connected.app_secret)), None)
+    def owners(self, candidates: list[Connected]) -> list[Connected]:
+        """Whose secret made the signature: a number's one owner; of a business account, the first of each org."""
+        found: dict[str, Connected] = {}
+        for connected in candidates:
+            if self._by(connected.app_secret):
+                found.setdefault(connected.number.org_id, connected)
+        return list(found.values())
 
     def _by(self, secret: str) -> bool:
         if secret not in self._tried:

@@ -16,6 +16,7 @@ from waypost.rules.catchup import Known
 
 LONGEST_ID = 64
 OTHER_EPOCH = "another epoch"
+FORGOTTEN = "this device is not known any more"
 
 
 class Greeting(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +64,8 @@ async def begin(org: OrgId, user: UserId, greeting: Greeting, world: World) -> B
     is_new = device.epoch == fresh.epoch
     if greeting.epoch is not None and greeting.epoch != device.epoch:
         start = catchup.Start(heads, OTHER_EPOCH)
+    elif is_new and greeting.cursors:  # what it does not name would go on at the heads, past what it has not seen
+        start = catchup.Start(heads, FORGOTTEN)
     return Begun(
         device=device,
         heads=heads,

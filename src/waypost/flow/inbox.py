@@ -217,10 +217,15 @@ async def history(
     found = await world.ledger.conversations.entries(where, before or Position(chat.position + 1), limit + 1)
     seen = [entry for entry in found if entry.position > member.sees_after]
     page = await bodies.first_part(seen[:limit], world.log)
-    reads = await world.ledger.chats.reads(where)
-    members = [m.user_id for m in await world.ledger.chats.members([where])] if not chat.own_feed else []
+    members, reads = ([], {}) if chat.own_feed else await _readers(where, world)
     said = [Said(entry=e, contact_id=None, status=_read_by_all(e, members, reads)) for e in page]
     return Page(said, more=len(seen) > len(page))
+
+
+async def _readers(where: ConversationId, world: World) -> tuple[Sequence[UserId], Mapping[UserId, Position]]:
+    """Who takes part, and up to where each has read it; of a large group nobody asks whether all have."""
+    members = await world.ledger.chats.members([where])
+    return [member.user_id for member in members], await world.ledger.chats.reads(where)
 
 
 def _read_by_all(entry: Entry, members: Sequence[UserId], reads: Mapping[UserId, Position]) -> ChatStatus:

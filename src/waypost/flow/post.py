@@ -100,7 +100,11 @@ async def _post(
 
 
 async def _draft(name: str, written: Written, talk: Conversation, sender: str, world: World) -> Draft | Refusal:
-    """Checked as every message is that goes out; in the conversation's own queue, soon and not for long."""
+    """Checked as every message is that goes out; in the conversation's own queue, soon and not for long.
+
+    What was stored before under this name passes, whatever was paused or revoked in between: only the Ledger knows
+    whether it is the same, and answers with it.
+    """
     request = submit.Request(
         channel=Channel.WHATSAPP.value,
         to=talk.address,
@@ -109,18 +113,19 @@ async def _draft(name: str, written: Written, talk: Conversation, sender: str, w
         subject=None,
         payload=written.payload or written.body,
         dossier_id=None,
-        idempotency_key=None,
+        idempotency_key=f"post:{sender}:{name}",
         priority=replies.PRIORITY,
         scheduled_at=None,
         expires_at=None,
         ordered=True,
         max_attempts=len(SHORT.steps),
+        ours=True,
     )
     checked = await submit.check(request, talk.org_id, world, sender)
     if isinstance(checked, Refusal):
         field = checked.field.replace("payloadJson", "content").replace("templateCode", "content.template.name")
         return replace(checked, field=field)
-    return replace(checked, idempotency_key=f"post:{sender}:{name}", conversation_id=talk.id)
+    return replace(checked, conversation_id=talk.id)
 
 
 def _told(posted: Posted | OtherContent | NoChat | NoConsent, world: World) -> Answer:

@@ -52,6 +52,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: Instant | None
     ordered: bool
     max_attempts: int
+    ours: bool = False
+    """The key is one of OUR_KEYS, and not the caller's."""
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -121,7 +123,7 @@ async def check(request: Request, org: OrgId, world: World, actor: str = SYSTEM)
     recipient = _recipient(request.to, channel, (await world.policies.of(org)).default_region)
     if isinstance(recipient, Refusal):
         return recipient
-    if refusal := _check_content(request, channel) or _check_moments(request, world):
+    if refusal := _check_content(request, channel) or _check_key(request) or _check_moments(request, world):
         return refusal
     sender, refusal = await _check_world(request, channel, recipient, org, world, actor)
     if refusal is not None and not await _was_stored(request, org, world):
@@ -183,6 +185,12 @@ def _check_content(request: Request, channel: Channel) -> Refusal | None:
     invalid = _check_email(request) if channel is Channel.EMAIL else payloads.check(request.payload, request.template)
     if invalid:
         return Refusal("invalid_payload", invalid.field, invalid.reason)
+    return None
+
+
+def _check_key(request: Request) -> Refusal | None:
+    if request.ours:
+        return None
     if request.idempotency_key is not None and not 0 < len(request.idempotency_key) <= KEY_LENGTH:
         return Refusal("invalid_payload", "idempotencyKey", f"must have 1 to {KEY_LENGTH} characters")
     if request.idempotency_key is not None and request.idempotency_key.startswith(OUR_KEYS):

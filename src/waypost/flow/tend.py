@@ -8,6 +8,7 @@ from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
 from waypost.model.ids import MessageId
 from waypost.model.reading import Reader
 from waypost.model.time import Instant, Span, days, hours, minutes, seconds
+from waypost.ports.chats import FIRST_DEVICE
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import OUTBOX, about_message
 from waypost.ports.journal import Orphans
@@ -23,6 +24,8 @@ WINDOWS_KEPT: Span = hours(2)
 EXPIRE_EVERY: Span = seconds(5)
 FORGET_EVERY: Span = hours(1)
 FORGET_AT_ONCE = 1_000
+FORGET_DEVICES_EVERY: Span = hours(6)
+"""All of them are looked at."""
 SHOW_LIFE_EVERY: Span = seconds(10)
 SURVEY_EVERY: Span = seconds(10)
 SHOWN_AT_MOST = 20
@@ -109,6 +112,24 @@ async def forget_feeds(world: World) -> int:
         return await world.ledger.feeds.forget(before, limit, unless_behind=reader)
 
     return await _in_bites(world, forget, world.tuning.feed_kept)
+
+
+async def forget_devices(world: World) -> int:
+    """Screens that were not seen for as long as feeds are kept: they must read everything anew, known or not.
+
+    A tab is a device, and most are never seen again. One that can be pushed to is kept: that it was told something says
+    nothing of whether it was seen, but the subscription is kept with the device, and its person relies on it
+    while they are away. It ends when the push service says so, with the next tab of that browser, or with its person.
+    """
+    before = Instant(world.clock.now() - world.tuning.feed_kept)
+    gone, last = 0, FIRST_DEVICE
+    while True:
+        looked = await world.ledger.follows.forget(before, last, FORGET_AT_ONCE)
+        gone += looked.gone
+        if looked.last is None:
+            return gone
+        last = looked.last
+        await world.clock.sleep(Span(0))
 
 
 async def forget_search(world: World) -> int:

@@ -11,6 +11,7 @@ from waypost.model.account import Caller
 from waypost.model.conversation import ConversationId
 from waypost.model.time import to_datetime
 from waypost.ports.chats import NoChat, Posted, ReadUp
+from waypost.ports.failure import LedgerError, Rejected
 from waypost.rules import entry_ids
 from waypost.rules.entry_ids import LARGEST_CONVERSATION, EntryId
 
@@ -54,6 +55,20 @@ async def read(frame: frames.Read, caller: Caller, world: World) -> frames.Error
         return _missing("message in that conversation")
     answer = await inbox.read_up_to(caller, where, message, world)
     return None if isinstance(answer, ReadUp) else _missing("message in that conversation")
+
+
+def failed(frame: frames.FromClient, failure: Exception) -> frames.Error:
+    """Of a bug, nothing but that it is one: as a 500, it may be tried again."""
+    about = frame.client_message_id if isinstance(frame, frames.Send) else None
+    match failure:
+        case Rejected():
+            code, detail = "cannot_be_stored", "the database cannot store this"
+        case LedgerError():
+            code, detail = "unavailable", "try again"
+        case _:
+            code, detail = "internal_error", "something went wrong here; the log says what"
+    retryable = not isinstance(failure, Rejected)
+    return frames.Error(code=code, retryable=retryable, detail=detail, client_message_id=about)
 
 
 def _missing(what: str, about: str | None = None) -> frames.Error:

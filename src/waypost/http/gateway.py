@@ -17,7 +17,7 @@ from waypost.http.session import Session
 from waypost.model.account import Caller
 from waypost.model.chat import DeviceId, FeedName
 from waypost.model.ids import OrgId, UserId
-from waypost.model.time import Instant, Span, as_seconds, seconds
+from waypost.model.time import Instant, Span, as_seconds, hours, seconds
 from waypost.ports.chats import Acked
 from waypost.ports.failure import LedgerError
 from waypost.ports.hints import DEVICE, REMOVED, TOKENS, TYPING
@@ -40,6 +40,9 @@ FOLLOWED_BY_FEW = 500
 TOLD_AT_ONCE = 20
 """A larger team is told of all who came within `GATHER_PEOPLE` in one write: after a restart everybody comes."""
 GATHER_PEOPLE: Span = seconds(0.2)
+SEEN_EVERY: Span = hours(1)
+"""Said to the Ledger of who stays connected: whoever is not seen for days is forgotten."""
+SEEN_AT_ONCE = 1_000
 
 
 class Gateway:
@@ -231,6 +234,19 @@ class Gateway:
                 for each in everybody:
                     if each.caller is not None:
                         self.say_where(each, each.caller)
+                await self._store_seen(everybody, now)
+
+    async def _store_seen(self, sessions: Sequence[Session], now: Instant) -> None:
+        """Of those who said hello long ago, so many at a time: after a restart everybody did at once."""
+        due = [each for each in sessions if now - each.seen_at >= SEEN_EVERY][:SEEN_AT_ONCE]
+        named = [(each.caller.user_id, each.device) for each in due if each.caller and each.caller.user_id]
+        try:
+            await self.world.ledger.follows.seen(named, now)
+        except LedgerError as failure:
+            log.warning("devices_not_seen", count=len(due), error=str(failure))
+            return
+        for each in due:
+            each.seen_at = now
 
     def _close_the_silent(self, now: Instant) -> None:
         late = [each for each in self._strangers if now - each.heard_at > HELLO_WITHIN]

@@ -23,7 +23,7 @@ from waypost.model.chat import DeviceId, FeedName, Told
 from waypost.model.ids import UserId
 from waypost.model.policy import RequestRate
 from waypost.model.time import Instant, Span, seconds
-from waypost.ports.failure import LedgerError, LogAway, Rejected
+from waypost.ports.failure import LedgerError, LogAway
 from waypost.ports.link import Bundle, Link
 from waypost.rules import catchup
 from waypost.rules.rate import TooSoon, draw
@@ -72,6 +72,7 @@ class Session:
         "device",
         "heard_at",
         "newer",
+        "seen_at",
     )
 
     def __init__(self, link: Link, gateway: Gateway) -> None:
@@ -86,7 +87,7 @@ class Session:
         self._bucket = Instant(0)
         self.caller: Caller | None = None
         self.device = DeviceId("")
-        self.heard_at = gateway.world.clock.now()
+        self.heard_at = self.seen_at = gateway.world.clock.now()
         self.began = self.newer = NEVER
         self._answered = False
 
@@ -178,8 +179,7 @@ class Session:
         self._link.send(bundle)
 
     def _complain(self, code: str, detail: str, *, retryable: bool = False, about: str | None = None) -> None:
-        error = frames.Error(code=code, retryable=retryable, detail=detail, client_message_id=about)
-        self._send(frames.one(error))
+        self._send(frames.one(frames.Error(code=code, retryable=retryable, detail=detail, client_message_id=about)))
 
     def _dispatch(self, frame: frames.FromClient) -> None:
         greeted = self.caller is not None or self._queue.is_busy  # what comes while it is answered, waits
@@ -199,17 +199,20 @@ class Session:
     async def _answer(self, frame: frames.FromClient) -> None:
         if self._over:
             return
-        about = frame.client_message_id if isinstance(frame, frames.Send) else None
         try:
             await self._do(frame)
         except LedgerError as failure:
             log.warning("frame_not_answered", error=str(failure))
-            if self.caller is None:
-                self.close(COME_BACK, "not available: come back")
-            elif isinstance(failure, Rejected):
-                self._complain("cannot_be_stored", "the database cannot store this", about=about)
-            else:
-                self._complain("unavailable", "try again", retryable=True, about=about)
+            self._excuse(frame, failure)
+        except Exception as bug:  # noqa: BLE001  # whatever it is, the frames behind it are answered
+            asyncio.get_running_loop().call_exception_handler({"message": "a frame failed", "exception": bug})
+            self._excuse(frame, bug)
+
+    def _excuse(self, frame: frames.FromClient, failure: Exception) -> None:
+        if not isinstance(frame, frames.Hello):
+            self._send(frames.one(deeds.failed(frame, failure)))
+        elif not self._over:
+            self.close(COME_BACK, "not available: come back")
 
     async def _do(self, frame: frames.FromClient) -> None:
         match frame:
@@ -351,8 +354,7 @@ class Session:
         self._again = True
         if self._kept is None:
             self._kept = {}
-            task = asyncio.ensure_future(self._catch_up_or_go())
-            self._gateway.keep(task)
+            self._gateway.keep(asyncio.ensure_future(self._catch_up_or_go()))
 
     async def _catch_up_or_go(self) -> None:
         """A device that cannot be shown everything is sent away, to come back: it would wait here for ever."""

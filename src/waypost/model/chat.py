@@ -179,7 +179,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
     """Another one than the device remembers means that what it remembers is worth nothing."""
     created_at: Instant
     seen_at: Instant
-    """Later with each hello, whatever the clocks of the servers say."""
+    """Later with each hello, whatever the clocks of the servers say; moved on while it is connected."""
     push: str | None
     """A Web Push subscription, as JSON."""
     cursors: dict[FeedName, int]

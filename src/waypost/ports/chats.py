@@ -78,6 +78,18 @@ class Acked(NamedTuple):
     seq: int
 
 
+class Looked(NamedTuple):
+    """At some devices, in the order of their names."""
+
+    gone: int
+    last: tuple[UserId, DeviceId] | None
+    """Where to go on; None at the end."""
+
+
+FIRST_DEVICE = UserId(""), DeviceId("")
+"""Before every other."""
+
+
 class Before(msgspec.Struct, frozen=True):
     """Where a list by latest activity goes on: after this one."""
 
@@ -179,7 +191,16 @@ class Follows(Protocol):
     async def devices(self, user: UserId) -> Sequence[Device]: ...
 
     async def acked(self, moves: Sequence[Acked]) -> None:
-        """The devices have everything up to there; cursors only move forwards."""
+        """The devices have everything up to there; cursors only move forwards, and a device that is gone has none."""
+
+    async def seen(self, devices: Sequence[tuple[UserId, DeviceId]], now: Instant) -> None:
+        """They are connected still; one that is gone stays gone."""
+
+    async def forget(self, before: Instant, after: tuple[UserId, DeviceId], limit: int) -> Looked:
+        """Look at so many devices after that one, and forget those that were not seen since `before`, each with its
+        cursors. One that can be pushed to stays, as long as its person does.
+
+        The next hello of such a device is its first: it gets another epoch."""
 
     async def remove(self, user: UserId, device: DeviceId) -> bool: ...
 

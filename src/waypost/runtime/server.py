@@ -106,6 +106,7 @@ class Server:
         self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_journal, world))
         self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_turns, world))
         self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_feeds, world))
+        self._keep(lambda: tend.every(tend.FORGET_DEVICES_EVERY, tend.forget_devices, world))
         self._keep(lambda: tend.every(tend.FORGET_EVERY, tend.forget_search, world))
         if world.tuning.indexing:
             self._keep(indexer(world).run)

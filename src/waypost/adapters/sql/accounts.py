@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from waypost.adapters.sql import gate_rows, rows
+from waypost.adapters.sql import gate_rows, pushing, rows
 from waypost.adapters.sql.audit import Deed
 from waypost.adapters.sql.engine import Engine
 from waypost.adapters.sql.plan import Once, Plan, Row, each
@@ -79,7 +79,7 @@ class SqlAccounts:
 
     async def remove_user(self, org: OrgId, user: UserId, actor: str = SYSTEM) -> bool:
         entry = self._deed(org, actor).written(Action.USER_REMOVED, Entity.USER, user, "with their token")
-        return await self._engine.transact(_noted(Once("person_delete", (org, user)), entry))
+        return await self._engine.transact(_remove_user(org, user, entry))
 
     async def caller(self, digest: bytes, now: Instant) -> Caller | None:
         found = await self._engine.read("caller_find", digest, now)
@@ -113,6 +113,14 @@ class SqlAccounts:
 
     async def answered(self, number: Number, now: Instant) -> None:
         await self._write("number_answered", number.id, number.updated_at, now)
+
+
+def _remove_user(org: OrgId, user: UserId, entry: Plan[None]) -> Plan[bool]:
+    found = yield Once("person_delete", (org, user))
+    if found:
+        yield from pushing.gone(user, org)
+        yield from entry
+    return bool(found)
 
 
 def _disconnect(number: NumberId, deed: Deed) -> Plan[bool]:

@@ -34,7 +34,7 @@ from waypost.model.ids import OrgId, UserId
 from waypost.model.media import FileNote, MediaState
 from waypost.model.message import Status
 from waypost.model.time import Instant
-from waypost.ports.chats import Acked, Before, NoChat, NoMessage, NotYours, PostAnswer, ReadUp, TooMany
+from waypost.ports.chats import Acked, Before, Looked, NoChat, NoMessage, NotYours, PostAnswer, ReadUp, TooMany
 from waypost.rules.entry_ids import EntryId
 
 _ITEM = 7
@@ -189,6 +189,19 @@ class SqlFollows:
             furthest[user, device, feed] = max(seq, furthest.get((user, device, feed), 0))
         await self._engine.transact(_put_cursors([(*key, furthest[key]) for key in sorted(furthest)]), "turns")
 
+    async def seen(self, devices: Sequence[tuple[UserId, DeviceId]], now: Instant) -> None:
+        if devices:
+            await self._engine.transact(_seen(devices, now), "turns")
+
+    async def forget(self, before: Instant, after: tuple[UserId, DeviceId], limit: int) -> Looked:
+        found = await self._engine.read("devices_look", *after, limit)
+        old = [(user, device, before) for user, device, seen_at, pushed, _ in found if seen_at < before and not pushed]
+        gone = await self._engine.transact(_forget(old), "turns") if old else 0
+        for user, device, _, pushed, person in found:
+            if pushed and not person:  # nobody says hello with it any more
+                gone += await self.remove(user, device)
+        return Looked(gone, (found[-1][0], found[-1][1]) if len(found) == limit else None)
+
     async def remove(self, user: UserId, device: DeviceId) -> bool:
         return await self._engine.transact(_remove(user, device), "turns")
 
@@ -286,7 +299,17 @@ def _put_cursors(moves: Sequence[Row]) -> Plan[None]:
     yield from each("cursor_put", moves)
 
 
+def _seen(devices: Sequence[tuple[UserId, DeviceId]], now: Instant) -> Plan[None]:
+    yield from each("device_seen", [(*device, now) for device in sorted(set(devices))])
+
+
+def _forget(old: Sequence[Row]) -> Plan[int]:
+    gone = sorted((user, device) for user, device in (yield from each("device_forget", old)))
+    yield from each("cursors_drop", gone)
+    return len(gone)
+
+
 def _remove(user: UserId, device: DeviceId) -> Plan[bool]:
     yield from pushing.subscribe(user, device, None)
-    yield Once("cursors_drop", (user, device))
+    yield from each("cursors_drop", [(user, device)])
     return bool((yield Once("device_drop", (user, device))))

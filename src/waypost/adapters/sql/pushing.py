@@ -246,6 +246,14 @@ def subscribe(user: UserId, device: DeviceId, push: str | None) -> Plan[bool]:
     return True
 
 
+def gone(user: UserId, org: OrgId) -> Plan[None]:
+    """Everything of a person's devices, when the person is; the team's row is taken first, as above."""
+    yield Once("notice_feed_hold", (team_of(org),))
+    yield Once("devices_of_person_drop", (user,))
+    yield Once("cursors_of_person_drop", (user,))
+    yield from _leave(user, org)
+
+
 def _leave(user: UserId, org: OrgId) -> Plan[None]:
     """What nobody with a subscription follows any more is not looked through."""
     yield Once("notice_feed_leave_team", (team_of(org), org))

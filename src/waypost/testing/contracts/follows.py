@@ -7,14 +7,18 @@ from collections.abc import Mapping
 
 from waypost.model.chat import Device, DeviceId, FeedName
 from waypost.model.ids import UserId
+from waypost.model.push import Subscription
 from waypost.model.time import Instant
-from waypost.ports.chats import Acked
+from waypost.ports.chats import FIRST_DEVICE, Acked, Looked
 from waypost.ports.ledger import Ledger
+from waypost.rules.push_subscription import written
 from waypost.testing.contracts.chatting import ANN, BOB, a_post, feed, open_chat, say, text_of
-from waypost.testing.contracts.examples import ORG, T0, Ledgers
+from waypost.testing.contracts.examples import ORG, OTHER_ORG, T0, Ledgers
+from waypost.testing.contracts.noticing import Ground
 from waypost.testing.contracts.talking import soon, talk_with, write
 
 PHONE, LAPTOP = DeviceId("phone"), DeviceId("laptop")
+AT_PHONE = Subscription("https://push.example.net/phone", "key-of-phone", "auth-of-phone")
 MINE, TEAM = FeedName(f"user:{ANN}"), FeedName(f"team:{ORG}")
 
 
@@ -119,6 +123,59 @@ class DevicesContract:
         new = await ledger.follows.open(a_device(epoch="e2", cursors={MINE: 8}), Instant(T0 + 1))
         assert (new.epoch, new.cursors) == ("e2", {MINE: 8})
 
+    async def test_a_device_that_is_gone_leaves_no_cursors(self, ledger: Ledger) -> None:
+        await ledger.follows.open(a_device(cursors={MINE: 1}), T0)
+        await ledger.follows.remove(ANN, PHONE)
+        await ledger.follows.acked([Acked(ANN, PHONE, TEAM, 7)])
+        new = await ledger.follows.open(a_device(epoch="e2", cursors={MINE: 8}), Instant(T0 + 1))
+        assert new.cursors == {MINE: 8}
+
+    async def test_a_device_that_was_not_seen_for_long_is_forgotten_and_begins_anew(self, ledger: Ledger) -> None:
+        await ledger.follows.open(a_device(cursors={MINE: 1}), T0)
+        await ledger.follows.open(a_device(LAPTOP, cursors={MINE: 1}), soon(T0, 5))
+        assert (await ledger.follows.forget(T0, FIRST_DEVICE, 100)).gone == 0
+        assert await ledger.follows.forget(soon(T0, 5), FIRST_DEVICE, 100) == Looked(1, None)
+        assert [device.device_id for device in await ledger.follows.devices(ANN)] == [LAPTOP]
+        new = await ledger.follows.open(a_device(epoch="e2", cursors={MINE: 8}), soon(T0, 9))
+        assert (new.epoch, new.cursors) == ("e2", {MINE: 8})
+
+    async def test_one_that_is_connected_still_is_seen(self, ledger: Ledger) -> None:
+        for device in (PHONE, LAPTOP):
+            await ledger.follows.open(a_device(device), T0)
+        await ledger.follows.seen([(ANN, PHONE), (BOB, PHONE), (ANN, PHONE)], soon(T0, 5))
+        await ledger.follows.seen([(ANN, PHONE)], soon(T0, 3))
+        await ledger.follows.seen([], soon(T0, 5))
+        assert (await ledger.follows.forget(soon(T0, 5), FIRST_DEVICE, 100)).gone == 1
+        (phone,) = await ledger.follows.devices(ANN)
+        assert (phone.device_id, phone.seen_at) == (PHONE, soon(T0, 5))
+        assert await ledger.follows.devices(BOB) == []
+        again = await ledger.follows.open(a_device(), soon(T0, 4))
+        assert again.seen_at > phone.seen_at, "a later hello is told from an earlier one by it"
+
+    async def test_they_are_looked_at_in_bites_each_once(self, ledger: Ledger) -> None:
+        for n, user in enumerate((ANN, ANN, BOB, BOB, BOB)):
+            await ledger.follows.open(a_device(DeviceId(f"tab-{n}"), user=user), T0)
+        bites, last = [], FIRST_DEVICE
+        while looked := await ledger.follows.forget(soon(T0, 1), last, 2):
+            bites.append(looked.gone)
+            if looked.last is None:
+                break
+            last = looked.last
+        assert bites == [2, 2, 1]
+        assert [*await ledger.follows.devices(ANN), *await ledger.follows.devices(BOB)] == []
+
+    async def test_several_forget_and_some_say_hello_at_once(self, ledgers: Ledgers) -> None:
+        tabs = [DeviceId(f"tab-{n:02}") for n in range(40)]
+        for tab in tabs:
+            await ledgers[0].follows.open(a_device(tab, cursors={MINE: 1}), T0)
+        old = soon(T0, 1)
+        forgetting = [ledgers[n % 2].follows.forget(old, FIRST_DEVICE, 100) for n in range(6)]
+        hellos = [ledgers[n % 2].follows.open(a_device(tab, "e2", {MINE: 9}), old) for n, tab in enumerate(tabs[::2])]
+        await asyncio.gather(*forgetting, *hellos)
+        kept = await ledgers[0].follows.devices(ANN)
+        assert {device.device_id for device in kept} == {*tabs[::2]}
+        assert {(device.epoch, device.cursors[MINE]) for device in kept} <= {("e1", 1), ("e2", 9)}
+
     async def test_where_to_push_to_is_kept_with_the_device(self, ledger: Ledger) -> None:
         assert await ledger.follows.subscribe(ANN, PHONE, "{}") is False
         await ledger.follows.open(a_device(), T0)
@@ -128,5 +185,47 @@ class DevicesContract:
         assert [device.push for device in await ledger.follows.devices(ANN)] == [None]
 
 
-class LiveContract(FollowsContract, DevicesContract):
+class PeopleWithDevicesContract:
+    async def test_a_device_that_can_be_pushed_to_is_kept_until_it_cannot(self, ledger: Ledger) -> None:
+        ground, old = Ground(ledger), soon(T0, 1)
+        await ground.subscribe(ANN, PHONE, AT_PHONE, T0)
+        assert (await ledger.follows.forget(old, FIRST_DEVICE, 100)).gone == 0
+        await ledger.follows.subscribe(ANN, PHONE, None)
+        assert (await ledger.follows.forget(old, FIRST_DEVICE, 100)).gone == 1
+
+    async def test_who_is_removed_leaves_nothing_of_their_devices(self, ledger: Ledger) -> None:
+        ground = Ground(ledger)
+        await ground.subscribe(BOB, LAPTOP, None, T0)
+        await ground.subscribe(ANN, PHONE, AT_PHONE, T0)
+        await ledger.follows.acked([Acked(ANN, PHONE, MINE, 1), Acked(BOB, LAPTOP, TEAM, 2)])
+        assert not await ledger.accounts.remove_user(OTHER_ORG, ANN)
+        assert len(await ledger.follows.devices(ANN)) == 1
+        assert await ledger.accounts.remove_user(ORG, ANN)
+        assert await ledger.follows.devices(ANN) == []
+        (kept,) = await ledger.follows.devices(BOB)
+        assert kept.cursors == {TEAM: 2}
+        new = await ledger.follows.open(a_device(epoch="e2"), T0)
+        assert (new.push, new.cursors) == (None, {}), "whoever comes by that name begins with nothing"
+
+    async def test_feeds_that_only_they_could_be_told_of_are_not_looked_through(self, ledger: Ledger) -> None:
+        ground = Ground(ledger)
+        await ground.subscribe(ANN, PHONE, AT_PHONE, T0)
+        chat = await ground.group(ANN, BOB)
+        await ledger.accounts.remove_user(ORG, ANN)
+        await ground.post(chat, BOB, "Soup?", T0)
+        await ground.look(T0)
+        assert await ledger.notices.next_notice() is None
+
+    async def test_a_subscription_of_who_was_removed_is_forgotten(self, ledger: Ledger) -> None:
+        """A hello that was on its way came after the removal, or it happened under an older version."""
+        ground = Ground(ledger)
+        await ground.person(ANN)
+        await ledger.accounts.remove_user(ORG, ANN)
+        await ground.come(ANN, PHONE, T0)
+        await ledger.follows.subscribe(ANN, PHONE, written(AT_PHONE))
+        assert (await ledger.follows.forget(T0, FIRST_DEVICE, 100)).gone == 1
+        assert await ledger.follows.devices(ANN) == []
+
+
+class LiveContract(FollowsContract, DevicesContract, PeopleWithDevicesContract):
     """All of it."""

@@ -94,13 +94,35 @@ ORDER BY 1, 2
 ON CONFLICT (user_id, device_id) DO UPDATE SET seen_at = greatest(excluded.seen_at, device.seen_at + 1)
 RETURNING user_id, device_id, org_id, epoch, created_at, seen_at, push
 
+-- name: device_seen (set-wise)
+-- Whoever holds one of them is saying hello with it.
+UPDATE device d SET seen_at = u.at FROM unnest($1::text[], $2::text[], $3::bigint[]) AS u (user_id, device_id, at)
+WHERE d.user_id = u.user_id AND d.device_id = u.device_id AND d.seen_at < u.at AND d.ctid = ANY(ARRAY(
+    SELECT x.ctid FROM unnest($1::text[], $2::text[]) AS k (user_id, device_id)
+    JOIN device x ON x.user_id = k.user_id AND x.device_id = k.device_id
+    ORDER BY x.user_id, x.device_id FOR UPDATE OF x SKIP LOCKED
+))
+
+-- name: device_forget (set-wise)
+-- Skips what anybody holds: another process may be forgetting it this moment, or it says hello.
+DELETE FROM device WHERE ctid = ANY(ARRAY(
+    SELECT d.ctid FROM unnest($1::text[], $2::text[], $3::bigint[]) AS u (user_id, device_id, before)
+    JOIN device d ON d.user_id = u.user_id AND d.device_id = u.device_id AND d.seen_at < u.before AND d.push IS NULL
+    ORDER BY d.user_id, d.device_id FOR UPDATE OF d SKIP LOCKED
+)) RETURNING user_id, device_id
+
+-- name: cursors_drop (set-wise)
+DELETE FROM device_cursor c USING unnest($1::text[], $2::text[]) AS u (user_id, device_id)
+WHERE c.user_id = u.user_id AND c.device_id = u.device_id
+
 -- name: cursors_of (set-wise)
 SELECT c.user_id, c.device_id, c.feed, c.seq FROM unnest($1::text[], $2::text[]) AS u (user_id, device_id)
 JOIN device_cursor c ON c.user_id = u.user_id AND c.device_id = u.device_id
 
 -- name: cursor_put (set-wise)
 INSERT INTO device_cursor (user_id, device_id, feed, seq)
-SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS u (user_id, device_id, feed, seq)
+SELECT u.* FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS u (user_id, device_id, feed, seq)
+CROSS JOIN LATERAL (SELECT 1 FROM device x WHERE x.user_id = u.user_id AND x.device_id = u.device_id LIMIT 1) d
 ORDER BY 1, 2, 3
 ON CONFLICT (user_id, device_id, feed) DO UPDATE SET seq = excluded.seq WHERE device_cursor.seq < excluded.seq
 

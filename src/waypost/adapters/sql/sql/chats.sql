@@ -107,12 +107,32 @@ RETURNING user_id, device_id, org_id, epoch, created_at, seen_at, push
 SELECT user_id, device_id, org_id, epoch, created_at, seen_at, push FROM device
 WHERE user_id = $1 ORDER BY created_at, device_id
 
+-- name: device_seen
+UPDATE device SET seen_at = $3 WHERE user_id = $1 AND device_id = $2 AND seen_at < $3
+
+-- name: devices_look
+-- In the order of their names, by the primary key: an index by age would have to be written to with each hello.
+SELECT d.user_id, d.device_id, d.seen_at, d.push IS NOT NULL,
+    EXISTS (SELECT 1 FROM person p WHERE p.id = d.user_id)
+FROM device d WHERE (d.user_id, d.device_id) > ($1, $2) ORDER BY d.user_id, d.device_id LIMIT $3
+
+-- name: device_forget
+-- Who has said hello or subscribed since it was looked at, stays.
+DELETE FROM device WHERE user_id = $1 AND device_id = $2 AND seen_at < $3 AND push IS NULL RETURNING user_id, device_id
+
+-- name: devices_of_person_drop
+DELETE FROM device WHERE user_id = $1
+
+-- name: cursors_of_person_drop
+DELETE FROM device_cursor WHERE user_id = $1
+
 -- name: device_cursors
 SELECT device_id, feed, seq FROM device_cursor WHERE user_id = $1
 
 -- name: cursor_put
--- Only forwards: an ack that comes late changes nothing.
-INSERT INTO device_cursor (user_id, device_id, feed, seq) VALUES ($1, $2, $3, $4)
+-- Only forwards: an ack that comes late changes nothing, and leaves nothing of a device that is gone.
+INSERT INTO device_cursor (user_id, device_id, feed, seq)
+SELECT d.user_id, d.device_id, $3, $4 FROM device d WHERE d.user_id = $1 AND d.device_id = $2
 ON CONFLICT (user_id, device_id, feed) DO UPDATE SET seq = excluded.seq WHERE device_cursor.seq < excluded.seq
 
 -- name: cursors_drop
