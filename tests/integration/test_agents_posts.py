@@ -12,7 +12,7 @@ from tests.integration.conftest import OpenStage
 from tests.integration.harness import ON_SQLITE, Stage
 from tests.integration.live_devices import Device, customer, history, house, key, people, person, say
 from tests.integration.webhooks import PHONE
-from waypost.model.time import as_seconds, seconds
+from waypost.model.time import as_seconds, days, seconds
 
 pytestmark = pytest.mark.anyio
 
@@ -76,6 +76,32 @@ async def test_one_that_failed_says_why_what_to_do_and_where_it_stands(stage: St
     (said, asked) = (await history(stage, ann, where))["messages"]
     assert (said["error"], said["provider_message_id"]) == (None, sent["provider_message_id"])
     assert (asked["provider_message_id"], asked["outbound_id"]) == ("wamid.in", None)
+
+
+async def test_a_file_that_an_agent_sent_can_be_seen_by_the_team(stage: Stage) -> None:
+    ann, bob = await people(stage, 2)
+    where = await customer(stage)
+    menu = stage.sandbox.media.store(stage.acme.number, b"%PDF the menu", "application/pdf", days(1))
+    sent = {"id": menu.id, "filename": "menu.pdf", "caption": "see the menu"}
+    assert (await say(stage, ann, where, {"type": "document", "document": sent})).status == 201
+
+    async def stored() -> Any:
+        (said, *_) = (await history(stage, bob, where))["messages"]
+        return said["media"] if said["media"]["state"] == "stored" else None
+
+    file = await stage.eventually(stored)
+    assert (file["mime_type"], file["filename"], file["size"]) == ("application/pdf", "menu.pdf", 13)
+    seen = await stage.call("GET", f"/api/v1/media/{file['id']}", key=bob.token)
+    assert (seen.status, seen.body) == (200, b"%PDF the menu")
+
+
+@ON_SQLITE
+async def test_what_is_sent_by_link_is_nobodys_to_fetch(stage: Stage) -> None:
+    ann = await person(stage)
+    where = await customer(stage)
+    link = {"type": "image", "image": {"link": "https://example.com/cat.png"}}
+    assert (await say(stage, ann, where, link)).status == 201
+    assert (await history(stage, ann, where))["messages"][0]["media"] is None
 
 
 @ON_SQLITE

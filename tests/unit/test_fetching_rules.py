@@ -163,3 +163,9 @@ def test_a_file_above_the_limit_is_not_fetched() -> None:
 )
 def test_a_type_that_the_provider_does_not_document_is_only_bytes(told: str, kept: str) -> None:
     assert kept_type(told) == kept
+
+
+def test_of_a_file_of_our_own_only_the_link_tells_the_type() -> None:
+    assert kept_type("application/octet-stream", "image/png") == "image/png"
+    assert kept_type("application/octet-stream", "text/html") == "application/octet-stream"
+    assert kept_type("image/jpeg", "image/png") == "image/jpeg", "what the webhook told counts"

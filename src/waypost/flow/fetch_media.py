@@ -44,6 +44,7 @@ class Brought(msgspec.Struct, frozen=True):
     content: bytes
     told_sha256: str | None
     """By the link; the webhook told one, too."""
+    told_type: str | None
 
 
 async def fetch(file: MediaFile, world: World) -> bool:
@@ -87,7 +88,7 @@ async def _by_a_link(file: MediaFile, number: Connected, world: World) -> Brough
 
 async def _along(link: Link, number: Connected, limit: int, world: World) -> Brought | Outdated | Refused | Trouble:
     content = await world.media.download(number.sender, link, min(limit, world.tuning.media_limit))
-    return Brought(content, link.sha256) if isinstance(content, bytes) else content
+    return Brought(content, link.sha256, link.mime_type) if isinstance(content, bytes) else content
 
 
 def _weighed(refused: Refused, number: Connected, world: World) -> Trouble:
@@ -107,7 +108,8 @@ async def put_away(file: MediaFile, brought: Brought, world: World) -> Stored | 
         await world.shelf.put(key, content)
     except ShelfError as error:
         return Trouble(f"it could not be kept: {error}")
-    return Stored(key=key, size=len(content), sha256=sha256, mime_type=fetching.kept_type(file.mime_type))
+    kind = fetching.kept_type(file.mime_type, brought.told_type)
+    return Stored(key=key, size=len(content), sha256=sha256, mime_type=kind)
 
 
 def _digest(content: bytes) -> str:

@@ -26,7 +26,7 @@ from waypost.model.chat import (
     ShownTalk,
     WorkChange,
 )
-from waypost.model.conversation import CONTACT, Contact, ContactId, Conversation, ConversationId, Entry, Position
+from waypost.model.conversation import Contact, ContactId, Conversation, ConversationId, Entry, Position
 from waypost.model.ids import MessageId, UserId
 from waypost.model.media import FileNote
 from waypost.model.message import Message, Status
@@ -263,7 +263,7 @@ async def said_of(entry: Entry, contact: ContactId | None, sent: Message | None,
 
 async def _files(talk: Conversation, page: Sequence[Entry], world: World) -> Mapping[Position, FileNote]:
     """One read, and none where nothing of the page has a file."""
-    places = [entry.position for entry in page if entry.sender == CONTACT and entry.type in people.MEDIA]
+    places = [entry.position for entry in page if entry.type in people.MEDIA]
     if not places:
         return {}
     found = await world.ledger.files.between(talk.org_id, talk.id, min(places), max(places))

@@ -17,8 +17,8 @@ from waypost.model.chat import NewPost
 from waypost.model.conversation import Conversation, ConversationId
 from waypost.model.message import Channel, Draft
 from waypost.ports.chats import NoChat, NoConsent, OtherContent, Posted
-from waypost.ports.hints import LANES, OUTBOX
-from waypost.rules import chat_content, replies
+from waypost.ports.hints import LANES, MEDIA, OUTBOX
+from waypost.rules import chat_content, inbound, replies
 from waypost.rules.chat_content import Written
 from waypost.rules.retry import SHORT
 from waypost.rules.shape import Invalid
@@ -95,8 +95,12 @@ async def _post(
         digest=hashlib.sha256(b"%d\0%b\0%b" % (where, written.type.encode(), body)).digest(),
         with_customer=talk is not None,
         draft=draft,
+        file=inbound.sent_file(written.body, written.type) if draft is not None else None,
     )
-    return _told(await world.ledger.chats.post(new, world.clock.now()), world)
+    answer = _told(await world.ledger.chats.post(new, world.clock.now()), world)
+    if new.file is not None:
+        world.hints.give([MEDIA])
+    return answer
 
 
 async def _draft(name: str, written: Written, talk: Conversation, sender: str, world: World) -> Draft | Refusal:

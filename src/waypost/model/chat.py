@@ -7,7 +7,7 @@ from typing import Literal, NewType, TypeAlias
 
 import msgspec
 
-from waypost.model.conversation import ContactId, Conversation, ConversationId, Entry, FeedItem, Position
+from waypost.model.conversation import ContactId, Conversation, ConversationId, Entry, FeedItem, MediaNote, Position
 from waypost.model.ids import NumberId, OrgId, UserId, Wamid
 from waypost.model.media import FileNote
 from waypost.model.message import Draft, Status
@@ -88,6 +88,8 @@ class NewPost(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     with_customer: bool
     draft: Draft | None = None
     """What goes out to the customer with it."""
+    file: MediaNote | None = None
+    """That the provider has, and the team wants to see again."""
 
 
 class MemberChange(msgspec.Struct, frozen=True, kw_only=True):

@@ -77,6 +77,7 @@ class Link(msgspec.Struct, frozen=True):
     url: str
     sha256: str | None
     size: int | None
+    mime_type: str | None = None
 
 
 class Outdated(msgspec.Struct, frozen=True):

@@ -114,8 +114,12 @@ def too_large(size: int | None, limit: int) -> Trouble | None:
     return Trouble(f"it has {size} bytes, at most {limit} are taken", hopeless=True)
 
 
-def kept_type(told: str) -> str:
-    """A type that the provider documents, without its parameters; any other is only bytes to us."""
+def kept_type(told: str, by_the_link: str | None = None) -> str:
+    """A type that the provider documents, without its parameters; any other is only bytes to us.
+
+    What a webhook told counts; of a file of our own, only the link tells.
+    """
+    told = by_the_link if by_the_link is not None and told == UNKNOWN_TYPE else told
     plain = told.partition(";")[0].strip().lower()
     return plain if plain in LARGEST else UNKNOWN_TYPE
 

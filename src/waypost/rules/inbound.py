@@ -194,6 +194,12 @@ def _media(raw: msgspec.Raw | None) -> MediaNote | None:
     )
 
 
+def sent_file(body: dict[str, Any], kind: str) -> MediaNote | None:
+    """A file that the provider has of ours, named in what is sent: its type is the provider's to tell."""
+    part = body.get(kind) if kind in WITH_FILE else None
+    return _media(msgspec.Raw(msgspec.json.encode(part))) if isinstance(part, dict) else None
+
+
 def salvaged(raw: msgspec.Raw) -> Written:
     """Of a malformed message, what is well formed; its id must be."""
     fields = json_parts.fields(raw)

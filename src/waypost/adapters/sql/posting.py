@@ -91,6 +91,8 @@ class Say:
             client_message_id=post.client_message_id,
         )
         position = talks.say(where, said, self.now)
+        if post.file is not None:
+            talks.attach(post.file, where, position, self.now)
         id_at = (talks.conversations.get(where) or talks.chats[where]).last_id_at
         talks.posts.append((post.sender, post.client_message_id, where, position, id_at, post.digest))
         talks.posted[post.sender, post.client_message_id] = Known(where, position, id_at, post.digest)

@@ -18,6 +18,7 @@ from waypost.model.conversation import (
     EndedTurn,
     Entry,
     Lane,
+    MediaNote,
     Position,
 )
 from waypost.model.ids import MessageId, OrgId, UserId, Wamid
@@ -138,7 +139,7 @@ class Talks:
         position = self.say(where, Saying(CONTACT, told.type, told.body, told.at, wamid=told.wamid), now)
         self.arrivals.append((told.number, told.wamid, where, position, now))
         if told.media is not None:
-            self.media.append((told.org_id, told.number, where, position, *astuple(told.media), now))
+            self.attach(told.media, where, position, now)
         if told.reply_to != self.conversations[where].address:
             self.move(replace(self.conversations[where], address=told.reply_to))
         if self.conversations[where].state != "open":
@@ -148,6 +149,11 @@ class Talks:
         elif told.type in CORRECTIONS:
             self.turn(rule.overhear(self.lanes[where], position))
         return where
+
+    def attach(self, file: MediaNote, where: ConversationId, position: Position, now: Instant) -> None:
+        """A file belongs to what was said there, and is to be fetched."""
+        talk = self.conversations[where]
+        self.media.append((talk.org_id, talk.number, where, position, *astuple(file), now))
 
     def say(self, where: ConversationId, said: Saying, now: Instant) -> Position:
         """One more entry at the end of a conversation; its id is later than every earlier one's."""

@@ -25,6 +25,7 @@ class _Described(msgspec.Struct):
     url: str
     sha256: Any = None
     file_size: Any = None
+    mime_type: Any = None
 
 
 _described = msgspec.json.Decoder(_Described)
@@ -51,6 +52,7 @@ class CloudMedia:
             told.url,
             told.sha256 if isinstance(told.sha256, str) else None,
             told.file_size if isinstance(told.file_size, int) else None,
+            told.mime_type if isinstance(told.mime_type, str) else None,
         )
 
     async def download(self, sender: Sender, link: Link, limit: int) -> bytes | Outdated | Refused | Trouble:

@@ -178,7 +178,7 @@ LEFT JOIN LATERAL (
 ) d ON TRUE
 LEFT JOIN LATERAL (
     SELECT x.id, x.state, x.mime_type, x.filename, x.size FROM media x
-    WHERE e.sender = 'contact' AND e.type IN ('image', 'audio', 'video', 'document', 'sticker')
+    WHERE e.type IN ('image', 'audio', 'video', 'document', 'sticker')
         AND x.conversation_id = e.conversation_id AND x.position = e.position LIMIT 1
 ) f ON TRUE
 ORDER BY i.feed, i.seq LIMIT $3

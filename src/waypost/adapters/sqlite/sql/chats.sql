@@ -41,7 +41,7 @@ FROM json_each($1) AS u CROSS JOIN feed_item i ON i.feed = u.value AND i.seq > j
 LEFT JOIN conversation c ON c.id = i.conversation_id
 LEFT JOIN entry e ON e.conversation_id = i.conversation_id AND e.position = i.position AND i.kind = 'message'
 LEFT JOIN delivery d ON d.message_id = e.message_id
-LEFT JOIN media f ON f.conversation_id = e.conversation_id AND f.position = e.position AND e.sender = 'contact'
+LEFT JOIN media f ON f.conversation_id = e.conversation_id AND f.position = e.position
     AND e.type IN ('image', 'audio', 'video', 'document', 'sticker')
 ORDER BY i.feed, i.seq LIMIT $3
 
