@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from waypost.adapters.sql import chats, gate_rows, joining, meeting, rows, talk_rows
+from waypost.adapters.sql import chats, gate_rows, hearing, joining, meeting, rows, talk_rows
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.intents import Intent, Keys, all_keys
 from waypost.adapters.sql.plan import Each, Plan, Row, each, read_all
@@ -79,6 +79,7 @@ def _enter_talks(keys: Keys, work: Work) -> Plan[None]:
         raise Conflict("two contacts were joined in the meantime")
     yield from _enter_chats(keys, work)
     yield from meeting.recognise(keys.arrivals, talks)
+    yield from hearing.hear(keys.arrivals, talks, work.now)
     yield from meeting.rename(keys.arrivals, crowd, talks, work.now)
     _promise(keys, work)
     for row in (yield from each("replies_waiting", [(where,) for where in sorted(keys.silenced)])):
@@ -98,10 +99,10 @@ def _enter_chats(keys: Keys, work: Work) -> Plan[None]:
 
 
 def _promise(keys: Keys, work: Work) -> None:
-    """What is said only because something else holds: a STOP that is new, a turn that is still held."""
+    """What is said only because something else holds: a STOP that counts, a turn that is still held."""
     talks = work.talks
     for told in keys.arrivals:
-        if told.consent and told.consent.confirmation and (told.number, told.wamid) not in talks.known:
+        if told.consent and told.consent.confirmation and (told.number, told.wamid) in talks.heard:
             where = talks.where[told.number, told.wamid]
             keys.drafts.append((replace(told.consent.confirmation, conversation_id=where), work.now))
     for claim, drafts, now in keys.promised:
@@ -211,7 +212,7 @@ def _look_up(keys: Keys, work: Work) -> Plan[None]:
         lined = yield from each("queue_find", queues)
     work.outlets.update({(org, sender, template): outlet for org, sender, template, outlet in found})
     work.queue_names.update({(org, sender, recipient): queue_id for org, sender, recipient, queue_id in lined})
-    no = ((org, subject, channel) for org, subject, channel, status in said if status == ConsentStatus.REVOKED)
+    no = ((org, subject, channel) for org, subject, channel, status, _ in said if status == ConsentStatus.REVOKED)
     work.revoked.update(no)
 
 

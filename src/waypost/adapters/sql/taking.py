@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from waypost.adapters.sql import rows
+from waypost.adapters.sql import hearing, rows
 from waypost.adapters.sql.intents import Keys
 from waypost.adapters.sql.talks import Saying
 from waypost.adapters.sql.tries import apply_waiting, freed, told_of
@@ -13,7 +13,7 @@ from waypost.model.audit import SYSTEM, Action, Entity, Entry
 from waypost.model.conversation import Arrival, Lane
 from waypost.model.gate import Closing
 from waypost.model.ids import Fence, MessageId, NumberId
-from waypost.model.message import AttemptStatus, Channel, Delivery, Status
+from waypost.model.message import AttemptStatus, Delivery, Status
 from waypost.model.report import Post, StatusReport
 from waypost.model.time import Instant
 from waypost.ports.journal import Move, Taken
@@ -26,6 +26,10 @@ from waypost.rules.people import spellings
 def _pairs(told: Arrival) -> list[tuple[NumberId, str]]:
     """A window is open for whoever writes to any form of the phone: a claim then has one row to look at."""
     return [(told.number, spelled) for spelled in spellings(told.reply_to)]
+
+
+def _is_confirmed(told: Arrival, work: Work) -> bool:
+    return bool(told.consent and told.consent.confirmation) and (told.number, told.wamid) in work.talks.heard
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ class Take:
             arrived=len(reached),
             buffered=sum(1 for lane in reached if is_taken(lane)),
             reached=tuple(sorted({lane.conversation_id for lane in reached})),
-            confirmed=sum(1 for told in self.post.arrivals if told.consent and told.consent.confirmation),
+            confirmed=sum(1 for told in self.post.arrivals if _is_confirmed(told, work)),
         )
 
     def _arrive(self, work: Work) -> list[Lane]:
@@ -88,15 +92,14 @@ class Take:
         return found
 
     def _consent(self, told: Arrival, work: Work) -> None:
-        """A customer's STOP or START counts from the moment that it is stored, and is confirmed."""
-        said = told.consent
-        if said is None:
+        """A customer's STOP or START that counts is confirmed; one that came too late is only an entry."""
+        said, at = told.consent, work.talks.heard.get((told.number, told.wamid))
+        if said is None or at is None:
             return
+        for key in hearing.rows_of(told, work.talks):
+            work.consents[key] = (said.status.value, at, self.now)
         where = work.talks.where[told.number, told.wamid]
         dossier = work.talks.dossiers[where]
-        subjects = [*work.talks.subjects[where], *([f"dossier:{dossier}"] if dossier is not None else [])]
-        for subject in subjects:
-            work.consents[told.org_id, subject, Channel.WHATSAPP.value] = (said.status.value, self.now)
         work.audited.append(
             Entry(
                 org_id=told.org_id,

@@ -87,8 +87,8 @@ class Work:
     """Of the doubtful tries, those whose status may have come without a name."""
 
     talks: Talks = field(default_factory=Talks)
-    consents: dict[tuple[OrgId, str, str], tuple[str, Instant]] = field(default_factory=dict)
-    """(org, subject, channel) -> what was said, and when."""
+    consents: dict[tuple[OrgId, str, str], tuple[str, Instant, Instant]] = field(default_factory=dict)
+    """(org, subject, channel) -> what was said, when, and when we heard it."""
     audited: list[Entry] = field(default_factory=list)
     new_deliveries: list[Row] = field(default_factory=list)
     reports: list[Row] = field(default_factory=list)
