@@ -59,7 +59,8 @@ class Journal(Protocol):
         """Take one POST whole: all of it commits together, and the same POST again changes nothing.
 
         A status finds its message by the echoed id, looked up inside the number's own org only, or by its wamid; the
-        ladder only climbs; a status without a message is kept and linked if the message appears. A STOP or START counts
+        ladder only climbs; a status without a message is kept and linked if the message appears. A failure closes its
+        gate only when it is told for the first time. A STOP or START counts
         from when the customer wrote it, and is confirmed, unless anybody has said something later for that customer.
         """
 

@@ -54,6 +54,7 @@ def decide_together(intents: Sequence[Intent]) -> Plan[Decided]:
     yield from _store_messages(keys, work)
     yield from _bind_wamids(to_bind, keys, work)
     yield from _lock_deliveries(work)
+    yield from _recognise_failures(keys, work)
     yield from _find_suspects(keys, work)
     yield from _lock_permits(keys, work)
     yield from _lock_gates(keys, work)
@@ -269,6 +270,12 @@ def _lock_deliveries(work: Work) -> Plan[None]:
     wanted = [(message_id,) for message_id in sorted(work.facts) if message_id not in work.deliveries]
     for row in (yield from each("delivery_lock", wanted)):
         work.deliveries[row[0]] = work.originals[row[0]] = rows.delivery(row)
+
+
+def _recognise_failures(keys: Keys, work: Work) -> Plan[None]:
+    """Rare. The delivery of each or its wamid is locked, so nobody stores one of them meanwhile."""
+    found = yield from each("report_find", sorted(keys.failures))
+    work.told_before.update((number, wamid, kind, participant) for number, wamid, kind, participant in found)
 
 
 def _find_suspects(keys: Keys, work: Work) -> Plan[None]:

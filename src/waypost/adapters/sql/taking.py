@@ -11,10 +11,9 @@ from waypost.adapters.sql.tries import apply_waiting, freed, told_of
 from waypost.adapters.sql.work import Work
 from waypost.model.audit import SYSTEM, Action, Entity, Entry
 from waypost.model.conversation import Arrival, Lane
-from waypost.model.gate import Closing
 from waypost.model.ids import Fence, MessageId, NumberId
 from waypost.model.message import AttemptStatus, Delivery, Status
-from waypost.model.report import Post, StatusReport
+from waypost.model.report import Post, Reported, StatusReport
 from waypost.model.time import Instant
 from waypost.ports.journal import Move, Taken
 from waypost.rules import delivery as rule
@@ -41,13 +40,14 @@ class Take:
         keys.reports.extend(self.post.reports)
         keys.arrivals.extend(self.post.arrivals)
         keys.pairs.update(pair for told in self.post.arrivals if told.opens_window for pair in _pairs(told))
-        for closing in self.post.closings:
-            keys.close(closing)
+        for failure in self.post.closings:
+            keys.close(failure.closing)
+            keys.failures.add(failure.told.name)
 
     def decide(self, work: Work) -> Taken:
         reached = self._arrive(work)
-        for closing in self.post.closings:
-            self._close(closing, work)
+        for failure in self.post.closings:
+            self._close(failure, work)
         moves: dict[MessageId, Move] = {}
         early = late = unmatched = 0
         for told in self.post.reports:
@@ -116,7 +116,12 @@ class Take:
             body = said.confirmation.payload
             work.talks.say(where, Saying(SYSTEM, "text", body, self.now, message_id=message_id), self.now)
 
-    def _close(self, closing: Closing, work: Work) -> None:
+    def _close(self, failure: Reported, work: Work) -> None:
+        """Once: what comes again neither prolongs a wait nor holds what somebody has released."""
+        closing = failure.closing
+        if failure.told.name in work.told_before:
+            return
+        work.told_before.add(failure.told.name)
         if closing.pair is None:
             work.close(closing, self.now)
         else:
