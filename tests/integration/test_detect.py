@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from tests.integration.conftest import OpenStage
 from tests.integration.harness import Stage
+from tests.integration.test_stop_words import said
 from tests.integration.thinking import PatientBot, wrote
 from waypost.flow import detect
 from waypost.model.time import Instant, minutes
@@ -47,6 +48,16 @@ async def test_a_quota_that_is_overdrawn_is_told(stage: Stage) -> None:
     await detect.detect(stage.world, memory)
     await stage.database.run("UPDATE permit SET used = most + 1 WHERE name = 'quota:acme'")
     assert await detect.detect(stage.world, memory) == [Finding(Invariant.ABOVE_QUOTA, "org acme")]
+
+
+async def test_the_answer_to_a_stop_is_none_however_late_it_goes(stage: Stage) -> None:
+    await stage.post(said(stage.acme, "wamid.1", "STOP"))
+    await stage.becomes(1, "DELIVERED")
+    await stage.database.run("UPDATE attempt SET created_at = created_at + 120000000")
+    memory = detect.Memory()
+    assert await detect.detect(stage.world, memory) == []
+    await stage.database.run("UPDATE message SET exempt = FALSE")
+    assert await detect.detect(stage.world, memory) == [Finding(Invariant.WITHOUT_CONSENT, "message 1")]
 
 
 def a_quota(used: int, most: int, since: int = 0) -> Permit:

@@ -13,6 +13,7 @@ from tests.integration.webhooks import PHONE, Account, a_text, change, envelope
 from waypost.flow import converse
 from waypost.flow.consent_words import with_consent
 from waypost.model.dossier import ConsentStatus
+from waypost.model.time import minutes
 from waypost.testing.contracts.examples import an_arrival
 
 OUTBOUND = "/api/v1/outbound"
@@ -20,6 +21,11 @@ OUTBOUND = "/api/v1/outbound"
 
 def said(account: Account, wamid: str, text: str) -> dict[str, Any]:
     return envelope((account, [change(account, messages=[a_text(wamid, text)])]))
+
+
+def written(account: Account, wamid: str, text: str, at: int) -> dict[str, Any]:
+    """The same, by a message of that moment."""
+    return envelope((account, [change(account, messages=[a_text(wamid, text, timestamp=str(at // 1_000_000))])]))
 
 
 def answers(stage: Stage) -> list[str]:
@@ -51,6 +57,28 @@ async def test_stop_says_no_and_start_takes_it_back(stage: Stage) -> None:
     assert "subscribed again" in (await has_answers(stage, 2))[1]
     assert await consents(stage) == {"WHATSAPP": "GRANTED"}
     await stage.becomes((await stage.send())["id"], "DELIVERED")
+
+
+async def test_a_start_that_is_delivered_late_does_not_undo_a_later_stop(stage: Stage) -> None:
+    now = stage.clock.now()
+    await stage.post(written(stage.acme, "wamid.2", "STOP", now - minutes(25)))
+    await stage.post(written(stage.acme, "wamid.1", "START", now - minutes(30)))
+    assert await consents(stage) == {"WHATSAPP": "REVOKED"}
+    assert await codes(stage, PHONE) == ["consent_required"]
+    (answer,) = await has_answers(stage, 1)
+    assert "unsubscribed" in answer
+    await stage.post(written(stage.acme, "wamid.3", "START", now))
+    assert "subscribed again" in (await has_answers(stage, 2))[1], "and the late one was not confirmed"
+
+
+async def test_a_start_that_is_delivered_late_does_not_undo_what_a_person_recorded(stage: Stage) -> None:
+    now = stage.clock.now()
+    await stage.post(written(stage.acme, "wamid.1", "hello", now - minutes(30)))
+    (dossier,) = (await stage.get(f"/api/v1/dossiers?phone=%2B{PHONE.lstrip('+')}"))["content"]
+    no = {"dossierId": dossier["id"], "channel": "WHATSAPP", "status": "REVOKED"}
+    assert (await stage.call("PUT", f"{OUTBOUND}/consents", no)).status == 200
+    await stage.post(written(stage.acme, "wamid.2", "START", now - minutes(30)))
+    assert await consents(stage) == {"WHATSAPP": "REVOKED"}
 
 
 async def codes(stage: Stage, *addresses: str) -> list[str | None]:

@@ -129,6 +129,16 @@ async def test_a_reported_failure_of_a_whole_scope_closes_its_gate(
     assert gate.until == (None if wait is None else START + wait)
 
 
+async def test_the_same_body_again_does_not_hold_what_was_released(stage: Stage) -> None:
+    body = told(stage.acme, failed(190, timestamp=unix()))
+    await stage.post(body)
+    (gate,) = await closed(stage)
+    released = await stage.call("POST", f"/api/v1/outbound/gates/{gate.id}/release")
+    assert released.status == 200, released
+    assert (await stage.post(body)).status == 200
+    assert await closed(stage) == []
+
+
 async def test_one_customer_too_often_stops_only_that_customer(stage: Stage) -> None:
     await stage.post(told(stage.acme, failed(131056, timestamp=unix())))
     assert await closed(stage) == []

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from waypost.model.dossier import ConsentStatus
 from waypost.model.policy import ConsentWords
-from waypost.rules.consent_words import START, STARTED, STOP, STOPPED, heard
+from waypost.model.time import Instant, minutes, seconds
+from waypost.rules.consent_words import START, STARTED, STOP, STOPPED, counts_from, heard
 
 NO, YES = ConsentStatus.REVOKED, ConsentStatus.GRANTED
 
@@ -56,3 +57,31 @@ def test_no_word_says_both() -> None:
 @given(st.text())
 def test_anything_may_be_written(text: str) -> None:
     heard(text, None)
+
+
+T = Instant(1_760_000_000_000_000)
+SOON = Instant(T + seconds(1) - 1)
+LATER = Instant(T + minutes(5))
+
+
+@pytest.mark.parametrize(
+    ("status", "latest", "now", "found"),
+    [
+        (NO, None, LATER, T),
+        (YES, None, LATER, T),
+        (NO, None, Instant(T - 1), Instant(T - 1)),
+        (NO, T, LATER, T),
+        (YES, T, LATER, T),
+        (NO, SOON, LATER, SOON),
+        (YES, SOON, LATER, None),
+        (NO, Instant(SOON + 1), LATER, None),
+        (NO, LATER, LATER, None),
+        (YES, LATER, LATER, None),
+        (NO, LATER, Instant(LATER - 1), LATER),
+        (YES, LATER, Instant(LATER - 1), None),
+    ],
+)
+def test_what_was_said_since_stands_and_in_doubt_it_is_a_no(
+    status: ConsentStatus, latest: Instant | None, now: Instant, found: Instant | None
+) -> None:
+    assert counts_from(status, T, latest, now) == found

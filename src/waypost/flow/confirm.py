@@ -13,9 +13,8 @@ from waypost.flow.consent_words import with_consent
 from waypost.flow.numbers import Connected
 from waypost.flow.world import World
 from waypost.model.account import Number
-from waypost.model.gate import Closing
 from waypost.model.ids import OrgId
-from waypost.model.report import Post, StatusReport
+from waypost.model.report import Post, Reported, StatusReport
 from waypost.model.time import Instant
 from waypost.ports.hints import LANES, MEDIA, OUTBOX, about_message
 from waypost.ports.journal import Taken
@@ -98,10 +97,10 @@ def _topics(taken: Taken) -> list[str]:
 
 def _closings(
     reports: list[StatusReport], number: Number, catalogues: Mapping[str, Catalogue], now: Instant
-) -> list[Closing]:
+) -> list[Reported]:
     catalogue = catalogues[number.error_catalogue]
-    found = (gates.reported(told, number.waba_id, catalogue, now) for told in reports if told.error_code)
-    return [closing for closing in found if closing is not None]
+    found = ((told, gates.reported(told, number.waba_id, catalogue, now)) for told in reports if told.error_code)
+    return [Reported(told, closing) for told, closing in found if closing is not None]
 
 
 def _tell_the_operator(reports: list[StatusReport], owner: Connected, world: World) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TypeAlias
 
 import msgspec
 
@@ -30,6 +31,10 @@ class Echo(msgspec.Struct, frozen=True, gc=False):
     fence: Fence
 
 
+ReportName: TypeAlias = tuple[NumberId, Wamid, str, str]
+"""Number, wamid, kind and participant: a status that has the same was told before."""
+
+
 class StatusReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     org_id: OrgId
     number: NumberId
@@ -48,6 +53,10 @@ class StatusReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     charge: Charge | None = None
     """To be booked, once per wamid: only a status that says that the message arrived has one."""
 
+    @property
+    def name(self) -> ReportName:
+        return self.number, self.wamid, self.kind.value, self.participant
+
 
 class JournalItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An inbound message or update that is kept whole until a later step takes it."""
@@ -63,6 +72,13 @@ class JournalItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """When the provider said it, where it says so."""
 
 
+class Reported(msgspec.Struct, frozen=True, gc=False):
+    """A gate that is to be closed, and the failure that says so."""
+
+    told: StatusReport
+    closing: Closing
+
+
 class Post(msgspec.Struct, frozen=True):
     """Everything of one webhook POST that is ours; commits together."""
 
@@ -70,8 +86,8 @@ class Post(msgspec.Struct, frozen=True):
     items: list[JournalItem]
     arrivals: list[Arrival] = []
     """What customers wrote."""
-    closings: list[Closing] = []
-    """Gates that a reported failure closes."""
+    closings: list[Reported] = []
+    """Gates that its failures close."""
 
     @property
     def only_reports(self) -> bool:

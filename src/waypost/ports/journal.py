@@ -38,7 +38,7 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     reached: Sequence[ConversationId] = ()
     """Where they were said."""
     confirmed: int = 0
-    """Answers to a customer's STOP or START that are in the outbox."""
+    """Answers to a customer's STOP or START that it put into the outbox."""
 
 
 class Journaled(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +59,9 @@ class Journal(Protocol):
         """Take one POST whole: all of it commits together, and the same POST again changes nothing.
 
         A status finds its message by the echoed id, looked up inside the number's own org only, or by its wamid; the
-        ladder only climbs; a status without a message is kept and linked if the message appears.
+        ladder only climbs; a status without a message is kept and linked if the message appears. A failure closes its
+        gate only when it is told for the first time. A STOP or START counts
+        from when the customer wrote it, and is confirmed, unless anybody has said something later for that customer.
         """
 
     async def items(self, org: OrgId, state: str | None, limit: int) -> Sequence[Journaled]:

@@ -10,6 +10,7 @@ import msgspec
 
 from waypost.model.dossier import ConsentStatus
 from waypost.model.policy import ConsentWords
+from waypost.model.time import Instant, seconds
 from waypost.rules import people
 
 STOP = (
@@ -59,6 +60,19 @@ def heard(text: str, chosen: ConsentWords | None) -> Said | None:
     if meaning is ConsentStatus.REVOKED:
         return Said(meaning, _bare(text), STOPPED if words.stop_reply is None else words.stop_reply)
     return Said(meaning, _bare(text), STARTED if words.start_reply is None else words.start_reply)
+
+
+def counts_from(status: ConsentStatus, written_at: Instant, latest: Instant | None, now: Instant) -> Instant | None:
+    """From when a customer's word counts; None where somebody, they or a person of the org, has said something since.
+
+    Of the same moment, the one that comes later counts. In doubt it is a no: a message only says in which second it was
+    written, and what is on record from the future was written by a clock that is wrong, unless ours is.
+    """
+    at = min(written_at, now)
+    if latest is None or latest <= at:
+        return at
+    in_doubt = latest < at + seconds(1) or latest > now
+    return latest if in_doubt and status is ConsentStatus.REVOKED else None
 
 
 _USUAL = ConsentWords()

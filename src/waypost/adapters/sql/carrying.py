@@ -30,7 +30,10 @@ def subjects_of(contacts: Iterable[int]) -> Plan[dict[int, list[str]]]:
 
 
 def carry_consents(contacts: Iterable[tuple[OrgId, int]], now: Instant) -> Plan[None]:
-    """Whoever said no does not say yes by having one more address. The contacts are locked."""
+    """Whoever said no does not say yes by having one more address. The contacts are locked.
+
+    It is as old as it was: what they said since is said for the new address too.
+    """
     orgs = {contact: org for org, contact in contacts}
     known = yield from subjects_of(orgs)
     asked = {
@@ -40,7 +43,11 @@ def carry_consents(contacts: Iterable[tuple[OrgId, int]], now: Instant) -> Plan[
         for channel in _CHANNELS
     }
     said = yield from each("consent_find", sorted(asked))
-    revoked = {(org, subject, channel) for org, subject, channel, status in said if status == ConsentStatus.REVOKED}
-    unwilling = {(asked[key], key[2]) for key in revoked}
+    revoked = {(row[0], row[1], row[2]): row[4] for row in said if row[3] == ConsentStatus.REVOKED}
+    unwilling: dict[tuple[int, str], Instant] = {}
+    for key, at in revoked.items():
+        who = (asked[key], key[2])
+        unwilling[who] = max(at, unwilling.get(who, at))
     missing = [key for key, contact in asked.items() if (contact, key[2]) in unwilling and key not in revoked]
-    yield from each("consent_put", [(*key, ConsentStatus.REVOKED.value, now) for key in sorted(missing)])
+    no = [(*key, ConsentStatus.REVOKED.value, unwilling[asked[key], key[2]], now) for key in sorted(missing)]
+    yield from each("consent_put", no)

@@ -78,7 +78,7 @@ def _put(org: OrgId, consent: Consent, actor: str) -> Plan[Consent | None]:
     subjects = {*addresses(dossier.person, consent.channel), subject_of(dossier.id)}
     if consent.channel is not Channel.EMAIL:
         subjects.update((yield from _as_customer(org, dossier.person)))
-    told = (consent.channel.value, consent.status.value, consent.at)
+    told = (consent.channel.value, consent.status.value, consent.at, consent.at)
     yield from each("consent_put", [(org, subject, *told) for subject in sorted(subjects)])
     yield from written(
         Entry(

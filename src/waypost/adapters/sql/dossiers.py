@@ -125,7 +125,7 @@ def _carry_revocations(before: Dossier, after: Dossier, now: Instant) -> Plan[No
     yield from each(
         "consent_put",
         sorted(
-            (after.org_id, subject, each_.channel.value, each_.status.value, now)
+            (after.org_id, subject, each_.channel.value, each_.status.value, each_.at, now)
             for each_ in said
             if each_.status is ConsentStatus.REVOKED
             for subject in addresses(after.person, each_.channel)

@@ -18,7 +18,7 @@ from waypost.model.dossier import ConsentStatus
 from waypost.model.gate import Closing, GateName
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid, WorkerId, is_mailbox
 from waypost.model.message import AttemptStatus, Channel, Delivery, Draft, Message, Status
-from waypost.model.report import StatusReport
+from waypost.model.report import ReportName, StatusReport
 from waypost.model.time import Instant
 from waypost.ports.outbox import Blocked, Created, Different, Patience, Same, Settled, Settlement, Submitted, Swept
 from waypost.rules import chat_content, gates
@@ -36,6 +36,8 @@ class Keys:
     messages: set[MessageId] = field(default_factory=set)
     queues: set[QueueId] = field(default_factory=set)
     reports: list[StatusReport] = field(default_factory=list)
+    failures: set[ReportName] = field(default_factory=set)
+    """Reports that close a gate, where they are new."""
     acceptances: list[tuple[NumberId, Wamid, MessageId, Fence]] = field(default_factory=list)
     doubtful: set[MessageId] = field(default_factory=set)
     """Tries nobody settled, for which a status may have come that says no name."""

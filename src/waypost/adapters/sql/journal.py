@@ -62,7 +62,7 @@ def _act(deeds: Sequence[Deed], now: Instant) -> Plan[list[bool]]:
     answers = [_is_new(deed, known) for deed in deeds]
     fresh = sorted((deed for deed, new in zip(deeds, answers, strict=True) if new), key=lambda deed: deed.at)
     yield from _hear(fresh, now)
-    yield from prefer(fresh)
+    yield from prefer(fresh, now)
     yield from _change_templates(fresh, now)
     marks = {known[_key(deed)][0]: (known[_key(deed)][0], deed.state.value, deed.error) for deed in fresh}
     yield from each("journal_mark", [marks[item] for item in sorted(marks)])

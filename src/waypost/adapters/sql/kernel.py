@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from waypost.adapters.sql import chats, gate_rows, joining, meeting, remembering, rows, talk_rows
+from waypost.adapters.sql import chats, gate_rows, hearing, joining, meeting, remembering, rows, talk_rows
 from waypost.adapters.sql.group_commit import Conflict
 from waypost.adapters.sql.intents import Intent, Keys, all_keys
 from waypost.adapters.sql.plan import Each, Plan, Row, each, read_all
@@ -54,6 +54,7 @@ def decide_together(intents: Sequence[Intent]) -> Plan[Decided]:
     yield from _store_messages(keys, work)
     yield from _bind_wamids(to_bind, keys, work)
     yield from _lock_deliveries(work)
+    yield from _recognise_failures(keys, work)
     yield from _find_suspects(keys, work)
     yield from _lock_permits(keys, work)
     yield from _lock_gates(keys, work)
@@ -79,6 +80,7 @@ def _enter_talks(keys: Keys, work: Work) -> Plan[None]:
         raise Conflict("two contacts were joined in the meantime")
     yield from _enter_chats(keys, work)
     yield from meeting.recognise(keys.arrivals, talks)
+    yield from hearing.hear(keys.arrivals, talks, work.now)
     yield from meeting.rename(keys.arrivals, crowd, talks, work.now)
     yield from _remember(keys, work)
     _promise(keys, work)
@@ -111,10 +113,10 @@ def _enter_chats(keys: Keys, work: Work) -> Plan[None]:
 
 
 def _promise(keys: Keys, work: Work) -> None:
-    """What is said only because something else holds: a STOP that is new, a turn that is still held."""
+    """What is said only because something else holds: a STOP that counts, a turn that is still held."""
     talks = work.talks
     for told in keys.arrivals:
-        if told.consent and told.consent.confirmation and (told.number, told.wamid) not in talks.known:
+        if told.consent and told.consent.confirmation and (told.number, told.wamid) in talks.heard:
             where = talks.where[told.number, told.wamid]
             keys.drafts.append((replace(told.consent.confirmation, conversation_id=where), work.now))
     for claim, drafts, now in keys.promised:
@@ -224,7 +226,7 @@ def _look_up(keys: Keys, work: Work) -> Plan[None]:
         lined = yield from each("queue_find", queues)
     work.outlets.update({(org, sender, template): outlet for org, sender, template, outlet in found})
     work.queue_names.update({(org, sender, recipient): queue_id for org, sender, recipient, queue_id in lined})
-    no = ((org, subject, channel) for org, subject, channel, status in said if status == ConsentStatus.REVOKED)
+    no = ((org, subject, channel) for org, subject, channel, status, _ in said if status == ConsentStatus.REVOKED)
     work.revoked.update(no)
 
 
@@ -281,6 +283,12 @@ def _lock_deliveries(work: Work) -> Plan[None]:
     wanted = [(message_id,) for message_id in sorted(work.facts) if message_id not in work.deliveries]
     for row in (yield from each("delivery_lock", wanted)):
         work.deliveries[row[0]] = work.originals[row[0]] = rows.delivery(row)
+
+
+def _recognise_failures(keys: Keys, work: Work) -> Plan[None]:
+    """Rare. The delivery of each or its wamid is locked, so nobody stores one of them meanwhile."""
+    found = yield from each("report_find", sorted(keys.failures))
+    work.told_before.update((number, wamid, kind, participant) for number, wamid, kind, participant in found)
 
 
 def _find_suspects(keys: Keys, work: Work) -> Plan[None]:

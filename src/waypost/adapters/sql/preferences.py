@@ -12,13 +12,14 @@ from waypost.model.audit import PROVIDER, Action, Entity, Entry
 from waypost.model.dossier import DossierId
 from waypost.model.ids import OrgId
 from waypost.model.message import Channel
+from waypost.model.time import Instant
 from waypost.model.update import Deed, Preference
 
 _CHANNEL = Channel.WHATSAPP_MARKETING.value
 _Subject = tuple[OrgId, str]
 
 
-def prefer(deeds: Sequence[Deed]) -> Plan[None]:
+def prefer(deeds: Sequence[Deed], now: Instant) -> Plan[None]:
     """The latest wish of each customer, for their addresses and their dossier; a later word of anybody stands."""
     wishes = [(deed.org_id, act) for deed in deeds for act in deed.acts if isinstance(act, Preference)]
     if not wishes:
@@ -30,7 +31,7 @@ def prefer(deeds: Sequence[Deed]) -> Plan[None]:
     told = {(org, subject): wish for org, wish in wishes for subject in _subjects(org, wish, dossiers)}
     before = yield from each("consent_find", [(*subject, _CHANNEL) for subject in sorted(told)])
     said = {(row[0], row[1]): row[3] for row in before}
-    put = [(*subject, _CHANNEL, told[subject].status.value, told[subject].at) for subject in sorted(told)]
+    put = [(*subject, _CHANNEL, told[subject].status.value, told[subject].at, now) for subject in sorted(told)]
     heard = {(row[0], row[1]) for row in (yield from each("consent_told", put))}
     changed = {subject for subject in heard if said.get(subject) != told[subject].status}
     yield from written(*_entries(told, said, changed, dossiers))

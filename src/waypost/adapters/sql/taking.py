@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from waypost.adapters.sql import rows
+from waypost.adapters.sql import hearing, rows
 from waypost.adapters.sql.intents import Keys
 from waypost.adapters.sql.talks import Saying
 from waypost.adapters.sql.tries import apply_waiting, freed, told_of
 from waypost.adapters.sql.work import Work
 from waypost.model.audit import SYSTEM, Action, Entity, Entry
 from waypost.model.conversation import Arrival, Lane
-from waypost.model.gate import Closing
 from waypost.model.ids import Fence, MessageId, NumberId
-from waypost.model.message import AttemptStatus, Channel, Delivery, Status
-from waypost.model.report import Post, StatusReport
+from waypost.model.message import AttemptStatus, Delivery, Status
+from waypost.model.report import Post, Reported, StatusReport
 from waypost.model.time import Instant
 from waypost.ports.journal import Move, Taken
 from waypost.rules import delivery as rule
@@ -28,6 +27,10 @@ def _pairs(told: Arrival) -> list[tuple[NumberId, str]]:
     return [(told.number, spelled) for spelled in spellings(told.reply_to)]
 
 
+def _is_confirmed(told: Arrival, work: Work) -> bool:
+    return bool(told.consent and told.consent.confirmation) and (told.number, told.wamid) in work.talks.heard
+
+
 @dataclass(frozen=True, slots=True)
 class Take:
     post: Post
@@ -37,13 +40,14 @@ class Take:
         keys.reports.extend(self.post.reports)
         keys.arrivals.extend(self.post.arrivals)
         keys.pairs.update(pair for told in self.post.arrivals if told.opens_window for pair in _pairs(told))
-        for closing in self.post.closings:
-            keys.close(closing)
+        for failure in self.post.closings:
+            keys.close(failure.closing)
+            keys.failures.add(failure.told.name)
 
     def decide(self, work: Work) -> Taken:
         reached = self._arrive(work)
-        for closing in self.post.closings:
-            self._close(closing, work)
+        for failure in self.post.closings:
+            self._close(failure, work)
         moves: dict[MessageId, Move] = {}
         early = late = unmatched = 0
         for told in self.post.reports:
@@ -72,7 +76,7 @@ class Take:
             arrived=len(reached),
             buffered=sum(1 for lane in reached if is_taken(lane)),
             reached=tuple(sorted({lane.conversation_id for lane in reached})),
-            confirmed=sum(1 for told in self.post.arrivals if told.consent and told.consent.confirmation),
+            confirmed=sum(1 for told in self.post.arrivals if _is_confirmed(told, work)),
         )
 
     def _arrive(self, work: Work) -> list[Lane]:
@@ -88,15 +92,14 @@ class Take:
         return found
 
     def _consent(self, told: Arrival, work: Work) -> None:
-        """A customer's STOP or START counts from the moment that it is stored, and is confirmed."""
-        said = told.consent
-        if said is None:
+        """A customer's STOP or START that counts is confirmed; one that came too late is only an entry."""
+        said, at = told.consent, work.talks.heard.get((told.number, told.wamid))
+        if said is None or at is None:
             return
+        for key in hearing.rows_of(told, work.talks):
+            work.consents[key] = (said.status.value, at, self.now)
         where = work.talks.where[told.number, told.wamid]
         dossier = work.talks.dossiers[where]
-        subjects = [*work.talks.subjects[where], *([f"dossier:{dossier}"] if dossier is not None else [])]
-        for subject in subjects:
-            work.consents[told.org_id, subject, Channel.WHATSAPP.value] = (said.status.value, self.now)
         work.audited.append(
             Entry(
                 org_id=told.org_id,
@@ -113,7 +116,12 @@ class Take:
             body = said.confirmation.payload
             work.talks.say(where, Saying(SYSTEM, "text", body, self.now, message_id=message_id), self.now)
 
-    def _close(self, closing: Closing, work: Work) -> None:
+    def _close(self, failure: Reported, work: Work) -> None:
+        """Once: what comes again neither prolongs a wait nor holds what somebody has released."""
+        closing = failure.closing
+        if failure.told.name in work.told_before:
+            return
+        work.told_before.add(failure.told.name)
         if closing.pair is None:
             work.close(closing, self.now)
         else:

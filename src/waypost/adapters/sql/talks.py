@@ -81,6 +81,8 @@ class Talks:
     subjects: dict[ConversationId, list[str]] = field(default_factory=dict)
     """Under which those who say STOP or START there are asked for consent."""
     begun: list[Begun] = field(default_factory=list)
+    heard: dict[tuple[str, str], Instant] = field(default_factory=dict)
+    """Arrivals that say STOP or START and count -> from when."""
     joined: set[int] = field(default_factory=set)
     """Contacts that this transaction joined others to."""
     known: set[tuple[str, str]] = field(default_factory=set)

@@ -18,7 +18,7 @@ from waypost.model.gate import Closing, Gate, GateKind, GateName
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, QueueId, Wamid
 from waypost.model.message import Attempt, Delivery, Draft, Status
 from waypost.model.pair import Pair
-from waypost.model.report import StatusReport
+from waypost.model.report import ReportName, StatusReport
 from waypost.model.time import Instant, Span, minutes
 from waypost.rules import gates
 
@@ -73,6 +73,8 @@ class Work:
     queues: dict[QueueId, Queue] = field(default_factory=dict)
     bindings: dict[tuple[NumberId, Wamid], Binding] = field(default_factory=dict)
     waiting_reports: dict[tuple[NumberId, Wamid], list[StatusReport]] = field(default_factory=dict)
+    told_before: set[ReportName] = field(default_factory=set)
+    """Of the failures, those that are known."""
     outlets: dict[tuple[str, str, str], int] = field(default_factory=dict)
     gates: dict[GateKey, Gate] = field(default_factory=dict)
     pairs: dict[tuple[NumberId, str], Pair] = field(default_factory=dict)
@@ -87,8 +89,8 @@ class Work:
     """Of the doubtful tries, those whose status may have come without a name."""
 
     talks: Talks = field(default_factory=Talks)
-    consents: dict[tuple[OrgId, str, str], tuple[str, Instant]] = field(default_factory=dict)
-    """(org, subject, channel) -> what was said, and when."""
+    consents: dict[tuple[OrgId, str, str], tuple[str, Instant, Instant]] = field(default_factory=dict)
+    """(org, subject, channel) -> what was said, when, and when we heard it."""
     audited: list[Entry] = field(default_factory=list)
     new_deliveries: list[Row] = field(default_factory=list)
     reports: list[Row] = field(default_factory=list)

@@ -48,7 +48,7 @@ def _fresh(work: Work) -> list[Plan[list[Row]]]:
         each("expiring_add", work.expiring),
         each("gate_put", [gate_rows.gate_row(work.closed[key]) for key in sorted(work.closed)]),
         each("pair_put", [gate_rows.pair_row(work.pairs[key]) for key in sorted(work.touched)]),
-        each("consent_put", [(*key, *work.consents[key]) for key in sorted(work.consents)]),
+        each("consent_told", [(*key, *work.consents[key]) for key in sorted(work.consents)]),
         each("audit_insert", [rows.audit_row(entry) for entry in work.audited]),
     ]
 

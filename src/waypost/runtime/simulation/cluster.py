@@ -72,10 +72,6 @@ def real(parts: Parts) -> Parts:
     return parts
 
 
-_CONSENT = """INSERT INTO consent (org_id, subject, channel, status, at) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (org_id, subject, channel) DO UPDATE SET status = excluded.status, at = excluded.at"""
-
-
 def _statement(name: str, *arguments: object) -> Plan[None]:
     yield Once(name, arguments)
 
@@ -118,10 +114,14 @@ class SharedLedger:
         """An operator's PUT of a quota, done at this very moment."""
         self.store.transact(_statement("quota_limit", pacing.quota_of(org), most))
 
-    def consent(self, org: str, customer: str, status: ConsentStatus) -> None:
-        """A customer's consent, recorded at this very moment."""
-        row = (org, f"address:{customer}", "WHATSAPP", status.value, self.clock.now())
-        self.store._connection.execute(_CONSENT, row)  # noqa: SLF001  # no port of ours writes it yet
+    def grant(self, org: str, customer: str) -> None:
+        """An operator's PUT of a consent, done at this very moment."""
+        now, subject = self.clock.now(), f"address:{customer}"
+        self.store.transact(_statement("consent_put", org, subject, "WHATSAPP", ConsentStatus.GRANTED.value, now, now))
+
+    def has_heard(self, wamid: str) -> bool:
+        """Whether a customer's message is stored by this very moment."""
+        return bool(self.rows("SELECT 1 FROM arrival WHERE wamid = ?", wamid))
 
     def logged(self) -> dict[str, int]:
         """How many entries of the log each customer's message has, by wamid."""
@@ -129,9 +129,9 @@ class SharedLedger:
             self.rows("SELECT wamid, count(*) FROM entry WHERE wamid IS NOT NULL GROUP BY wamid ORDER BY wamid")
         )
 
-    def rows(self, query: str) -> list[Any]:
+    def rows(self, query: str, *arguments: str) -> list[Any]:
         """What is stored, read at this very moment and without any trouble."""
-        return list(self.store._connection.execute(query))  # noqa: SLF001  # nobody but a checker reads past the ports
+        return list(self.store._connection.execute(query, arguments))  # noqa: SLF001  # nobody but a checker reads past the ports
 
     def heal(self) -> None:
         if self._trouble:

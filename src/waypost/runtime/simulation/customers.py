@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from waypost.http.webhook_door import PATH
 from waypost.runtime.simulation.callers import MESSAGES, TRY_LATER, Crowd, Org, phone
+from waypost.runtime.simulation.cluster import SharedLedger
 from waypost.sandbox import Said, Sandbox, SandboxNumber
 from waypost.sandbox.webhooks import signature, webhook_body
 from waypost.testing.simulation import START
@@ -13,6 +15,8 @@ from waypost.testing.simulation import START
 FORGED = "999999"
 """An error code that only a forged status carries."""
 DAY = 86_400
+HEARD_WITHIN = 120
+"""Seconds for which a customer waits before they doubt that their STOP counts: it is judged only if it was heard."""
 FORGED_WAMID = "wamid.forged"
 
 
@@ -25,6 +29,28 @@ async def customers(crowd: Crowd, sandbox: Sandbox, numbers: list[SandboxNumber]
             await sandbox.phones.read(who)
         else:
             await sandbox.phones.say(who, crowd.dice.choice(numbers), Said(text="hello"))
+
+
+async def change_their_minds(crowd: Crowd, sandbox: Sandbox, org: Org, ledger: SharedLedger) -> None:
+    """One says STOP while messages wait, and thinks better of it later. Runs inside the provider's node."""
+    (number,) = (each for each in sandbox.numbers.all() if each.phone_number_id == org.number)
+    while await crowd.pause(400):
+        customer = phone(crowd.dice.randrange(4))
+        stop = await sandbox.phones.say(customer.removeprefix("+"), number, Said(text="STOP"))
+        if await _is_heard(stop, ledger):
+            crowd.record.consent(org.name, customer, granted=False)
+        await asyncio.sleep(crowd.dice.uniform(30, 300))
+        crowd.record.consent(org.name, customer, granted=True)
+        await sandbox.phones.say(customer.removeprefix("+"), number, Said(text="START"))
+
+
+async def _is_heard(wamid: str, ledger: SharedLedger) -> bool:
+    """Looked at every second: a webhook that nobody answered comes again."""
+    for _ in range(HEARD_WITHIN):
+        if ledger.has_heard(wamid):
+            return True
+        await asyncio.sleep(1)
+    return False
 
 
 async def _wrote_before(crowd: Crowd, sandbox: Sandbox, numbers: list[SandboxNumber]) -> None:

@@ -1,10 +1,7 @@
-"""What operators and customers change while messages wait: quotas, consents, held and disabled numbers."""
+"""What operators change while messages wait: quotas, held and disabled numbers."""
 
 from __future__ import annotations
 
-import asyncio
-
-from waypost.model.dossier import ConsentStatus
 from waypost.runtime.simulation.callers import Crowd, Org, phone
 from waypost.runtime.simulation.cluster import SharedLedger
 from waypost.runtime.simulation.record import Record
@@ -23,7 +20,6 @@ class Levers:
     def pull(self, crowd: Crowd) -> None:
         for org in crowd.orgs:
             crowd.errand(self._change_quota(crowd, org))
-            crowd.errand(self._stop_and_start(crowd, org))
             crowd.errand(self._renew_token(crowd, org))
 
     async def let_go(self, crowd: Crowd) -> None:
@@ -31,7 +27,7 @@ class Levers:
         for org in crowd.orgs:
             self._limit(org, PLENTY)
             for number in range(4):
-                self._consent(org, phone(number), granted=True)
+                self._grant(org, phone(number))
             await crowd.change_number(org, "release", {"token": org.token})
 
     # Quota
@@ -52,18 +48,9 @@ class Levers:
 
     # Consent
 
-    async def _stop_and_start(self, crowd: Crowd, org: Org) -> None:
-        """A customer says STOP while messages wait, and thinks better of it later."""
-        while await crowd.pause(400):
-            customer = phone(crowd.dice.randrange(4))
-            self._consent(org, customer, granted=False)
-            await asyncio.sleep(crowd.dice.uniform(30, 300))
-            self._consent(org, customer, granted=True)
-
-    def _consent(self, org: Org, customer: str, *, granted: bool) -> None:
-        status = ConsentStatus.GRANTED if granted else ConsentStatus.REVOKED
-        self._ledger.consent(org.name, customer, status)
-        self._record.consents.setdefault((org.name, customer), []).append((self._record.now(), granted))
+    def _grant(self, org: Org, customer: str) -> None:
+        self._ledger.grant(org.name, customer)
+        self._record.consent(org.name, customer, granted=True)
 
     # Holds
 

@@ -181,6 +181,9 @@ class Record:
     def tell(self, org: str, asked: int, view: View) -> None:
         self.told.setdefault((org, view.id), []).append(Told(asked, self.now(), view))
 
+    def consent(self, org: str, customer: str, *, granted: bool) -> None:
+        self.consents.setdefault((org, customer), []).append((self.now(), granted))
+
     def lived_on(self, sent: Sent) -> bool:
         """Whether the process that heard the provider's answer lived long enough to write it down."""
         if sent.answered is None:

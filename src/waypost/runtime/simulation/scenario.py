@@ -19,7 +19,7 @@ from waypost.ports.detector import Finding
 from waypost.rules.delivery import Unsettled
 from waypost.runtime.simulation.callers import Client, Crowd, Org
 from waypost.runtime.simulation.cluster import GRAPH, GRAPH_URL, SERVERS, Cluster, Dress, SharedLedger, real
-from waypost.runtime.simulation.customers import customers, intruder
+from waypost.runtime.simulation.customers import change_their_minds, customers, intruder
 from waypost.runtime.simulation.levers import Levers
 from waypost.runtime.simulation.record import Attempt, Record, View
 from waypost.runtime.simulation.trouble import Severity, Trouble
@@ -123,14 +123,17 @@ class _Run:
         orgs = await self._found_orgs()
         until = self.record.now() + round(length * STORM)
         crowd, trouble, sandbox = self._set_up(orgs, until)
-        at_their_phones = self.sim.node(GRAPH).spawn(customers(crowd, sandbox, sandbox.numbers.all()))
+        at_their_phones = [
+            self.sim.node(GRAPH).spawn(customers(crowd, sandbox, sandbox.numbers.all())),
+            *(self.sim.node(GRAPH).spawn(change_their_minds(crowd, sandbox, org, self.ledger)) for org in orgs),
+        ]
         brewing = asyncio.ensure_future(trouble.brew(until, self.plan.incidents))
         await asyncio.sleep((until - self.record.now()) / 1_000_000)
         await brewing
         trouble.calm()
         await crowd.finish()
+        await asyncio.gather(*at_their_phones)
         await self.levers.let_go(crowd)
-        await at_their_phones
         await sandbox.settled()
         auditor = Client(self.sim, self.sim.node("auditor"), self.record, self.sim.chance.stream("auditor"))
         await self._come_to_rest(auditor, orgs)

@@ -33,7 +33,7 @@ from waypost.testing.contracts.examples import (
     drain,
     later,
 )
-from waypost.testing.contracts.following import FollowingContract
+from waypost.testing.contracts.following import FollowingContract, LateWordsContract
 from waypost.testing.contracts.media import NOTE
 from waypost.testing.contracts.talking import (
     DUE,
@@ -356,6 +356,12 @@ class JoinContract:
 
 
 class ConversationsContract(
-    ArrivalsContract, PeopleContract, ReadContract, ForgetContract, JoinContract, FollowingContract
+    ArrivalsContract,
+    PeopleContract,
+    ReadContract,
+    ForgetContract,
+    JoinContract,
+    FollowingContract,
+    LateWordsContract,
 ):
     pass

@@ -154,6 +154,15 @@ class DetectorContract:
         await plant(hand)
         assert await looked(ledger) == [Finding(invariant, f"message {planted}")]
 
+    async def test_what_was_sent_before_a_no_came_late_is_none(self, ledger: Ledger, plant: Plant) -> None:
+        await a_sent_one(ledger)
+        await plant(
+            """INSERT INTO consent (org_id, subject, channel, status, at, heard_at)
+            SELECT org_id, 'address:' || recipient, channel, 'REVOKED', created_at - 120000000, created_at
+            FROM message"""
+        )
+        assert await looked(ledger) == []
+
     async def test_of_a_dossier_that_had_said_no(self, ledger: Ledger, plant: Plant) -> None:
         planted = await a_sent_one(ledger)
         await plant("UPDATE message SET dossier_id = 7")

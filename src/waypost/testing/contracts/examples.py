@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from waypost.model.account import Number, Org
 from waypost.model.conversation import Arrival, Times
+from waypost.model.gate import Closing
 from waypost.model.ids import Fence, MessageId, NumberId, OrgId, Wamid, WorkerId
 from waypost.model.message import Attempt, Channel, Claimed, Delivery, Draft, Message, Status
-from waypost.model.report import Echo, JournalItem, Post, ReportKind, StatusReport
+from waypost.model.report import Echo, JournalItem, Post, Reported, ReportKind, StatusReport
 from waypost.model.time import Instant, Span, days, minutes, seconds
 from waypost.ports.journal import Taken
 from waypost.ports.ledger import Ledger
@@ -151,6 +152,12 @@ def a_report(
         "body": f'{{"status":"{kind}"}}',
     }
     return StatusReport(wamid=wamid, kind=ReportKind(kind), at=at, echo=echo, **(standard | fields))
+
+
+def a_failure(closing: Closing) -> Post:
+    """A POST with one failed status, which closes this."""
+    told = a_report("failed", a_wamid(), error_code=closing.code)
+    return Post([told], [], [], [Reported(told, closing)])
 
 
 def an_item(*, kind: str = "text", key: str | None = None, **fields: Any) -> JournalItem:

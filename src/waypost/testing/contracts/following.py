@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 
 from waypost.model.conversation import Arrival, ConsentSaid
 from waypost.model.dossier import ConsentStatus, DossierId
 from waypost.model.message import Channel
+from waypost.model.time import Instant, minutes, seconds
 from waypost.ports.ledger import Ledger
 from waypost.testing.contracts.arrivals import OTHER_USER, USER, known_as
 from waypost.testing.contracts.examples import (
@@ -19,9 +21,12 @@ from waypost.testing.contracts.examples import (
     T0,
     Ledgers,
     a_customer,
+    a_draft,
     an_arrival,
+    claim,
+    later,
 )
-from waypost.testing.contracts.talking import arrive, contact_of, revoke, write
+from waypost.testing.contracts.talking import arrive, contact_of, entries, revoke, talk_with, write
 
 NO, YES = ConsentStatus.REVOKED, ConsentStatus.GRANTED
 STOP = ConsentSaid(status=NO, word="stop", confirmation=None)
@@ -37,6 +42,99 @@ def a_notice(new: str, old: str) -> Arrival:
     """That a customer has a new number."""
     addresses = (f"phone:{new}", f"phone:{old}")
     return an_arrival(new, addresses=addresses, type="system", asks=False, opens_window=False)
+
+
+def answered(said: ConsentSaid) -> ConsentSaid:
+    """The same, and our answer to it."""
+    return replace(said, confirmation=a_draft(content=said.word, exempt=True, ordered=True))
+
+
+async def record(ledger: Ledger, status: ConsentStatus, now: Instant) -> None:
+    """A person does, for the customer's dossier."""
+    dossier = (await contact_of(ledger)).dossier_id
+    assert dossier is not None
+    await ledger.consents.put(ORG, DossierId(dossier), Channel.WHATSAPP, status, "user_1", now)
+
+
+async def recorded(ledger: Ledger) -> tuple[list[ConsentStatus | None], list[tuple[ConsentStatus, Instant]]]:
+    """What the address says, and what the dossier says since when."""
+    dossier = (await contact_of(ledger)).dossier_id
+    assert dossier is not None
+    found = await ledger.consents.of(ORG, DossierId(dossier))
+    return await said_at(ledger, CUSTOMER), [(each.status, each.at) for each in found]
+
+
+class LateWordsContract:
+    """A webhook is delivered again for days, and a journal is replayed: what counts is when a customer wrote it."""
+
+    @pytest.mark.parametrize(("late", "stands"), [(START, STOP), (STOP, START)], ids=["START", "STOP"])
+    async def test_what_comes_late_does_not_undo_what_was_written_later(
+        self, ledger: Ledger, late: ConsentSaid, stands: ConsentSaid
+    ) -> None:
+        await arrive(ledger, an_arrival(at=later(minutes(5)), consent=stands), now=later(minutes(6)))
+        await arrive(ledger, an_arrival(at=T0, consent=late), now=later(minutes(30)))
+        assert await recorded(ledger) == ([stands.status], [(stands.status, later(minutes(5)))])
+
+    @pytest.mark.parametrize(("said", "status"), [(START, NO), (STOP, YES)], ids=["START", "STOP"])
+    async def test_what_a_person_recorded_later_stands(
+        self, ledger: Ledger, said: ConsentSaid, status: ConsentStatus
+    ) -> None:
+        await write(ledger, "hello")
+        await record(ledger, status, later(minutes(5)))
+        await arrive(ledger, an_arrival(at=T0, consent=said), now=later(minutes(30)))
+        assert await recorded(ledger) == ([status], [(status, later(minutes(5)))])
+        await arrive(ledger, an_arrival(at=later(minutes(6)), consent=said), now=later(minutes(31)))
+        assert await recorded(ledger) == ([said.status], [(said.status, later(minutes(6)))])
+
+    async def test_a_stop_counts_against_what_was_recorded_within_its_second(self, ledger: Ledger) -> None:
+        """A message says in which second it was written; in doubt it is a no."""
+        await write(ledger, "hello")
+        recorded_at = Instant(T0 + seconds(1) - 1)
+        await record(ledger, YES, recorded_at)
+        await arrive(ledger, an_arrival(at=T0, consent=STOP), now=later(seconds(2)))
+        await arrive(ledger, an_arrival(at=T0, consent=START), now=later(seconds(2)))
+        assert await recorded(ledger) == ([NO], [(NO, recorded_at)])
+
+    @pytest.mark.parametrize("apart", [False, True], ids=["one POST", "one batch"])
+    @pytest.mark.parametrize(
+        ("words", "stands"),
+        [
+            ([(5, STOP), (0, START)], NO),
+            ([(0, STOP), (5, START)], YES),
+            ([(0, START), (5, STOP)], NO),
+            ([(5, START), (0, STOP)], YES),
+            ([(0, STOP), (0, START)], YES),
+            ([(0, START), (0, STOP)], NO),
+        ],
+    )
+    async def test_of_several_at_once_the_last_that_was_written_counts(
+        self, ledger: Ledger, words: list[tuple[int, ConsentSaid]], stands: ConsentStatus, apart: bool
+    ) -> None:
+        now = later(minutes(30))
+        told = [an_arrival(at=later(minutes(minute)), consent=said) for minute, said in words]
+        posts = [[each] for each in told] if apart else [told]
+        await asyncio.gather(*(arrive(ledger, *post, now=now) for post in posts))
+        assert await recorded(ledger) == ([stands], [(stands, later(minutes(max(at for at, _ in words))))])
+
+    async def test_only_what_counts_is_confirmed(self, ledger: Ledger) -> None:
+        now = later(minutes(30))
+        stop = an_arrival(at=later(minutes(5)), consent=answered(STOP))
+        start = an_arrival(at=T0, consent=answered(START))
+        assert (await arrive(ledger, stop, now=now)).confirmed == 1
+        assert (await arrive(ledger, stop, start, now=now)).confirmed == 0
+        talk = await talk_with(ledger)
+        assert [entry.sender for entry in await entries(ledger, talk.id)] == ["contact", "system", "contact"]
+        assert stop.consent is not None
+        assert stop.consent.confirmation is not None
+        claimed = await claim(ledger, now=now)
+        assert [each.payload for each in claimed] == [stop.consent.confirmation.payload]
+
+    async def test_a_no_that_is_carried_to_another_address_is_as_old_as_it_was(self, ledger: Ledger) -> None:
+        """So that a yes counts that was written after it, and comes with the address."""
+        await arrive(ledger, an_arrival(USER, consent=STOP))
+        started = known_as(CUSTOMER, USER, at=later(minutes(5)), consent=START)
+        await arrive(ledger, started, now=later(minutes(6)))
+        assert await said_at(ledger, CUSTOMER, USER) == [YES, YES]
 
 
 class FollowingContract:

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from waypost.model.gate import Closing, Gate, GateId, GateKind, GateName
 from waypost.model.ids import MessageId, NumberId, OrgId
-from waypost.model.report import Post
 from waypost.model.time import Instant, days, minutes
 from waypost.ports.accounts import NumberChange
 from waypost.ports.ledger import Ledger
@@ -25,6 +24,7 @@ from waypost.testing.contracts.examples import (
     W1,
     Ledgers,
     a_customer,
+    a_failure,
     a_number,
     an_org,
     claim,
@@ -205,7 +205,7 @@ class ClosingContract:
 
     async def test_a_webhook_closes_a_gate_with_everything_else_it_brings(self, ledger: Ledger) -> None:
         await submit(ledger)
-        await ledger.journal.take(Post([], [], [], [a_hold(f"org:{ORG}")]), T0)
+        await ledger.journal.take(a_failure(a_hold(f"org:{ORG}")), T0)
         assert await claim(ledger) == []
         assert await closed_names(ledger) == [(f"org:{ORG}", "190")]
 

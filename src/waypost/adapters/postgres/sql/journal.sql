@@ -23,10 +23,11 @@ SELECT d.id, d.org_id, d.phone FROM unnest($1::text[], $2::text[]) AS u (org_id,
 JOIN dossier d ON d.org_id = u.org_id AND d.phone = u.phone
 
 -- name: consent_told (set-wise)
-INSERT INTO consent (org_id, subject, channel, status, at)
-SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[])
-    AS u (org_id, subject, channel, status, at)
+INSERT INTO consent (org_id, subject, channel, status, at, heard_at)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
+    AS u (org_id, subject, channel, status, at, heard_at)
 ORDER BY org_id, subject, channel
-ON CONFLICT (org_id, subject, channel) DO UPDATE SET status = excluded.status, at = excluded.at
+ON CONFLICT (org_id, subject, channel) DO UPDATE
+SET status = excluded.status, at = excluded.at, heard_at = excluded.heard_at
 WHERE consent.at <= excluded.at
 RETURNING org_id, subject

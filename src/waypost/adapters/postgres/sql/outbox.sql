@@ -20,6 +20,11 @@ SELECT r.number, r.wamid, r.kind, r.participant, r.org_id, r.recipient, r.at, r.
 FROM unnest($1::text[], $2::text[]) AS u (number, wamid) JOIN report r USING (number, wamid)
 WHERE r.message_id IS NULL ORDER BY r.number, r.wamid, r.at
 
+-- name: report_find (set-wise)
+SELECT r.number, r.wamid, r.kind, r.participant
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS u (number, wamid, kind, participant)
+JOIN report r USING (number, wamid, kind, participant)
+
 -- name: outlet_find (set-wise)
 SELECT o.org_id, o.sender, o.template, o.id FROM unnest($1::text[], $2::text[], $3::text[]) AS u (org_id, sender, template)
 JOIN outlet o USING (org_id, sender, template)

@@ -96,16 +96,17 @@ WHERE m.id > $1 AND m.id <= $2 AND a.message_id > $1 AND a.message_id <= $2
 LIMIT $3
 
 -- name: detect_without_consent
--- What was claimed well after the latest word of the dossier or the address said no.
+-- What was claimed well after the latest word of the dossier or the address said no, and we had heard it. The answer to a
+-- STOP may go, also late.
 SELECT a.message_id FROM message m JOIN attempt a ON a.message_id = m.id
-WHERE m.id > $1 AND m.id <= $2 AND a.message_id > $1 AND a.message_id <= $2 AND a.status = 'SUCCESS' AND (
+WHERE m.id > $1 AND m.id <= $2 AND a.message_id > $1 AND a.message_id <= $2 AND a.status = 'SUCCESS' AND NOT m.exempt AND (
     (
         SELECT c.at FROM consent c WHERE c.org_id = m.org_id AND c.subject = 'address:' || m.recipient
-            AND c.channel = m.channel AND c.status = 'REVOKED'
+            AND c.channel = m.channel AND c.status = 'REVOKED' AND coalesce(c.heard_at, c.at) < a.created_at - $4
     ) < a.created_at - $4
     OR (
         SELECT c.at FROM consent c WHERE c.org_id = m.org_id AND c.subject = 'dossier:' || m.dossier_id
-            AND c.channel = m.channel AND c.status <> 'GRANTED'
+            AND c.channel = m.channel AND c.status <> 'GRANTED' AND coalesce(c.heard_at, c.at) < a.created_at - $4
     ) < a.created_at - $4
 )
 LIMIT $3

@@ -36,11 +36,12 @@ UPDATE dossier SET phone = $3, updated_at = $4 WHERE id = $2 AND org_id = $1
 DELETE FROM dossier WHERE id = $2 AND org_id = $1
 
 -- name: consent_put
-INSERT INTO consent (org_id, subject, channel, status, at) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (org_id, subject, channel) DO UPDATE SET status = excluded.status, at = excluded.at
+INSERT INTO consent (org_id, subject, channel, status, at, heard_at) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (org_id, subject, channel) DO UPDATE
+SET status = excluded.status, at = excluded.at, heard_at = excluded.heard_at
 
 -- name: consent_find
-SELECT org_id, subject, channel, status FROM consent WHERE org_id = $1 AND subject = $2 AND channel = $3
+SELECT org_id, subject, channel, status, at FROM consent WHERE org_id = $1 AND subject = $2 AND channel = $3
 
 -- name: consents_of
 SELECT channel, status, at FROM consent WHERE org_id = $1 AND subject = $2 ORDER BY channel

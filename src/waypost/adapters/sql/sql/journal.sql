@@ -51,7 +51,8 @@ SELECT id, org_id, phone FROM dossier WHERE org_id = $1 AND phone = $2
 
 -- name: consent_told
 -- What somebody said later stands.
-INSERT INTO consent (org_id, subject, channel, status, at) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (org_id, subject, channel) DO UPDATE SET status = excluded.status, at = excluded.at
+INSERT INTO consent (org_id, subject, channel, status, at, heard_at) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (org_id, subject, channel) DO UPDATE
+SET status = excluded.status, at = excluded.at, heard_at = excluded.heard_at
 WHERE consent.at <= excluded.at
 RETURNING org_id, subject

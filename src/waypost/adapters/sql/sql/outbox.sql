@@ -16,6 +16,10 @@ RETURNING number, wamid, message_id, fence
 SELECT number, wamid, kind, participant, org_id, recipient, at, error_code, error_message
 FROM report WHERE number = $1 AND wamid = $2 AND message_id IS NULL ORDER BY at
 
+-- name: report_find
+SELECT number, wamid, kind, participant FROM report
+WHERE number = $1 AND wamid = $2 AND kind = $3 AND participant = $4
+
 -- name: outlet_find
 SELECT org_id, sender, template, id FROM outlet WHERE org_id = $1 AND sender = $2 AND template = $3
 

@@ -54,7 +54,7 @@ FROM json_each($1) AS u WHERE message_id = u.value ->> 0
 DELETE FROM ready WHERE message_id IN (SELECT value ->> 0 FROM json_each($1))
 
 -- name: consent_find (set-wise)
-SELECT json_group_array(json_array(c.org_id, c.subject, c.channel, c.status)) AS json
+SELECT json_group_array(json_array(c.org_id, c.subject, c.channel, c.status, c.at)) AS json
 FROM json_each($1) AS u
 JOIN consent c ON c.org_id = u.value ->> 0 AND c.subject = u.value ->> 1 AND c.channel = u.value ->> 2
 
