@@ -150,6 +150,8 @@ async def test_a_person_is_shown_a_command_that_works(laptop: Site) -> None:
         return "Ctrl-C" in running.output
 
     await until(shown, "the demo says what to do")
+    assert "Every key is in data/demo.json." in running.output
+    assert (laptop.folder / "data" / "demo.json").exists()
     assert "Customers are answered by the bot echo.\nThe database is data/waypost.db.\n" in running.output
     command = running.output.partition("Send a message:")[2].partition("See it on the phone")[0]
     sent = await asyncio.create_subprocess_shell(command, stdout=asyncio.subprocess.PIPE)

@@ -7,7 +7,7 @@ import contextlib
 import fcntl
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -78,8 +78,7 @@ async def demo(settings: Settings, place: DemoPlace) -> None:
     memory.settle()
     login_url = f"{url}/#sign-in={sign_in.offer(account.user_token, server.world)}"
     shown = {"url": url, "sandbox_url": sandbox_url, **msgspec.structs.asdict(account), "login_url": login_url}
-    show = partial(_show_json, shown) if place.as_json else partial(_show, shown, what_it_uses(settings, place.data))
-    welcome = asyncio.ensure_future(_welcome(account, sandbox, show))
+    welcome = asyncio.ensure_future(_welcome(account, sandbox, partial(_show, shown, settings, place)))
     webs = [(web_server(server.app, server.door), front), (web_server(sandbox), back)]
     try:
         await serve_until(told, webs, lambda: _wind_down(sandbox, server))
@@ -137,16 +136,15 @@ async def _welcome(account: DemoAccount, sandbox: Sandbox, show: Callable[[], No
     show()
 
 
-def _show_json(facts: dict[str, str]) -> None:
-    sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
-    sys.stdout.flush()
-
-
-def _show(facts: dict[str, str], uses: Sequence[str]) -> None:
+def _show(facts: dict[str, str], settings: Settings, place: DemoPlace) -> None:
+    if place.as_json:
+        sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
+        sys.stdout.flush()
+        return
     url, sandbox_url = facts["url"], facts["sandbox_url"]
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"[bold]Waypost[/bold] is running at {url}, the sandbox phone network at {sandbox_url}\n")
-    console.print("\n".join(uses) + "\n", markup=False)
+    console.print("\n".join(what_it_uses(settings, place.data)) + "\n", markup=False)
     console.print("Open it, a phone beside the team's inbox (this link signs you in once, within ten minutes):\n")
     console.print(f"  {facts['login_url']}\n", markup=False)
     console.print(f'The phone +{CUSTOMER} has just written "{FIRST_WORDS}": for 24 hours you may answer with any text.')
@@ -160,4 +158,6 @@ def _show(facts: dict[str, str], uses: Sequence[str]) -> None:
     )
     console.print("See it on the phone:\n")
     console.print(f"  curl -s {sandbox_url}/_sandbox/phones/15550001111/screen\n", markup=False)
-    console.print("Ctrl-C stops it; the data stays. `waypost demo --json` prints every key.", style="dim")
+    console.print(
+        f"Ctrl-C stops it; the data stays. Every key is in {place.data / DEMO_ACCOUNT}.", style="dim", markup=False
+    )
