@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from waypost.runtime.demo import demo_settings, what_it_uses
-from waypost.runtime.settings import Settings
+from waypost.runtime.demo import demo_settings, only_demo, what_it_uses
+from waypost.runtime.settings import Settings, SettingsError
 
 ECHO = "Customers are answered by the bot echo."
 ELSEWHERE = "goes before --data; here has only the demo's keys."
@@ -45,3 +45,19 @@ def test_it_says_which_bot_answers_and_where_its_database_is(
     here = Path("here")
     settings = demo_settings(Settings(**given), here)
     assert what_it_uses(settings, here, dict.fromkeys(set_by, "")) == told
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        ("file", "made: a file has that name"),
+        ("file/below", "made: Not a directory"),
+        ("taken", "written to: Is a directory"),
+    ],
+)
+def test_a_folder_that_cannot_be_had_is_told_with_what_to_do(tmp_path: Path, data: str, why: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "taken" / "demo.lock").mkdir(parents=True)
+    with pytest.raises(SettingsError) as told:
+        only_demo(tmp_path / data)
+    assert str(told.value) == f"the folder {tmp_path / data} cannot be {why}; choose another with --data"

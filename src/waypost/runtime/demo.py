@@ -51,7 +51,7 @@ def demo_settings(settings: Settings, data: Path) -> Settings:
 
 def only_demo(data: Path) -> IO[str]:
     """Two demos in one folder would send to each other's sandbox."""
-    lock = (data / "demo.lock").open("w")
+    lock = _in_folder(data)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -60,10 +60,20 @@ def only_demo(data: Path) -> IO[str]:
     return lock
 
 
+def _in_folder(data: Path) -> IO[str]:
+    what = "made"
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        what = "written to"
+        return (data / "demo.lock").open("w")
+    except OSError as error:
+        why = "a file has that name" if isinstance(error, FileExistsError) else error.strerror
+        raise SettingsError(f"the folder {data} cannot be {what}: {why}; choose another with --data") from error
+
+
 async def demo(settings: Settings, place: DemoPlace) -> None:
     told = stop_signal()
     show_bugs()
-    place.data.mkdir(parents=True, exist_ok=True)
     alone = only_demo(place.data)
     if sqlite_path(settings.database_url) is None:
         await migrate(settings)
