@@ -172,6 +172,8 @@ async def test_the_doctor_is_content_with_a_demo_that_runs_and_says_what_is_wron
         well = laptop.run("doctor", **local(laptop))
         assert well.code == 0, well.out
         assert "wrong" not in well.out
+        assert "bot: these settings name none" in well.out, "the demo has one"
+        assert "bot: echo, as these settings have it" in laptop.run("doctor", **local(laptop), WAYPOST_BOT="echo").out
         assert f"number {facts['phone_number_id']}: the provider knows it" in well.out
     ill = laptop.run("doctor", **local(laptop))
     assert ill.code == 1
