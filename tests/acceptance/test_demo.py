@@ -238,6 +238,8 @@ async def test_no_secret_is_in_a_log_an_answer_or_an_explanation(laptop: Site) -
             seen += [ran.out, ran.err]
     first, _, log = laptop.logs().partition("\n")
     assert secrets["api_key"] in first
+    assert "[warning" in log
+    assert "\x1b" not in log, "colours are for a terminal"
     found = [name for name, secret in secrets.items() for text in [log, *seen] if secret in text]
     assert not found
     everything = b"".join(file.read_bytes() for file in (laptop.folder / "data").glob("waypost.db*"))
