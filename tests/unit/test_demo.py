@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ ELSEWHERE = "goes before --data; here has only the demo's keys."
     ],
 )
 def test_it_says_which_bot_answers_and_where_its_database_is(
-    given: dict[str, str], set_by: list[str], told: list[str]
+    given: dict[str, Any], set_by: list[str], told: list[str]
 ) -> None:
     here = Path("here")
     settings = demo_settings(Settings(**given), here)
