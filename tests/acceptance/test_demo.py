@@ -150,6 +150,9 @@ async def test_a_person_is_shown_a_command_that_works(laptop: Site) -> None:
         return "Ctrl-C" in running.output
 
     await until(shown, "the demo says what to do")
+    assert "Every key is in data/demo.json." in running.output
+    assert (laptop.folder / "data" / "demo.json").exists()
+    assert "Customers are answered by the bot echo.\nThe database is data/waypost.db.\n" in running.output
     command = running.output.partition("Send a message:")[2].partition("See it on the phone")[0]
     sent = await asyncio.create_subprocess_shell(command, stdout=asyncio.subprocess.PIPE)
     answer = json.loads((await sent.communicate())[0])
@@ -169,6 +172,8 @@ async def test_the_doctor_is_content_with_a_demo_that_runs_and_says_what_is_wron
         well = laptop.run("doctor", **local(laptop))
         assert well.code == 0, well.out
         assert "wrong" not in well.out
+        assert "bot: these settings name none" in well.out, "the demo has one"
+        assert "bot: echo, as these settings have it" in laptop.run("doctor", **local(laptop), WAYPOST_BOT="echo").out
         assert f"number {facts['phone_number_id']}: the provider knows it" in well.out
     ill = laptop.run("doctor", **local(laptop))
     assert ill.code == 1
@@ -233,6 +238,8 @@ async def test_no_secret_is_in_a_log_an_answer_or_an_explanation(laptop: Site) -
             seen += [ran.out, ran.err]
     first, _, log = laptop.logs().partition("\n")
     assert secrets["api_key"] in first
+    assert "[warning" in log
+    assert "\x1b" not in log, "colours are for a terminal"
     found = [name for name, secret in secrets.items() for text in [log, *seen] if secret in text]
     assert not found
     everything = b"".join(file.read_bytes() for file in (laptop.folder / "data").glob("waypost.db*"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import shlex
@@ -17,6 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+TUTORIALS = sorted((ROOT / "docs" / "tutorial").glob("*.md"))
 DEADLINE = 150.0
 """Seconds that a whole page may take."""
 
@@ -157,6 +159,21 @@ def reader(tmp_path: Path) -> Reader:
 )
 def test_a_reader_who_types_this_page_sees_what_it_says(page: str, reader: Reader) -> None:
     reader.follow(ROOT / page)
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_a_tutorial_meets_nothing_that_another_has_set_in_the_same_terminal(page: Path) -> None:
+    left = {name for each in TUTORIALS for block in blocks(each) for name in named(block, "export")}
+    before = itertools.takewhile(lambda block: not block.commands.startswith("make run"), blocks(page))
+    decided = {name for block in before for word in ("unset", "export") for name in named(block, word)}
+    assert left
+    assert left <= decided, f"{page.name} starts the demo with what another page has left"
+
+
+def named(block: Block, word: str) -> list[str]:
+    """The settings that its lines with this command name."""
+    lines = [line for line in block.commands.splitlines() if line.startswith(f"{word} ")]
+    return [name for line in lines for name in re.findall(r"\b(WAYPOST_[A-Z_]+)(?:=|\s|$)", line)]
 
 
 @pytest.mark.parametrize("page", ["run-on-postgresql", "back-up-and-restore", "move-to-postgresql"])

@@ -143,6 +143,7 @@ async def test_a_body_that_is_no_such_object_is_refused(stage: Stage, what: str)
 async def test_a_body_beyond_all_measure_is_too_large(stage: Stage) -> None:
     answer = await stage.call("POST", MESSAGES, HELLO | {"subject": "x" * 20_000_000})
     assert (answer.status, answer.code) == (413, "too_large")
+    assert answer.json["detail"] == "the body of this request may have at most 10000000 bytes"
     refused(answer)
 
 

@@ -14,6 +14,7 @@ from waypost.adapters.bots.echo import EchoBot
 from waypost.adapters.bots.http import HttpBot
 from waypost.adapters.bots.module import ModuleBot
 from waypost.adapters.openai.bot import OpenAiBot
+from waypost.ports.bot import BotFailed
 from waypost.ports.wire import Wire
 from waypost.runtime.bots import make_bot
 from waypost.runtime.settings import Settings, SettingsError, load
@@ -21,6 +22,8 @@ from waypost.testing.contracts.bot import a_turn
 
 WIRE: Any = object()
 BOT = """
+import json
+
 from waypost.model.turn import Handover
 
 async def answer(turn):
@@ -37,6 +40,18 @@ number = 5
 async def order_status(order: int) -> str:
     "Where an order is."
     return "on its way"
+
+def stock():
+    return json.loads("{")  # fails in the library, and is mended here
+
+async def failing(turn):
+    return stock()
+
+class Failing:
+    async def __call__(self, turn):
+        raise ValueError("two\\nlines")
+
+failing_object = Failing()
 
 tools = [order_status]
 no_tools = [not_async]
@@ -79,6 +94,21 @@ async def test_a_function_is_found_in_the_current_folder() -> None:
     assert await bot.answer(a_turn("a", "b")) == "2 lines, Ada"
     callable_object = await asyncio.to_thread(made, bot="my_shop_bot:answering")
     assert await callable_object.answer(a_turn("a")) == "called"
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "told"),
+    [
+        ("failing", '    return json.loads("{")', "JSONDecodeError: Expecting property name"),
+        ("failing_object", '        raise ValueError("two', "ValueError: two lines"),
+    ],
+)
+async def test_a_function_that_fails_tells_its_last_line_of_the_users_own_code(name: str, line: str, told: str) -> None:
+    at = next(n for n, each in enumerate(BOT.splitlines(), 1) if each.startswith(line))
+    bot = await asyncio.to_thread(made, bot=f"my_shop_bot:{name}")
+    with pytest.raises(BotFailed) as failed:
+        await bot.answer(a_turn("a"))
+    assert failed.value.reason.startswith(f"my_shop_bot.py:{at}: {told}")
 
 
 def test_a_service_and_a_model_are_made() -> None:

@@ -75,6 +75,12 @@ class TestPayload:
         assert invalid.field == field
         assert invalid.reason
 
+    def test_who_forgot_the_type_is_shown_both_forms(self) -> None:
+        invalid = payload.check({"txt": "hi"}, None)
+        assert invalid is not None
+        assert '{"type": "text", "text": {"body": "…"}}' in invalid.reason
+        assert '{"text": "…"}' in invalid.reason
+
     def test_a_payload_may_be_only_so_deep_and_so_large(self) -> None:
         deep: dict[str, Any] = {}
         for _ in range(payload.DEEPEST):

@@ -8,6 +8,7 @@ from typing import Any
 from litestar import Litestar, Request, Response, Router
 from litestar.di import Provide
 from litestar.exceptions import HTTPException, ValidationException
+from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ASGIApp
@@ -89,6 +90,7 @@ def api() -> ASGIApp:
             problems.Problem: problems.on_problem,
             LedgerError: _on_ledger_error,
             ValidationException: problems.on_validation,
+            RequestEntityTooLarge: problems.on_too_large,
             HTTPException: problems.on_http,
             Exception: problems.on_bug,
         },

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
+from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 
 from waypost.model.message import Status
 from waypost.ports.failure import Busy, Full, LedgerError, LogAway, NoLog, Rejected
@@ -150,6 +151,11 @@ def on_http(request: Request[Any, Any, Any], error: HTTPException) -> Response[b
         code = "invalid_json"
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     return _response(Problem(error.status_code, code, str(error.detail), headers=headers))
+
+
+def on_too_large(request: Request[Any, Any, Any], _: RequestEntityTooLarge) -> Response[bytes]:
+    most = request.route_handler.resolve_request_max_body_size()
+    return _response(Problem(413, "too_large", f"the body of this request may have at most {most} bytes"))
 
 
 def on_bug(_: Request[Any, Any, Any], bug: Exception) -> Response[bytes]:

@@ -17,6 +17,7 @@ LARGEST_PAYLOAD = 64 * 1024
 DEEPEST = 32
 """Objects and lists inside each other; the Cloud API knows no message with half as many."""
 OPAQUE = "biz_opaque_callback_data"
+_TEXT, _SHORT = '{"type": "text", "text": {"body": "…"}}', '{"text": "…"}'
 _OURS = ("messaging_product", "recipient_type", "to", "recipient")
 _RECEIPT = ("status", "typing_indicator")
 """Beside a content they would make it a read receipt, which is no message."""
@@ -83,7 +84,7 @@ def _check_freeform(payload: dict[str, Any]) -> Invalid | None:
     if isinstance(payload.get("text"), str) and "type" not in payload:
         return content.check_text(payload["text"], "payloadJson.text")
     if not isinstance(kind, str) or not kind:
-        return Invalid("payloadJson.type", 'is required, e.g. {"type": "text", "text": {"body": "…"}}')
+        return Invalid("payloadJson.type", f"is required, e.g. {_TEXT}; or, for a text, the short form {_SHORT}")
     if kind not in payload:
         return Invalid(f"payloadJson.{kind[:40]}", f'is required when "type" is "{kind[:40]}"')
     return content.check(kind, payload[kind], f"payloadJson.{kind}")

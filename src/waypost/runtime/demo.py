@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import os
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -22,7 +25,7 @@ from waypost.runtime.roles import ALL_ROLES
 from waypost.runtime.serve import build_server
 from waypost.runtime.server import Server
 from waypost.runtime.serving import address, listen, serve_until, show_bugs, stop_signal, web_server
-from waypost.runtime.settings import Settings, SettingsError
+from waypost.runtime.settings import FILE, PREFIX, Settings, SettingsError
 from waypost.runtime.wiring import DEMO_ACCOUNT, Ports, migrate, sqlite_path, system_ports
 from waypost.sandbox import Said, Sandbox, SandboxNumber
 
@@ -48,7 +51,7 @@ def demo_settings(settings: Settings, data: Path) -> Settings:
 
 def only_demo(data: Path) -> IO[str]:
     """Two demos in one folder would send to each other's sandbox."""
-    lock = (data / "demo.lock").open("w")
+    lock = _in_folder(data)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -57,10 +60,20 @@ def only_demo(data: Path) -> IO[str]:
     return lock
 
 
+def _in_folder(data: Path) -> IO[str]:
+    what = "made"
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        what = "written to"
+        return (data / "demo.lock").open("w")
+    except OSError as error:
+        why = "a file has that name" if isinstance(error, FileExistsError) else error.strerror
+        raise SettingsError(f"the folder {data} cannot be {what}: {why}; choose another with --data") from error
+
+
 async def demo(settings: Settings, place: DemoPlace) -> None:
     told = stop_signal()
     show_bugs()
-    place.data.mkdir(parents=True, exist_ok=True)
     alone = only_demo(place.data)
     if sqlite_path(settings.database_url) is None:
         await migrate(settings)
@@ -75,7 +88,7 @@ async def demo(settings: Settings, place: DemoPlace) -> None:
     memory.settle()
     login_url = f"{url}/#sign-in={sign_in.offer(account.user_token, server.world)}"
     shown = {"url": url, "sandbox_url": sandbox_url, **msgspec.structs.asdict(account), "login_url": login_url}
-    welcome = asyncio.ensure_future(_welcome(account, sandbox, shown, as_json=place.as_json))
+    welcome = asyncio.ensure_future(_welcome(account, sandbox, partial(_show, shown, settings, place)))
     webs = [(web_server(server.app, server.door), front), (web_server(sandbox), back)]
     try:
         await serve_until(told, webs, lambda: _wind_down(sandbox, server))
@@ -107,22 +120,41 @@ def demo_sandbox(account: DemoAccount, ports: Ports, url: str, sandbox_url: str)
     return Sandbox(ports.clock, ports.dice, ports.ids, ports.wire, [number], sandbox_url)
 
 
-async def _welcome(account: DemoAccount, sandbox: Sandbox, facts: dict[str, str], *, as_json: bool) -> None:
+def what_it_uses(settings: Settings, data: Path, environment: Mapping[str, str] = os.environ) -> list[str]:
+    """A variable that was set for something else changes both, and nobody would see it."""
+    lines = [f"Customers are answered by the bot {settings.bot}."]
+    if settings.bot == "none":
+        lines = [f"No bot answers customers, since {_named('bot', environment)} is none."]
+    path = sqlite_path(settings.database_url)
+    shown = settings.database_kind if path is None else path  # the address of another may hold a password
+    if path == data / "waypost.db":
+        return [*lines, f"The database is {shown}."]
+    setting = _named("database_url", environment)
+    return [*lines, f"The database is {shown}, since {setting} goes before --data; {data} has only the demo's keys."]
+
+
+def _named(setting: str, environment: Mapping[str, str]) -> str:
+    name = PREFIX + setting.upper()
+    return name if name in environment else f"{setting} in {FILE}"
+
+
+async def _welcome(account: DemoAccount, sandbox: Sandbox, show: Callable[[], None]) -> None:
     """A customer writes first, which opens the 24 hours in which a business may answer with any text."""
     number = sandbox.numbers.get(account.phone_number_id)
     if number is not None:
         await sandbox.phones.say(CUSTOMER, number, Said(text=FIRST_WORDS, name="Ada"))
-    _show(facts, as_json=as_json)
+    show()
 
 
-def _show(facts: dict[str, str], *, as_json: bool) -> None:
-    if as_json:
+def _show(facts: dict[str, str], settings: Settings, place: DemoPlace) -> None:
+    if place.as_json:
         sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
         sys.stdout.flush()
         return
     url, sandbox_url = facts["url"], facts["sandbox_url"]
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"[bold]Waypost[/bold] is running at {url}, the sandbox phone network at {sandbox_url}\n")
+    console.print("\n".join(what_it_uses(settings, place.data)) + "\n", markup=False)
     console.print("Open it, a phone beside the team's inbox (this link signs you in once, within ten minutes):\n")
     console.print(f"  {facts['login_url']}\n", markup=False)
     console.print(f'The phone +{CUSTOMER} has just written "{FIRST_WORDS}": for 24 hours you may answer with any text.')
@@ -136,4 +168,6 @@ def _show(facts: dict[str, str], *, as_json: bool) -> None:
     )
     console.print("See it on the phone:\n")
     console.print(f"  curl -s {sandbox_url}/_sandbox/phones/15550001111/screen\n", markup=False)
-    console.print("Ctrl-C stops it; the data stays. `waypost demo --json` prints every key.", style="dim")
+    console.print(
+        f"Ctrl-C stops it; the data stays. Every key is in {place.data / DEMO_ACCOUNT}.", style="dim", markup=False
+    )

@@ -136,11 +136,17 @@ async def _opened(settings: Settings) -> Ports:
     return ports
 
 
+def _bot_of(settings: Settings) -> str:
+    """A server may have been started with others: only what this command was given is known."""
+    named = settings.bot not in ("", "none")
+    return f"bot: {settings.bot}, as these settings have it" if named else "bot: these settings name none"
+
+
 async def _check_with(ports: Ports, settings: Settings, findings: Findings) -> None:
     with _going_on(findings, "bot"):
         seen = pictures(ports.ledger.files, ports.shelf, ports.clock)
         await asyncio.to_thread(make_bot, settings, ports.wire, seen)
-        findings.add(good(f"bot: {settings.bot or 'none'}"))
+        findings.add(good(_bot_of(settings)))
     with _going_on(findings, "database"):
         await _check_ledger(ports.ledger, findings)
         await _check_invariants(settings, ports, findings)

@@ -338,7 +338,7 @@ class MeteredJournal:
 def configure_logs(level: str, form: str) -> None:
     """One line per event on standard error; no secrets, because nothing that holds one is ever logged."""
     plain = structlog.dev.plain_traceback  # the other one would show the variables, and secrets among them
-    text = structlog.dev.ConsoleRenderer(exception_formatter=plain)
+    text = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)
     renderer = structlog.processors.JSONRenderer() if form == "json" else text
     structlog.configure(
         processors=[

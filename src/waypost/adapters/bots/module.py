@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import FrameType
 from typing import TypeAlias
 
 from waypost.model.turn import Answer, Turn
@@ -35,7 +38,7 @@ class ModuleBot:
         except (Exception, SystemExit) as error:  # a function that calls sys.exit() must not take the server along
             if limit.expired():
                 raise BotFailed(f"no answer within {self._timeout:g} s") from error
-            raise BotFailed(_told(error)) from error
+            raise BotFailed(_where(error, self._function) + _told(error)) from error
 
     async def close(self) -> None:
         """What the function has open is its own."""
@@ -44,3 +47,14 @@ class ModuleBot:
 def _told(error: BaseException) -> str:
     words = redact(f"{type(error).__name__}: {error}")
     return " ".join(words.split())[:_SHOWN]
+
+
+def _where(error: BaseException, function: Function) -> str:
+    """The last line of the user's own code that it passed, without the rest of the way: `waiter.py:4: `."""
+    package = str(function.__module__).partition(".")[0]
+    frames = [step for step in traceback.walk_tb(error.__traceback__) if _is_of(step[0], package)]
+    return "".join(f"{Path(frame.f_code.co_filename).name}:{line}: " for frame, line in frames[-1:])
+
+
+def _is_of(frame: FrameType, package: str) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == package
