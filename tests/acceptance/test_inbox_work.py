@@ -337,8 +337,7 @@ async def answers_by_keys(opened: Tab) -> None:
     await expect(bubble(page, "straw 119").first).to_be_visible()
     await page.keyboard.press("t")
     await expect(page.get_by_text("You answer")).to_be_visible()
-    await page.keyboard.press("i")
-    await expect(page.get_by_role("complementary", name="Details")).to_have_count(0)
+    await leaves_one_thing_at_a_time(page)
     await page.keyboard.press("r")
     await page.keyboard.type("/tha")
     await expect(page.get_by_role("option")).to_have_count(1)
@@ -346,6 +345,32 @@ async def answers_by_keys(opened: Tab) -> None:
     await expect(page.get_by_label("Your message")).to_have_value("Thank you for your patience!")
     await page.keyboard.press("Enter")
     await expect(bubble(page, "Thank you for your patience!").get_by_label("Delivered")).to_be_visible()
+
+
+async def leaves_one_thing_at_a_time(page: Page) -> None:
+    """Escape closes what lies on top; the conversation stays."""
+    where, details = page.url, page.get_by_role("complementary", name="Details")
+    await page.get_by_role("button", name="More", exact=True).click()
+    await expect(page.get_by_role("menu")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("menu")).to_have_count(0)
+    await page.get_by_role("button", name="Emoji").click()
+    await expect(page.get_by_role("button", name="👍")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("button", name="👍")).to_have_count(0)
+    await expect(details).to_be_visible()
+    await page.get_by_role("log").focus()
+    await page.keyboard.press("Escape")
+    await expect(details).to_have_count(0)
+    assert page.url == where
+    await page.keyboard.press("i")
+    await expect(details).to_be_visible()
+    await page.keyboard.press("i")
+    await expect(details).to_have_count(0)
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("log")).to_have_count(0)
+    await page.go_back()
+    await expect(page.get_by_role("log")).to_be_visible()
 
 
 async def finds_by_keys(opened: Tab) -> None:
