@@ -338,6 +338,7 @@ async def answers_by_keys(opened: Tab) -> None:
     await page.keyboard.press("t")
     await expect(page.get_by_text("You answer")).to_be_visible()
     await leaves_one_thing_at_a_time(page)
+    await looks_at_quick_replies(page)
     await page.keyboard.press("r")
     await page.keyboard.type("/tha")
     await expect(page.get_by_role("option")).to_have_count(1)
@@ -345,6 +346,19 @@ async def answers_by_keys(opened: Tab) -> None:
     await expect(page.get_by_label("Your message")).to_have_value("Thank you for your patience!")
     await page.keyboard.press("Enter")
     await expect(bubble(page, "Thank you for your patience!").get_by_label("Delivered")).to_be_visible()
+
+
+async def looks_at_quick_replies(page: Page) -> None:
+    """By the button; what it wrote to ask for them is not left behind, to be sent to the customer."""
+    button, to_write = page.get_by_role("button", name="Quick replies", exact=True), page.get_by_label("Your message")
+    for leave in (lambda: page.keyboard.press("Escape"), lambda: page.get_by_role("log").click(position={"x": 2, "y": 2})):
+        await button.click()
+        await expect(page.get_by_role("option")).to_have_count(3)
+        await expect(to_write).to_have_value("/")
+        await leave()
+        await expect(page.get_by_role("option")).to_have_count(0)
+        await expect(to_write).to_have_value("")
+    await page.get_by_role("log").focus()
 
 
 async def leaves_one_thing_at_a_time(page: Page) -> None:
