@@ -351,7 +351,10 @@ async def answers_by_keys(opened: Tab) -> None:
 async def looks_at_quick_replies(page: Page) -> None:
     """By the button; what it wrote to ask for them is not left behind, to be sent to the customer."""
     button, to_write = page.get_by_role("button", name="Quick replies", exact=True), page.get_by_label("Your message")
-    for leave in (lambda: page.keyboard.press("Escape"), lambda: page.get_by_role("log").click(position={"x": 2, "y": 2})):
+    for leave in (
+        lambda: page.keyboard.press("Escape"),
+        lambda: page.get_by_role("log").click(position={"x": 2, "y": 2}),
+    ):
         await button.click()
         await expect(page.get_by_role("option")).to_have_count(3)
         await expect(to_write).to_have_value("/")
@@ -396,7 +399,13 @@ async def finds_by_keys(opened: Tab) -> None:
     await page.keyboard.press("Escape")
     await expect(page.get_by_role("dialog")).to_have_count(0)
     await page.keyboard.press("/")
-    await page.keyboard.type("needle")
+    await page.keyboard.type("ADA")
+    await page.get_by_role("list", name="People").get_by_role("link", name="Ada").press("Enter")
+    await expect(page.get_by_role("heading", name="Ada")).to_be_visible()
+    await page.get_by_label("Search in all conversations").fill("+1 555-000-2222")
+    await expect(page.get_by_role("list", name="People").get_by_role("link")).to_contain_text(LONG_NAME)
+    await opened.picture("inbox-people")
+    await page.get_by_label("Search in all conversations").fill("needle")
     found = page.get_by_role("list", name="Found").get_by_role("link").first
     await expect(found).to_contain_text("needle")
     await found.press("Enter")
