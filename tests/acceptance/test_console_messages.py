@@ -242,6 +242,8 @@ async def connects_a_number(desk: Desk, opened: Tab) -> None:
     await expect(page.get_by_text("answers Meta's question with this verify token")).to_be_visible()
     await expect(page.get_by_text("templates can be read: 2")).to_be_visible()
     connected = row(page, "207")
+    frame = page.get_by_role("table", name="Numbers").locator("..")
+    assert await frame.evaluate("frame => frame.scrollWidth <= frame.clientWidth"), "every button of a row can be seen"
     await tries_it(desk, opened, connected)
     await connected.get_by_role("button", name="Disable").click()
     await page.get_by_role("dialog").get_by_role("button", name="Disable").click()

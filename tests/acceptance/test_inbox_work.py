@@ -337,8 +337,8 @@ async def answers_by_keys(opened: Tab) -> None:
     await expect(bubble(page, "straw 119").first).to_be_visible()
     await page.keyboard.press("t")
     await expect(page.get_by_text("You answer")).to_be_visible()
-    await page.keyboard.press("i")
-    await expect(page.get_by_role("complementary", name="Details")).to_have_count(0)
+    await leaves_one_thing_at_a_time(page)
+    await looks_at_quick_replies(page)
     await page.keyboard.press("r")
     await page.keyboard.type("/tha")
     await expect(page.get_by_role("option")).to_have_count(1)
@@ -346,6 +346,48 @@ async def answers_by_keys(opened: Tab) -> None:
     await expect(page.get_by_label("Your message")).to_have_value("Thank you for your patience!")
     await page.keyboard.press("Enter")
     await expect(bubble(page, "Thank you for your patience!").get_by_label("Delivered")).to_be_visible()
+
+
+async def looks_at_quick_replies(page: Page) -> None:
+    """By the button; what it wrote to ask for them is not left behind, to be sent to the customer."""
+    button, to_write = page.get_by_role("button", name="Quick replies", exact=True), page.get_by_label("Your message")
+    for by_key in (True, False):
+        await button.click()
+        await expect(page.get_by_role("option")).to_have_count(3)
+        await expect(to_write).to_have_value("/")
+        if by_key:
+            await page.keyboard.press("Escape")
+        else:
+            await page.get_by_role("log").click(position={"x": 2, "y": 2})
+        await expect(page.get_by_role("option")).to_have_count(0)
+        await expect(to_write).to_have_value("")
+    await page.get_by_role("log").focus()
+
+
+async def leaves_one_thing_at_a_time(page: Page) -> None:
+    """Escape closes what lies on top; the conversation stays."""
+    where, details = page.url, page.get_by_role("complementary", name="Details")
+    await page.get_by_role("button", name="More", exact=True).click()
+    await expect(page.get_by_role("menu")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("menu")).to_have_count(0)
+    await page.get_by_role("button", name="Emoji").click()
+    await expect(page.get_by_role("button", name="👍")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("button", name="👍")).to_have_count(0)
+    await expect(details).to_be_visible()
+    await page.get_by_role("log").focus()
+    await page.keyboard.press("Escape")
+    await expect(details).to_have_count(0)
+    assert page.url == where
+    await page.keyboard.press("i")
+    await expect(details).to_be_visible()
+    await page.keyboard.press("i")
+    await expect(details).to_have_count(0)
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("log")).to_have_count(0)
+    await page.go_back()
+    await expect(page.get_by_role("log")).to_be_visible()
 
 
 async def finds_by_keys(opened: Tab) -> None:
@@ -357,7 +399,13 @@ async def finds_by_keys(opened: Tab) -> None:
     await page.keyboard.press("Escape")
     await expect(page.get_by_role("dialog")).to_have_count(0)
     await page.keyboard.press("/")
-    await page.keyboard.type("needle")
+    await page.keyboard.type("ADA")
+    await page.get_by_role("list", name="People").get_by_role("link", name="Ada").press("Enter")
+    await expect(page.get_by_role("heading", name="Ada")).to_be_visible()
+    await page.get_by_label("Search in all conversations").fill("+1 555-000-2222")
+    await expect(page.get_by_role("list", name="People").get_by_role("link")).to_contain_text(LONG_NAME)
+    await opened.picture("inbox-people")
+    await page.get_by_label("Search in all conversations").fill("needle")
     found = page.get_by_role("list", name="Found").get_by_role("link").first
     await expect(found).to_contain_text("needle")
     await found.press("Enter")

@@ -71,7 +71,12 @@ export const texts = {
   search: {
     label: "Search in all conversations",
     placeholder: "Search",
-    nothing: "Nothing was found.",
+    nothing: (words: string) =>
+      `Nothing was found for “${words}”, neither in the text of messages nor in names and numbers of the conversations that were loaded here. A whole phone number is looked for everywhere.`,
+    people: "People",
+    morePeople: "There are more: write more of the name or number.",
+    messages: "Messages",
+    noMessages: "No message says this.",
     failed: "The search did not work. Try again.",
     results: "Found",
   },

@@ -24,7 +24,7 @@ class PaperClient {
     return this.#heard.get(name)?.(event as never);
   }
 
-  readonly conversations = (): Promise<unknown> => this.#ask("list");
+  readonly conversations = ({ phone }: { phone?: string } = {}): Promise<unknown> => this.#ask(phone === undefined ? "list" : `list of ${phone}`);
   readonly conversation = (id: string): Promise<unknown> => this.#ask(`conversation ${id}`);
   readonly history = (id: string): Promise<unknown> => this.#ask(`history ${id}`);
   readonly unread = (): Promise<number> => Promise.resolve(this.count);
@@ -67,6 +67,13 @@ const page = (messages: readonly Message[], next_cursor: string | null = null) =
 const [one, two, three] = [1, 2, 3].map((position) => aMessage({ position })) as [Message, Message, Message];
 const row = (id = "1"): Conversation | undefined => desk.shown.conversations.get(id);
 const positions = (): (number | undefined)[] => desk.shown.threads.get("1")?.messages.map(({ position }) => position) ?? [];
+
+test("a customer who is sought by number is known from then on", async () => {
+  const sought = desk.seek("+15550001111");
+  await answers("list of +15550001111", list([aConversation({})]));
+  await sought;
+  expect(row()?.contact?.phone).toBe("+15550001111");
+});
 
 describe("a customer who is new", () => {
   test("is shown with the last word, though it came while the first was asked for", async () => {

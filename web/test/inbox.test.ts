@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 
 import { belongs, FILTERS, mayLookOn, type Filter } from "../src/live/filters";
-import { contentsOf, kindOf, problemOf, type Attachment } from "../src/inbox/attachments";
+import { contentsOf, kindOf, mayTryAgain, problemOf, type Attachment } from "../src/inbox/attachments";
 import { cardsIn, choicesIn, mapOf, placeIn, sizeOf } from "../src/inbox/parts";
 import { positionIn } from "../src/inbox/path";
 import { componentsOf, contentOf, isFilled, sendable, wordsOfTemplate } from "../src/inbox/template-content";
 import type { Template } from "../src/model";
+import { texts } from "../src/texts";
 import { aConversation } from "./examples";
 
 const NOW = Date.parse("2026-11-16T12:00:00Z");
@@ -46,6 +47,14 @@ test("files are of a kind, and have a largest size", () => {
   expect(problemOf({ size: 5_000_000 }, "image")).toBeNull();
   expect(problemOf({ size: 5_000_001 }, "image")).toBe("Too large: a photo may have 5 MB at most.");
   expect([999, 1_500, 2_500_000].map(sizeOf)).toEqual(["999 B", "2 KB", "2.5 MB"]);
+});
+
+test("what did not go up may be tried again, but not what WhatsApp never takes", () => {
+  const tried = (problem: string | null, size = 10) => mayTryAgain({ file: { size }, kind: "document", problem });
+  expect(tried(null)).toBe(false);
+  expect(tried(texts.attachments.failed)).toBe(true);
+  expect(tried(texts.attachments.refused)).toBe(false);
+  expect(tried(problemOf({ size: 200_000_000 }, "document"), 200_000_000)).toBe(false);
 });
 
 test("a place, cards and choices are read from any shape", () => {

@@ -3,7 +3,7 @@
 import { Unreachable, WaypostError } from "@waypost/client";
 import { expect, test } from "vitest";
 
-import { askedFor, faultOf, filledIn, matching, stepOf, suggestionsFor, type Step } from "../src/inbox/quick-replies";
+import { askedFor, faultOf, filledIn, matching, stepOf, suggestionsFor, takenBack, type Step } from "../src/inbox/quick-replies";
 import { texts } from "../src/texts";
 
 const HELLO = { name: "hello", text: "Hi" };
@@ -51,4 +51,11 @@ test("what the server says is shown at the field that it names", () => {
   expect(refusal("this org has 200")).toEqual({ field: null, words: "The server refused it: this org has 200." });
   expect(faultOf(new Unreachable("HTTP 503", 503))).toEqual({ field: null, words: texts.quick.away });
   expect(faultOf(new TypeError("a bug"))).toEqual({ field: null, words: texts.quick.away });
+});
+
+test("what the button wrote goes when nothing is chosen, and what was typed stays", () => {
+  expect(takenBack("/", "")).toBe("");
+  expect(takenBack("/", "begun before"), "nor is anything lost that stood there").toBe("begun before");
+  expect(takenBack("/", null)).toBeNull();
+  expect(takenBack("/tha", "")).toBeNull();
 });

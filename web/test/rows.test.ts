@@ -84,3 +84,19 @@ test("the id of a message tells when it was stored", () => {
   expect(storedAt({ message_id: "13814000-1dd2-11b2-8000-000000000000", timestamp })).toBe(0);
   expect(storedAt({ message_id: "m1", timestamp })).toBe(Date.parse(timestamp));
 });
+
+/** As the server makes it: the id tells when it was stored. */
+const idAt = (moment: string): string => {
+  const ticks = (BigInt(Date.parse(moment)) * 10_000n + 0x01b21dd213814000n).toString(16).padStart(15, "0");
+  return `${ticks.slice(7)}-${ticks.slice(3, 7)}-1${ticks.slice(0, 3)}-8000-000000000000`;
+};
+
+test("days never go backwards, however late a message comes", () => {
+  const late = at(1, "2026-11-15T11:00:00", { message_id: idAt("2026-11-16T12:30:00") });
+  const answer = at(2, "2026-11-16T12:31:00", { sender_id: "bot", message_id: idAt("2026-11-16T12:31:00") });
+  const shown = (messages: readonly (typeof late)[]) =>
+    rowsOf({ ...UNREAD_THREAD, messages }, { now: NOW }).map((row) => (row.is === "happening" ? row.deed.is : row.is === "message" && row.late ? "late" : row.is));
+  expect(shown([late, answer]), "the 24 hours end below the words that began them").toEqual(["day", "message", "day", "window", "message"]);
+  const before = at(0, "2026-11-16T09:00:00", { message_id: idAt("2026-11-16T09:00:00") });
+  expect(shown([before, late, answer]), "nor do they end while newer words keep them open").toEqual(["day", "message", "late", "message"]);
+});

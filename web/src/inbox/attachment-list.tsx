@@ -4,7 +4,7 @@ import { ActionIcon, Button, Progress } from "@mantine/core";
 
 import { Cross } from "../icons";
 import { texts } from "../texts";
-import { problemOf } from "./attachments";
+import { mayTryAgain } from "./attachments";
 import styles from "./composer.module.css";
 import { sizeOf } from "./parts";
 import type { Attachments } from "./use-attachments";
@@ -22,7 +22,7 @@ export function AttachmentList({ files: { list, cancel, again } }: { readonly fi
             </span>
             {problem === null && id === null && <Progress value={progress} size="xs" aria-label={file.name} transitionDuration={0} />}
           </span>
-          {problem !== null && problemOf(file, kind) === null && (
+          {mayTryAgain({ file, kind, problem }) && (
             <Button size="compact-xs" variant="light" onClick={() => again(key)}>
               {texts.attachments.again}
             </Button>

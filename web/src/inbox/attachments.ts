@@ -41,6 +41,10 @@ export function problemOf({ size }: Pick<File, "size">, kind: Kind): string | nu
   return size > limit ? texts.attachments.tooLarge(texts.attachments.kinds[kind] ?? kind, sizeOf(limit)) : null;
 }
 
+/** Another try may go better; not with a file that is too large, or that WhatsApp does not take. */
+export const mayTryAgain = ({ file, kind, problem }: Pick<Attachment, "kind" | "problem"> & { readonly file: Pick<File, "size"> }): boolean =>
+  problem !== null && problem !== texts.attachments.refused && problemOf(file, kind) === null;
+
 const CAPTIONED: readonly Kind[] = ["image", "video", "document"];
 
 /** The messages that go out: words go with the first file that can carry them, else by themselves. */

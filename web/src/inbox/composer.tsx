@@ -18,7 +18,7 @@ import styles from "./composer.module.css";
 import { ComposerTools } from "./composer-tools";
 import { setDraft, useDraft } from "./drafts";
 import { useQuickChoice } from "./quick-choice";
-import { optionId, QUICK_MENU, QuickMenu } from "./quick-menu";
+import { isInQuickMenu, optionId, QUICK_MENU, QuickMenu } from "./quick-menu";
 import { filledIn } from "./quick-replies";
 import type { Attachments } from "./use-attachments";
 import { useConsents, wantsNothing } from "./use-consents";
@@ -52,7 +52,8 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
   const draft = isNote ? `note:${id}` : id;
   const text = useDraft(me, draft);
   const note = useMutation({ mutationFn: (words: string) => writeNote(desk.client, id, words), onSuccess: () => setDraft(me, `note:${id}`, "") });
-  const quick = useQuickChoice(isNote ? "" : text, (reply) => setDraft(me, draft, filledIn(reply.text, nameOf(conversation))));
+  const write = (words: string) => setDraft(me, draft, words);
+  const quick = useQuickChoice(isNote ? "" : text, write, (reply) => write(filledIn(reply.text, nameOf(conversation))));
   if (desk.me.role === "readonly") return <p className={styles["soon"]}>{texts.composer.readOnly}</p>;
   const isReady = files.list.every((file) => file.id !== null);
   const hasSomething = text.trim() !== "" || (!isNote && files.list.length > 0);
@@ -81,7 +82,7 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
     event.preventDefault();
     files.add(event.clipboardData.files);
   };
-  const insert = (words: string) => setDraft(me, draft, insertedAt(text, words));
+  const insert = (words: string) => write(insertedAt(text, words));
   const said = note.isError ? texts.composer.noteFailed : refuses && !isNote ? texts.composer.refuses : window && saidOf(window);
   return (
     <>
@@ -101,10 +102,12 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
             placeholder={isNote ? texts.composer.notePlaceholder : floor === BOT && desk.me.bot ? texts.composer.placeholderBot : texts.composer.placeholder}
             value={text}
             onChange={(event) => {
-              setDraft(me, draft, event.currentTarget.value);
+              write(event.currentTarget.value);
+              quick.typed(event.currentTarget.value);
               if (!isNote) desk.client.typing(id);
             }}
             onKeyDown={press}
+            onBlur={({ relatedTarget }) => dialog === null && !isInQuickMenu(relatedTarget) && quick.leave()}
             onPaste={paste}
             autosize
             minRows={1}
@@ -131,7 +134,7 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
           onEmoji={insert}
           onFiles={files.add}
           onQuick={() => {
-            setDraft(me, draft, "/");
+            quick.askForAll();
             document.getElementById("composer")?.focus();
           }}
           onTemplate={() => setDialog("template")}

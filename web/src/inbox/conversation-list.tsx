@@ -8,6 +8,7 @@ import { belongs, mayLookOn, sourceOf, type Filter } from "../live/filters";
 import { useDesk, useShown } from "../live/use-desk";
 import { texts } from "../texts";
 import { ConversationRow } from "./conversation-row";
+import { useDetails } from "./details";
 import { Filters } from "./filters";
 import styles from "./inbox.module.css";
 import { useKeys } from "./keys";
@@ -25,6 +26,7 @@ export function ConversationList({ open }: { readonly open: string | null }) {
   const desk = useDesk();
   const [words, setWords] = useState("");
   const [filter, setFilter] = useState<Filter>("open");
+  const [details, showDetails] = useDetails();
   const source = sourceOf(filter);
   const now = useNow();
   const conversations = useShown((shown) => shown.conversations);
@@ -63,9 +65,9 @@ export function ConversationList({ open }: { readonly open: string | null }) {
       k: () => go(Math.max(0, at - 1)),
       r: () => document.getElementById("composer")?.focus(),
       "/": () => document.getElementById("search")?.focus(),
-      Escape: () => goTo(null),
+      Escape: () => (open !== null && details ? showDetails(false) : goTo(null)),
     };
-  }, [rows, open, virtual]);
+  }, [rows, open, virtual, details, showDetails]);
   useKeys(deeds);
   const isEmpty = rows.length === 0 && listing.asked && !listing.reading;
   return (

@@ -17,6 +17,7 @@ interface Props {
 }
 
 export const QUICK_MENU = "quick-menu";
+export const isInQuickMenu = (target: EventTarget | null): boolean => target instanceof Element && target.closest(`.${styles["menu"]}`) !== null;
 export const optionId = (index: number): string => `${QUICK_MENU}-${index}`;
 
 export function QuickMenu({ offer, chosen, onChoose, onEdit }: Props) {

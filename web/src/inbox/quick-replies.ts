@@ -10,6 +10,12 @@ export type Words = Pick<QuickReply, "name" | "text">;
 /** What is looked for by a text such as `/tha`; null when it asks for none. */
 export const askedFor = (text: string): string | null => /^\/([^\n]*)$/.exec(text)?.[1]?.trim().toLowerCase() ?? null;
 
+/** What the button writes for whoever does not know the key. */
+export const ASKS_FOR_ALL = "/";
+
+/** What stands again when nothing was chosen: `before` the button wrote its sign; null: what is there was typed by hand and stays. */
+export const takenBack = (text: string, before: string | null): string | null => (text === ASKS_FOR_ALL ? before : null);
+
 export const matching = <Reply extends Words>(asked: string, replies: readonly Reply[]): readonly Reply[] =>
   replies.filter(({ name, text }) => name.toLowerCase().startsWith(asked) || text.toLowerCase().includes(asked));
 

@@ -1,12 +1,13 @@
-/** What was found, the newest first. */
+/** Who and what was found: customers by name or number, then what was said, the newest first. */
 
 import { Loader, Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import type { MouseEvent } from "react";
+import { useMemo, type MouseEvent } from "react";
 
+import { numberIn, peopleFor } from "../live/people";
 import { useDesk, useShown } from "../live/use-desk";
-import type { Found } from "../model";
+import type { Conversation, Found } from "../model";
 import { piecesOf } from "../snippet";
 import { texts } from "../texts";
 import { shortMoment } from "../time";
@@ -15,20 +16,37 @@ import styles from "./inbox.module.css";
 import { goTo, pathTo } from "./path";
 
 const PAUSE_MS = 250;
+const MOST_PEOPLE = 20;
 
 export function SearchResults({ words, open }: { readonly words: string; readonly open: string | null }) {
   const desk = useDesk();
   const [asked] = useDebouncedValue(words, PAUSE_MS);
   const { data, isError, isPending } = useQuery({ queryKey: ["search", asked], queryFn: () => desk.search(asked), staleTime: 5_000 });
+  const people = usePeople(words, asked);
+  const hasPeople = people.length > 0;
   return (
     <div className={styles["scroll"]} aria-live="polite" aria-busy={isPending}>
+      {hasPeople && (
+        <>
+          <h3 className={styles["foundHead"]}>{texts.search.people}</h3>
+          <ul className={styles["results"]} aria-label={texts.search.people}>
+            {people.slice(0, MOST_PEOPLE).map((person) => (
+              <li key={person.conversation_id}>
+                <Person conversation={person} isOpen={person.conversation_id === open} />
+              </li>
+            ))}
+          </ul>
+          {people.length > MOST_PEOPLE && <p className={styles["foundMore"]}>{texts.search.morePeople}</p>}
+          <h3 className={styles["foundHead"]}>{texts.search.messages}</h3>
+        </>
+      )}
       {isPending && (
         <div className={styles["empty"]}>
           <Loader size="sm" />
         </div>
       )}
       {isError && <Text className={styles["empty"]}>{texts.search.failed}</Text>}
-      {data?.length === 0 && <Text className={styles["empty"]}>{texts.search.nothing}</Text>}
+      {data?.length === 0 && (hasPeople ? <p className={styles["foundMore"]}>{texts.search.noMessages}</p> : <Text className={styles["empty"]}>{texts.search.nothing(asked)}</Text>)}
       {data !== undefined && data.length > 0 && (
         <ul className={styles["results"]} aria-label={texts.search.results}>
           {data.map((found) => (
@@ -39,6 +57,36 @@ export function SearchResults({ words, open }: { readonly words: string; readonl
         </ul>
       )}
     </div>
+  );
+}
+
+/** Of those that are known here; one more than are shown. A whole number is also asked for. */
+function usePeople(words: string, asked: string): readonly Conversation[] {
+  const desk = useDesk();
+  const number = numberIn(asked);
+  useQuery({ queryKey: ["person", number], queryFn: () => desk.seek(number ?? "").then(() => true), enabled: number !== null, staleTime: 5_000, retry: false });
+  const conversations = useShown((shown) => shown.conversations);
+  return useMemo(() => peopleFor(words, conversations.values(), MOST_PEOPLE + 1), [words, conversations]);
+}
+
+function Person({ conversation, isOpen }: { readonly conversation: Conversation; readonly isOpen: boolean }) {
+  const { conversation_id: id, contact, active_at: at } = conversation;
+  const go = (event: MouseEvent) => {
+    event.preventDefault();
+    goTo(id);
+  };
+  return (
+    <a href={pathTo(id)} className={`${styles["row"]} ${styles["found"]}`} onClick={go} aria-current={isOpen ? "page" : undefined}>
+      <span className={styles["rowText"]}>
+        <span className={styles["rowTop"]}>
+          <bdi className={styles["rowName"]}>{nameOf(conversation)}</bdi>
+          <time className={styles["rowTime"]} dateTime={at}>
+            {shortMoment(at, new Date())}
+          </time>
+        </span>
+        <bdi className={styles["rowLast"]}>{contact?.phone ?? contact?.username}</bdi>
+      </span>
+    </a>
   );
 }
 

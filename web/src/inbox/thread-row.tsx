@@ -9,7 +9,7 @@ import type { Row } from "../live/rows";
 import { useDesk } from "../live/use-desk";
 import type { Message } from "../model";
 import { texts } from "../texts";
-import { clockTime, dayLabel } from "../time";
+import { clockTime, dayAndTime, dayLabel } from "../time";
 import { isFromCustomer, summaryOf, textOf } from "../words";
 import styles from "./bubble.module.css";
 import { setDraft } from "./drafts";
@@ -57,7 +57,7 @@ export const ThreadRow = memo(function ThreadRow({ row, around }: { readonly row
   }
 });
 
-function Said({ row: { message, first, last, reactions, quoted }, around }: { readonly row: Of<"message">; readonly around: Around }) {
+function Said({ row: { message, late, first, last, reactions, quoted }, around }: { readonly row: Of<"message">; readonly around: Around }) {
   const { me, name, names, sought, answer } = around;
   const theirs = isFromCustomer(message.sender_id);
   const isNote = message.content["type"] === "note";
@@ -80,7 +80,7 @@ function Said({ row: { message, first, last, reactions, quoted }, around }: { re
             <Reply size={14} />
           </ActionIcon>
         )}
-        <time dateTime={message.timestamp}>{clockTime(message.timestamp)}</time>
+        <time dateTime={message.timestamp}>{late ? dayAndTime(message.timestamp, new Date()) : clockTime(message.timestamp)}</time>
         {!theirs && !isNote && <Ticks status={message.status} />}
       </span>
       {message.status === "failed" && <Failure message={message} />}

@@ -120,6 +120,12 @@ export class Desk {
     return results;
   }
 
+  /** The customer of this number, who then is known here; nobody, where it is no number after all. */
+  async seek(phone: string): Promise<void> {
+    const asked = this.client.conversations({ kind: "customer", phone });
+    await this.#meanwhile.during(asked, (page, heard) => this.#learn(page.conversations as unknown as Conversation[], heard));
+  }
+
   /** The server's answer to a change of who works on a conversation; what was said there may be known better by now. */
   take(row: Conversation): void {
     const { floor, assignee, state, labels } = row;

@@ -21,6 +21,8 @@ export type Row =
       readonly is: "message";
       readonly key: string;
       readonly message: Message;
+      /** Written on an earlier day than it stands under: it came late. */
+      readonly late: boolean;
       readonly first: boolean;
       readonly last: boolean;
       readonly reactions: readonly Reaction[];
@@ -58,18 +60,19 @@ export function rowsOf(thread: Thread, beside: Beside = {}): readonly Row[] {
   let next = 0;
   let marked = readUpTo === null;
   // Above the first row only when there is nothing before it: a day that goes on upwards begins further up.
-  let day = thread.cursor === null || said[0] === undefined ? null : dayOf(said[0].timestamp);
+  let day = thread.cursor === null || said[0] === undefined ? -Infinity : dayBegun(said[0].timestamp);
+  // Days never go backwards: what came late stands under the day on which it came.
   const begin = (at: string, key: string): void => {
-    if (day !== dayOf(at)) rows.push({ is: "day", key: `day:${key}`, at });
-    day = dayOf(at);
+    if (dayBegun(at) > day) rows.push({ is: "day", key: `day:${key}`, at });
+    day = Math.max(day, dayBegun(at));
   };
-  const happen = (happening: Happening): void => {
+  const happen = (happening: Placed): void => {
     begin(happening.at, happening.key);
-    rows.push({ is: "happening", ...happening });
+    rows.push({ is: "happening", key: happening.key, at: happening.at, deed: happening.deed });
   };
   said.forEach((message, index) => {
     const moment = storedAt(message);
-    for (let one = between[next]; one !== undefined && Date.parse(one.at) <= moment; one = between[++next]) happen(one);
+    for (let one = between[next]; one !== undefined && one.place <= moment; one = between[++next]) happen(one);
     begin(message.timestamp, String(message.position));
     const newHere = !marked && readUpTo !== null && message.position > readUpTo && isFromCustomer(message.sender_id);
     if (newHere) rows.push({ is: "unread", key: "unread" });
@@ -80,7 +83,8 @@ export function rowsOf(thread: Thread, beside: Beside = {}): readonly Row[] {
     const first = rows.at(-1)?.is !== "message" || !areTogether(said[index - 1], message);
     const last = !areTogether(message, said[index + 1]);
     const theirs = reactions.of.get(message.provider_message_id ?? "") ?? [];
-    rows.push({ is: "message", key, message, first, last, reactions: theirs, quoted: quotedIn(message.content) });
+    const late = dayBegun(message.timestamp) < day;
+    rows.push({ is: "message", key, message, late, first, last, reactions: theirs, quoted: quotedIn(message.content) });
   });
   between.slice(next).forEach(happen);
   for (const each of refused) rows.push(waiting(each.message, each.code, quotedIn(each.message.content)));
@@ -90,16 +94,35 @@ export function rowsOf(thread: Thread, beside: Beside = {}): readonly Row[] {
 }
 
 /** As far back as there are messages; with the moments at which the 24 hours after the customer's last word ended. */
-function happened({ messages, cursor }: Thread, known: readonly Happening[], now: number): readonly Happening[] {
+function happened({ messages, cursor }: Thread, known: readonly Happening[], now: number): readonly Placed[] {
   const begin = cursor === null ? 0 : Date.parse(messages[0]?.timestamp ?? "");
-  const found = known.filter(({ at }) => Date.parse(at) >= begin);
-  const written = messages.filter(({ sender_id }) => isFromCustomer(sender_id)).map(({ timestamp }) => Date.parse(timestamp));
-  written.forEach((at, index) => {
+  const found = known.map((one): Placed => ({ ...one, place: Date.parse(one.at) })).filter(({ place }) => place >= begin);
+  const written = lastWords(messages);
+  written.forEach(({ at, stored }, index) => {
     const end = at + WINDOW_MS;
-    if (end < (written[index + 1] ?? now)) found.push({ key: `window:${end}`, at: new Date(end).toISOString(), deed: { is: "window" } });
+    if (end >= (written[index + 1]?.at ?? now)) return;
+    found.push({ key: `window:${end}`, at: new Date(end).toISOString(), deed: { is: "window" }, place: Math.max(end, stored + 1) });
   });
-  return found.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  return found.sort((a, b) => a.place - b.place);
 }
+
+/** A happening and when it takes its place among the messages: the 24 hours never end above the words that began them, however late those came. */
+interface Placed extends Happening {
+  readonly place: number;
+}
+
+/** What the customer wrote, without what came later than newer words: it begins no 24 hours of its own. */
+function lastWords(messages: readonly Message[]): readonly { readonly at: number; readonly stored: number }[] {
+  let newest = -Infinity;
+  return messages.flatMap((message) => {
+    const at = Date.parse(message.timestamp);
+    if (!isFromCustomer(message.sender_id) || at < newest) return [];
+    newest = at;
+    return [{ at, stored: storedAt(message) }];
+  });
+}
+
+const dayBegun = (moment: string): number => new Date(moment).setHours(0, 0, 0, 0);
 
 /** 100 ns steps from 1582 to 1970, which a TimeUUID counts from. */
 const BEFORE_1970 = 0x01b21dd213814000n;

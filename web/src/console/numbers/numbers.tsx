@@ -72,7 +72,7 @@ function columnsFor(gates: readonly Gate[], trials: Trials, edit: (number: Numbe
     { head: columns.id, cell: ({ phone_number_id, waba_id }) => <Two first={phone_number_id} second={words.accountOf(waba_id)} /> },
     { head: columns.health, cell: (number) => <HealthOf health={healthOf(number, gates, trials[idOf(number)])} />, wide: true },
     { head: columns.limits, cell: ({ pace, tier }) => <Two first={words.paceOf(pace)} second={tier === null ? words.noTier : words.tierOf(tier)} /> },
-    { head: columns.failover, cell: ({ failover }) => (failover === null ? words.noFailover : words.failoverTo(failover)) },
+    { head: columns.failover, cell: ({ failover }) => <div className={styles["failover"]}>{failover === null ? words.noFailover : words.failoverTo(failover)}</div> },
     { head: columns.deeds, cell: (number) => <Deeds number={number} onEdit={() => edit(number)} onTry={() => trying(idOf(number))} /> },
   ];
 }
