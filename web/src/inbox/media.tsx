@@ -28,7 +28,8 @@ export function Media({ message: { content, media }, type, caption }: Props) {
   const own = previewOf(part["id"]);
   const label = texts.content[type] ?? texts.media.unnamed;
   const name = nameIn(part, media ?? null) ?? own?.name ?? null;
-  const shown = media ? <Received file={media} type={type} name={name} /> : own ? <File src={own.url} type={type} name={name} size={own.size} /> : <Unseen label={label} name={name} />;
+  // Whoever sent it from here need not wait until the server has it, too.
+  const shown = own ? <File src={own.url} type={type} name={name} size={own.size} /> : media ? <Received file={media} type={type} name={name} /> : <Unseen label={label} name={name} />;
   if (caption === "") return shown;
   return (
     <>
