@@ -305,7 +305,12 @@ async def sends_files(opened: Tab, tmp_path: Path) -> None:
     await sends(page, "as promised")
     await expect(bubble(page, "as promised").get_by_label("Delivered")).to_be_visible()
     await expect(bubble(page, "as promised")).to_contain_text(f"{HOSTILE}.txt")
-    await expect(page.get_by_role("log").get_by_role("button", name="Enlarge the photo: pic.png")).to_be_visible()
+    log = page.get_by_role("log")
+    await expect(log.get_by_role("button", name="Enlarge the photo: pic.png")).to_be_visible()
+    await page.reload()  # what this browser had is gone: the server has it, for everybody
+    kept = re.compile(r"^/api/v1/media/\d+$")
+    await expect(log.get_by_role("link", name=f"{HOSTILE}.txt")).to_have_attribute("href", kept)
+    await expect(log.get_by_role("button", name="Enlarge the photo")).to_have_count(2)
 
 
 async def test_the_keyboard_is_enough_and_a_search_finds_its_way_back(laptop: Site) -> None:
