@@ -58,7 +58,10 @@ def test_an_answer_is_understood(answer: object, meant: object) -> None:
         ([5], "reply 1: must be a text or a message, not int"),
         (["one", Handover("x")], "reply 2: must be a text or a message, not Handover"),
         ([["nested"]], "reply 1: must be a text or a message, not list"),
-        ({}, 'reply 1: type is required, e.g. {"type": "text", "text": {"body": "…"}}'),
+        (
+            {},
+            'reply 1: type is required, e.g. {"type": "text", "text": {"body": "…"}}, or in short {"text": "…"}',
+        ),
         (["one", {"type": "image", "image": {}}], "reply 2: image must have an id or a link"),
         ({"type": "text", "text": "hello"}, 'reply 1: text.body is required: {"type": "text", "text": {"body": "…"}}'),
         (

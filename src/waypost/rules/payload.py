@@ -84,7 +84,7 @@ def _check_freeform(payload: dict[str, Any]) -> Invalid | None:
     if isinstance(payload.get("text"), str) and "type" not in payload:
         return content.check_text(payload["text"], "payloadJson.text")
     if not isinstance(kind, str) or not kind:
-        return Invalid("payloadJson.type", f"is required, e.g. {_TEXT}; or, for a text, the short form {_SHORT}")
+        return Invalid("payloadJson.type", f"is required, e.g. {_TEXT}, or in short {_SHORT}")
     if kind not in payload:
         return Invalid(f"payloadJson.{kind[:40]}", f'is required when "type" is "{kind[:40]}"')
     return content.check(kind, payload[kind], f"payloadJson.{kind}")
