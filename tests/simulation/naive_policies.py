@@ -9,7 +9,6 @@ import pytest
 from msgspec.structs import replace
 
 from tests.simulation.naive_mechanisms import Overlay
-from waypost.adapters.sql import hearing
 from waypost.model.gate import GateKind
 from waypost.model.ids import NumberId
 from waypost.model.message import Claimed
@@ -108,12 +107,6 @@ def a_throttle_in_memory(_: pytest.MonkeyPatch) -> Dress:
 
 def consent_asked_for_at_submit_only(patch: pytest.MonkeyPatch) -> Dress:
     patch.setattr(clearance, "refused_by_consent", lambda with_dossier, dossier, address: None)
-    return real
-
-
-def a_word_that_counts_from_when_it_comes(patch: pytest.MonkeyPatch) -> Dress:
-    """A START that is delivered late undoes the STOP that was written after it."""
-    patch.setattr(hearing, "counts_from", lambda status, written_at, latest, now: now)
     return real
 
 
