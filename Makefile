@@ -4,7 +4,7 @@ ENVIRONMENT := .venv/.ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run page test check format bench lock clean
+.PHONY: help run page test check check-server check-page format bench lock clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1	\2/p' Makefile
@@ -21,10 +21,15 @@ test: $(ENVIRONMENT) ## run every test suite: make test ARGS="tests/unit -k retr
 	$(BIN)/python tools/suites.py $(ARGS)
 
 check: $(ENVIRONMENT) ## format, lint, import layers and types, the page's too, without changing a file
+	@$(MAKE) --no-print-directory --jobs=2 check-server check-page
+
+check-server:
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/lint-imports
 	$(BIN)/mypy
+
+check-page:
 	$(BIN)/python tools/page.py check
 
 format: $(ENVIRONMENT) ## format the code and repair what the linter can

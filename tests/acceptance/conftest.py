@@ -40,6 +40,8 @@ FAST = {
 
 LEDGERS = os.environ.get("WAYPOST_TEST_LEDGERS", "sqlite,postgres").split(",")
 """`WAYPOST_TEST_LEDGERS=stack make test ARGS=tests/acceptance` runs every one of them on the full stack."""
+ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
+"""For what no database could change: the contract suites try each of them."""
 
 
 @pytest.fixture(params=LEDGERS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.acceptance.conftest import ON_SQLITE
 from tests.acceptance.harness import ORG, Ran, Site
 from tests.acceptance.test_admin import refused
 
@@ -41,6 +42,7 @@ def test_a_dossier_its_consent_and_its_trail(admin: Site) -> None:
     assert run("activities", "1") == []
 
 
+@ON_SQLITE
 def test_what_cannot_be_done_is_said_in_one_line(admin: Site) -> None:
     def run(*words: str) -> Ran:
         return admin.run("admin", words[0], ORG, *words[1:])

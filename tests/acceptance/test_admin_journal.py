@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from tests.acceptance.conftest import ON_SQLITE
 from tests.acceptance.harness import NUMBER, ORG, Site
-from tests.acceptance.test_admin_turns import CLOCK, ON_SQLITE, on
+from tests.acceptance.test_admin_turns import CLOCK, on
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.report import Post
 from waypost.ports.ledger import Ledger

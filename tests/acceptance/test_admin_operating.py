@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.conftest import ON_SQLITE
 from tests.acceptance.harness import NUMBER, ORG, Ran, Site, site
 from tests.acceptance.test_admin import options, refused
 
@@ -52,6 +53,7 @@ def test_quota_gates_and_why_from_the_command_line(connected: Site) -> None:
     refused(admin("admin", "release", ORG, gate["id"]), "has no closed gate")
 
 
+@ON_SQLITE
 def test_a_message_is_listed_cancelled_and_sent_again(connected: Site) -> None:
     admin = connected.run
     (message,) = admin("admin", "outbox", ORG, "--to", "1 650 555 1234", "--json").fields
@@ -62,6 +64,7 @@ def test_a_message_is_listed_cancelled_and_sent_again(connected: Site) -> None:
     refused(admin("admin", "retry", ORG, "7"), f"org {ORG} has no message 7")
 
 
+@ON_SQLITE
 def test_a_number_is_changed_and_what_cannot_be_is_said(connected: Site) -> None:
     admin = connected.run
     changed = admin("admin", "change-number", ORG, NUMBER, "--pace", "5", "--tier", "250", "--token", "hush-new")
@@ -75,6 +78,7 @@ def test_a_number_is_changed_and_what_cannot_be_is_said(connected: Site) -> None
     refused(admin("admin", "change-number", ORG, NUMBER, "--graph-url", "x"), "--graph-url must be")
 
 
+@ON_SQLITE
 def test_figures_windows_and_dead_letters_of_an_org_that_sent_nothing(connected: Site) -> None:
     admin = connected.run
     assert admin("admin", "stats", ORG, "--json").fields["QUEUED"] == "1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.acceptance.conftest import ON_SQLITE
 from tests.acceptance.harness import ORG, Site
 
 
@@ -25,6 +26,7 @@ def test_a_policy_is_shown_and_changed_in_part(here: Site) -> None:
     }
 
 
+@ON_SQLITE
 def test_what_cannot_be_is_refused_in_one_line(here: Site) -> None:
     settled(here)
     for change, field in [
@@ -40,6 +42,7 @@ def test_what_cannot_be_is_refused_in_one_line(here: Site) -> None:
     assert here.run("admin", "policy", ORG).fields == {}
 
 
+@ON_SQLITE
 def test_a_spend_of_nothing_is_none(here: Site) -> None:
     settled(here)
     assert here.run("admin", "spend", ORG, "--json").fields == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tests.acceptance.conftest import ON_SQLITE
 from tests.acceptance.harness import ORG, Site, free_port
 
 
@@ -26,6 +27,7 @@ def test_an_account_that_was_never_fetched_has_no_list_and_says_why(here: Site) 
     assert here.run("admin", "try-number", ORG, "2").err == f"waypost: org {ORG} has no number 2\n"
 
 
+@ON_SQLITE
 def test_a_sync_that_fails_is_a_failure(here: Site) -> None:
     ran = connected(here).run("admin", "templates", ORG, "--sync")
     assert (ran.code, ran.out) == (1, "")

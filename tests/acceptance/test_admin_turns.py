@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.conftest import ON_SQLITE
 from tests.acceptance.harness import NUMBER, ORG, Site
 from tests.acceptance.test_admin import options, refused
 from waypost.adapters.local.clock import SystemClock
@@ -26,8 +27,6 @@ from waypost.testing.contracts.examples import an_arrival
 PHONE = "+16505551234"
 EAGER = Times(quiet=seconds(0), lease=seconds(600))
 CLOCK = SystemClock()
-ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
-"""What the database has no part in."""
 
 
 def on(here: Site, use: Callable[[Ledger], Awaitable[Any]]) -> Any:

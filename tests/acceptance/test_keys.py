@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.acceptance.conftest import ON_SQLITE
 from tests.acceptance.harness import ORG, SECRET_KEY, Site
 from tests.acceptance.test_admin import options, refused
 
@@ -31,18 +32,21 @@ def test_every_secret_is_sealed_anew_under_a_new_key(admin: Site) -> None:
     assert sealed in admin.run("doctor").out
 
 
+@ON_SQLITE
 def test_a_wrong_old_key_changes_nothing(admin: Site) -> None:
     ran = admin.run("admin", "rotate-secret-key", WAYPOST_SECRET_KEY=NEW, WAYPOST_SECRET_KEY_OLD="wrong")
     refused(ran, "neither key opens the secrets of number 106540352242922")
     assert "its secrets cannot be opened" not in admin.run("doctor").out
 
 
+@ON_SQLITE
 def test_a_short_key_is_refused_in_production(admin: Site) -> None:
     said = r"WAYPOST_SECRET_KEY has 5 characters, at least 32 are needed"
     for command in (("serve", "--port", "0"), ("admin", "rotate-secret-key")):
         refused(admin.run(*command, WAYPOST_SECRET_KEY="short", WAYPOST_SECRET_KEY_OLD="x"), said)
 
 
+@ON_SQLITE
 def test_a_callers_key_is_rotated_and_the_old_one_ends(admin: Site) -> None:
     made = admin.run("admin", "create-key", ORG, "--role", "sender", "--label", "shop", "--json").fields
     fresh = admin.run("admin", "rotate-key", ORG, made["key_id"], "--json").fields

@@ -14,6 +14,7 @@ import pytest
 from websockets.asyncio.client import connect
 
 from tests.acceptance.clients import Api, Http, Sandbox, clients
+from tests.acceptance.conftest import ON_SQLITE
 from tests.acceptance.harness import Program, Site, until
 from tests.acceptance.talking import say
 from waypost.adapters.local.clock import SystemClock
@@ -28,9 +29,6 @@ PUSH = {
     "WAYPOST_PUSH_GRACE_SEC": "2",
     "WAYPOST_PUSH_LEASE_SEC": "2",
 }
-
-ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
-"""Where a database has no part that the contract suites do not show."""
 
 
 @dataclass

@@ -21,9 +21,9 @@ from waypost.runtime.simulation.command import (
 )
 from waypost.runtime.simulation.verdict import INVARIANTS
 
-SEEDS = {SENDING: 25, TALKING: 25, FOLLOWING: 8}
+SEEDS = {SENDING: 16, TALKING: 16, FOLLOWING: 8}
 """Of each story; `waypost simulate --seeds 500` runs them all."""
-TOGETHER = {SENDING: 25, TALKING: 25, FOLLOWING: 8}
+TOGETHER = {SENDING: 16, TALKING: 16, FOLLOWING: 8}
 """Half a minute each, about."""
 RUNS = [(story, first) for story in STORIES for first in range(1, SEEDS[story] + 1, TOGETHER[story])]
 FOUND_BY_SIMULATION = {
