@@ -4,7 +4,7 @@ ENVIRONMENT := .venv/.ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run page test check check-server check-page format bench lock clean
+.PHONY: help run page fast test proof check check-server check-page format bench lock clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1	\2/p' Makefile
@@ -16,9 +16,16 @@ run: $(ENVIRONMENT) ## start the demo server: make run ARGS="--port 9000"
 page: $(ENVIRONMENT) ## build the browser's page, if its sources changed
 	$(BIN)/python tools/page.py --must
 
+fast: $(ENVIRONMENT) ## the tests that need no service, in about a minute
+	$(BIN)/python tools/suites.py fast
+
 test: $(ENVIRONMENT) ## run every test suite: make test ARGS="tests/unit -k retry"
 	$(BIN)/python tools/services.py
 	$(BIN)/python tools/suites.py $(ARGS)
+
+proof: $(ENVIRONMENT) ## storms, 500 seeds per story, a soak and fuzzing, with a table: make proof ARGS=--short
+	$(BIN)/python tools/services.py
+	$(BIN)/python tools/proof.py $(ARGS)
 
 check: $(ENVIRONMENT) ## format, lint, import layers and types, the page's too, without changing a file
 	@$(MAKE) --no-print-directory --jobs=2 check-server check-page

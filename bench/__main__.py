@@ -39,7 +39,7 @@ from bench import (
 from bench.peers import naive_webhook, pgqueuer_send, procrastinate_send, provider, raw_webhook
 from bench.peers.serving import WebhookResult, compared
 from bench.table import Line, by_core, shown
-from waypost.testing.services import Postgres
+from waypost_testing.services.processes import Postgres
 
 
 def sending(url: str, rounds: int, count: int) -> list[Line]:

@@ -13,7 +13,7 @@ from bench.peers import database, provider
 from bench.table import Line
 from bench.waypost_send import opened, store
 from waypost.flow.world import World
-from waypost.ports.outbox import Demand
+from waypost.ports.sending.outbox import Demand
 
 SMALL, LARGE = 10_000, 1_000_000
 BATCH, CLAIMS, WARM = 100, 60, 20

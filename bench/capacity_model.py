@@ -83,7 +83,7 @@ def plan(figures: Mapping[str, float], inputs: Inputs) -> Fleet:
     given = found[0].per_second * inputs.cell_fill
     cells = math.ceil(inputs.peak / given)
     cores = server_cores(figures, inputs)
-    log = log_nodes(figures, inputs)
+    log = history_nodes(figures, inputs)
     rows = [*_load(inputs), *_cells(found[0], given, cells, figures, inputs), *_servers(cores, cells, figures, inputs)]
     return Fleet(
         inputs, found, [*rows, *_log(log, inputs), *_storage(cells, figures, inputs)], _costs(cells, cores, log, inputs)
@@ -116,15 +116,15 @@ class LogNodes(NamedTuple):
         return max(self.for_writes, self.for_disk)
 
 
-def log_nodes(figures: Mapping[str, float], inputs: Inputs) -> LogNodes:
-    writes = inputs.peak * (1 + inputs.going_out * inputs.statuses) * inputs.log_copies
-    node = figures["append"] * inputs.log_cores * inputs.log_scaling
-    stored = yearly_log(inputs) * inputs.log_years * (1 + inputs.growth)
-    return LogNodes(writes, math.ceil(writes / node), math.ceil(stored / (inputs.log_disk * inputs.disk_fill)))
+def history_nodes(figures: Mapping[str, float], inputs: Inputs) -> LogNodes:
+    writes = inputs.peak * (1 + inputs.going_out * inputs.statuses) * inputs.history_copies
+    node = figures["append"] * inputs.history_cores * inputs.history_scaling
+    stored = yearly_log(inputs) * inputs.history_years * (1 + inputs.growth)
+    return LogNodes(writes, math.ceil(writes / node), math.ceil(stored / (inputs.history_disk * inputs.disk_fill)))
 
 
 def yearly_log(inputs: Inputs) -> float:
-    return inputs.per_day * 365 * inputs.log_bytes * inputs.log_copies
+    return inputs.per_day * 365 * inputs.history_bytes * inputs.history_copies
 
 
 def _load(inputs: Inputs) -> list[Row]:
@@ -171,10 +171,10 @@ def _log(log: LogNodes, inputs: Inputs) -> list[Row]:
             "Cassandra writes at the peak",
             log.writes,
             "writes/s",
-            f"a body and its statuses, {inputs.log_copies:g} copies",
+            f"a body and its statuses, {inputs.history_copies:g} copies",
         ),
-        Row("Cassandra nodes for writing", log.for_writes, "", f"of {inputs.log_cores:g} cores"),
-        Row("Cassandra nodes for keeping", log.for_disk, "", "what `log_years` says, and a year of growth"),
+        Row("Cassandra nodes for writing", log.for_writes, "", f"of {inputs.history_cores:g} cores"),
+        Row("Cassandra nodes for keeping", log.for_disk, "", "what `history_years` says, and a year of growth"),
     ]
 
 
@@ -186,7 +186,7 @@ def _storage(cells: int, figures: Mapping[str, float], inputs: Inputs) -> list[R
             "Log, a year",
             yearly_log(inputs),
             "bytes",
-            f"{inputs.log_bytes:g} bytes a message, {inputs.log_copies:g} copies",
+            f"{inputs.history_bytes:g} bytes a message, {inputs.history_copies:g} copies",
         ),
         Row("Ledgers, a day", ledger, "bytes", "rows and indexes, one copy"),
         Row("Ledgers, kept", ledger * inputs.outbox_days, "bytes", f"{inputs.outbox_days:g} days, one copy"),
@@ -202,6 +202,11 @@ def _costs(cells: int, cores: Mapping[str, float], log: LogNodes, inputs: Inputs
             "PostgreSQL", databases * (inputs.db_cores * core + inputs.db_disk * disk), "", f"{databases:,.0f} machines"
         ),
         Row("our processes", sum(cores.values()) * core, "", f"{sum(cores.values()):,.0f} cores"),
-        Row("Cassandra", log.nodes * (inputs.log_cores * core + inputs.log_disk * disk), "", f"{log.nodes:,} nodes"),
+        Row(
+            "Cassandra",
+            log.nodes * (inputs.history_cores * core + inputs.history_disk * disk),
+            "",
+            f"{log.nodes:,} nodes",
+        ),
         Row("Redis", cells * 3 * core, "", "three cores in each cell"),
     ]

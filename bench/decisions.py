@@ -24,12 +24,13 @@ from bench.peers import database
 from bench.table import Line
 from bench.waypost_send import ORG
 from bench.waypost_webhook import accepted, claimed, connected, settings_for, status_of, submitted
-from waypost.flow import confirm, post
+from waypost.flow.conversations import post
+from waypost.flow.receiving import receive_webhook
 from waypost.flow.world import World
 from waypost.model.account import Caller, Role
 from waypost.model.ids import UserId
-from waypost.model.message import Claimed
-from waypost.ports.chats import Posted
+from waypost.model.message import ClaimedMessage
+from waypost.ports.conversations.chats import Posted
 
 PART = "decisions"
 AT_ONCE = 1_000
@@ -122,16 +123,16 @@ async def _take(bodies: Sequence[bytes], world: World) -> None:
     """As the door does once it has read a POST."""
     for first in range(0, len(bodies), AT_ONCE):
         some = bodies[first : first + AT_ONCE]
-        answers = [confirm.confirm(body, load.signature(body, load.SECRET), None, world) for body in some]
+        answers = [receive_webhook.confirm(body, load.signature(body, load.SECRET), None, world) for body in some]
         for answer in await asyncio.gather(*answers):
-            assert isinstance(answer, confirm.Accepted), answer
+            assert isinstance(answer, receive_webhook.WebhookAccepted), answer
 
 
 async def outbox(url: str, count: int) -> list[Cost]:
     """Messages of a business: stored, claimed and settled, confirmed; and what customers write."""
     async with connected(settings_for(url, "echo")) as world, watching(url) as watch:
         batches = [range(first, min(first + AT_ONCE, count)) for first in range(0, count, AT_ONCE)]
-        sent: list[Claimed] = []
+        sent: list[ClaimedMessage] = []
 
         async def submit() -> None:
             for batch in batches:
@@ -171,7 +172,7 @@ async def posts(url: str, count: int) -> list[Cost]:
             chat = number % CHATS
             who = Caller(org_id=ORG, role=Role.AGENT, user_id=UserId(waypost_live.person(2 * chat)))
             content = waypost_live.said(f"m{number}", chats[chat])["content"]
-            words = post.Words(client_message_id=f"m{number}", conversation_id=chats[chat], content=content)
+            words = post.PostRequest(client_message_id=f"m{number}", conversation_id=chats[chat], content=content)
             assert isinstance(await post.post(words, who, world), Posted)
 
         async def talk() -> None:

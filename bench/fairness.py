@@ -16,13 +16,13 @@ from bench.peers import database, provider
 from bench.peers.provider import Provider
 from bench.table import Line
 from bench.waypost_send import draft, opened, store
-from waypost.flow import admit
-from waypost.flow.deliver import Courier
+from waypost.flow.accounts import access
+from waypost.flow.sending.deliver import DeliveryWorker
 from waypost.flow.world import World
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.time import seconds
-from waypost.ports.hints import OUTBOX
-from waypost.ports.outbox import Created
+from waypost.ports.platform.hints import OUTBOX
+from waypost.ports.sending.outbox import Created
 
 BACKLOG = 100_000
 FIRST = 2_000
@@ -33,9 +33,9 @@ QUIET, NUMBER = OrgId("quiet"), NumberId("99")
 
 
 async def _connect(world: World) -> None:
-    await admit.create_org(QUIET, world)
+    await access.create_org(QUIET, world)
     secrets = {"token": "t", "app_secret": "s", "verify_token": "v"}
-    await admit.connect_number(QUIET, admit.NewNumber(number=NUMBER, waba_id="q", secrets=secrets), world)
+    await access.connect_number(QUIET, access.NewNumber(number=NUMBER, waba_id="q", secrets=secrets), world)
 
 
 _MESSAGES = """
@@ -91,7 +91,7 @@ async def _singles(world: World, first: int, count: int) -> dict[int, float]:
 
 async def _delays(world: World, to: Provider, first: int, wanted: int) -> list[float]:
     """Sorted, in seconds. What the provider has not seen by the end counts as the whole time."""
-    courier = Courier(world)
+    courier = DeliveryWorker(world)
     running = asyncio.create_task(courier.run())
     to.reset()
     stored = await _singles(world, first, wanted)

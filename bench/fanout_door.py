@@ -8,24 +8,24 @@ from typing import Any
 
 import uvloop
 
-from waypost.http.websocket import Door
-from waypost.ports.link import Bundle, Frame, Link
-from waypost.runtime import memory
-from waypost.runtime.serving import listen, serve_until, stop_signal, web_server
+from waypost.http.live.websocket import WebSocketServer
+from waypost.ports.live.live_connection import Bundle, Frame, LiveConnection
+from waypost.runtime.process import freeze_gc
+from waypost.runtime.process.uvicorn_runner import listen, serve_until, stop_signal, web_server
 
 NAME = "Waypost's door"
 
 
 class Everybody:
     def __init__(self) -> None:
-        self._links: set[Link] = set()
+        self._links: set[LiveConnection] = set()
         self._gathered: list[Frame] = []
 
-    def welcome(self, link: Link) -> Guest:
+    def welcome(self, link: LiveConnection) -> Guest:
         self._links.add(link)
         return Guest(link, self)
 
-    def leave(self, link: Link) -> None:
+    def leave(self, link: LiveConnection) -> None:
         self._links.discard(link)
 
     def post(self, text: bytes) -> None:
@@ -42,11 +42,11 @@ class Everybody:
 class Guest:
     __slots__ = ("_everybody", "_link")
 
-    def __init__(self, link: Link, everybody: Everybody) -> None:
+    def __init__(self, link: LiveConnection, everybody: Everybody) -> None:
         self._link = link
         self._everybody = everybody
 
-    def heard(self, text: bytes) -> None:
+    def received(self, text: bytes) -> None:
         self._everybody.post(text)
 
     def gone(self) -> None:
@@ -61,9 +61,9 @@ async def serve() -> None:
     """On a free port that it prints, until terminated."""
     told = stop_signal()
     sock = listen("127.0.0.1", 0)
-    memory.settle()
+    freeze_gc.freeze_gc()
     print(sock.getsockname()[1], flush=True)
-    await serve_until(told, [(web_server(_nothing, Door(Everybody().welcome)), sock)], _nothing)
+    await serve_until(told, [(web_server(_nothing, WebSocketServer(Everybody().welcome)), sock)], _nothing)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ import time
 import uvloop
 from redis.asyncio import Redis
 
-from waypost.ports.hints import GONE
-from waypost.runtime.reaching import open_hints
-from waypost.runtime.settings import Settings
+from waypost.ports.platform.hints import GONE
+from waypost.runtime.settings.definitions import Settings
+from waypost.runtime.wiring.hint_transports import open_hints
 
 EVERY = 0.007
 

@@ -16,10 +16,10 @@ from redis.asyncio import Redis as Library
 
 from bench.table import Line
 from waypost.model.time import seconds
-from waypost.ports.hints import GONE
-from waypost.runtime.reaching import open_hints
-from waypost.runtime.settings import Settings
-from waypost.testing.services import Redis
+from waypost.ports.platform.hints import GONE
+from waypost.runtime.settings.definitions import Settings
+from waypost.runtime.wiring.hint_transports import open_hints
+from waypost_testing.services.processes import Redis
 
 COUNT = 500
 POLL = 5.0

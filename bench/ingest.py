@@ -17,7 +17,7 @@ from bench.peers.serving import WebhookResult, compared
 from bench.peers.serving import measure as under_load
 from bench.table import Line
 from bench.waypost_webhook import connected, settings_for
-from waypost.http.webhook_door import PATH
+from waypost.http.edge.webhook_endpoint import PATH
 
 LINES_EACH = 10
 """Of one customer: most lines come from somebody who is known."""

@@ -18,15 +18,15 @@ import uvloop
 
 from bench.table import Line as Figure
 from bench.table import shown
-from waypost.adapters.cassandra import address, keyspace, places
+from waypost.adapters.cassandra import address, keyspace, message_keys
+from waypost.adapters.cassandra.history import CassandraHistory
 from waypost.adapters.cassandra.keyspace import Keyspace
-from waypost.adapters.cassandra.log import CassandraLog
 from waypost.adapters.cassandra.statements import load
-from waypost.model.conversation import ConversationId, Entry, Position, Spot
+from waypost.model.conversation import ArchiveKey, ConversationId, Entry, Position
 from waypost.model.ids import Wamid
 from waypost.model.time import Instant
-from waypost.ports.log import Line
-from waypost.testing.cassandra_service import Cassandra
+from waypost.ports.history.history import ArchiveEntry
+from waypost_testing.services.cassandra import Cassandra
 
 START = Instant(1_760_000_000_000_000)
 CONVERSATIONS = 500
@@ -68,7 +68,7 @@ class Bare:
         self._session, self._insert, self._select = session, insert, select
 
     @classmethod
-    async def open(cls, where: address.Address) -> Bare:
+    async def open(cls, where: address.CassandraAddress) -> Bare:
         session = await keyspace.opened(where, where.keyspace)
         known = load()
         prepared = [await session.create_prepared(known[name].text) for name in ("message_put", "messages_before")]
@@ -85,7 +85,7 @@ class Bare:
     def _bound(self, of: Entry) -> Any:
         statement = self._insert.bind()
         said = (of.position, of.at, of.sender, of.type, of.body, of.wamid)
-        key = (of.conversation_id, places.bucket_of(of.id_at), places.timeuuid(of.id_at))
+        key = (of.conversation_id, message_keys.bucket_of(of.id_at), message_keys.timeuuid(of.id_at))
         for number, value in enumerate((*key, *said)):
             statement.bind(number, value)
         statement.bind(11, of.id_at)
@@ -104,8 +104,8 @@ class Bare:
 
         await asyncio.gather(*(filler() for _ in range(8)))
 
-    async def page(self, before: Spot) -> int:
-        key = [before.conversation_id, places.bucket_of(before.id_at), places.timeuuid(before.id_at), PAGE]
+    async def page(self, before: ArchiveKey) -> int:
+        key = [before.conversation_id, message_keys.bucket_of(before.id_at), message_keys.timeuuid(before.id_at), PAGE]
         found = await self._session.execute(self._select.bind(key))
         return len([row.as_tuple() for row in found.all()])
 
@@ -119,12 +119,12 @@ async def rate(count: int, work: Awaitable[object]) -> float:
     return count / (time.perf_counter() - began)
 
 
-async def append_in_batches(log: CassandraLog, entries: Sequence[Entry]) -> None:
+async def append_in_batches(log: CassandraHistory, entries: Sequence[Entry]) -> None:
     for start in range(0, len(entries), BATCH):
-        await log.append([Line(entry=entry) for entry in entries[start : start + BATCH]])
+        await log.append([ArchiveEntry(entry=entry) for entry in entries[start : start + BATCH]])
 
 
-async def read_pages(page: Callable[[Spot], Awaitable[int]], spots: Sequence[Spot]) -> None:
+async def read_pages(page: Callable[[ArchiveKey], Awaitable[int]], spots: Sequence[ArchiveKey]) -> None:
     waiting = iter(spots)
 
     async def reader() -> None:
@@ -134,23 +134,23 @@ async def read_pages(page: Callable[[Spot], Awaitable[int]], spots: Sequence[Spo
     await asyncio.gather(*(reader() for _ in range(READERS)))
 
 
-async def beside(where: address.Address, rounds: int, count: int) -> dict[str, list[float]]:
+async def beside(where: address.CassandraAddress, rounds: int, count: int) -> dict[str, list[float]]:
     """Both in turn, each round with rows of its own; the first round only warms the node up."""
-    log, bare = CassandraLog(Keyspace(where, "bench")), await Bare.open(where)
+    log, bare = CassandraHistory(Keyspace(where, "bench")), await Bare.open(where)
 
-    async def log_page(spot: Spot) -> int:
+    async def history_page(spot: ArchiveKey) -> int:
         return len(await log.page(spot, PAGE))
 
     rates: dict[str, list[float]] = {}
     dice = random.Random(7)
     for number in range(rounds + 1):
         ours, theirs = (load_of((2 * number + side) * CONVERSATIONS, count) for side in (0, 1))
-        last = {entry.conversation_id: entry.spot for entry in (*ours, *theirs) if entry.position > PAGE}
+        last = {entry.conversation_id: entry.archive_key for entry in (*ours, *theirs) if entry.position > PAGE}
         spots = dice.choices(list(last.values()), k=max(500, count // 10))
         work = {
             "Log, append": (count, lambda ours=ours: append_in_batches(log, ours)),
             "bare driver, append": (count, lambda theirs=theirs: bare.append(theirs)),
-            "Log, pages": (len(spots), lambda spots=spots: read_pages(log_page, spots)),
+            "Log, pages": (len(spots), lambda spots=spots: read_pages(history_page, spots)),
             "bare driver, pages": (len(spots), lambda spots=spots: read_pages(bare.page, spots)),
         }
         for name, (size, make) in work.items():
@@ -163,23 +163,27 @@ async def beside(where: address.Address, rounds: int, count: int) -> dict[str, l
     return rates
 
 
-async def long_talk(log: CassandraLog, where: address.Address, messages: int) -> list[Spot]:
+async def long_talk(log: CassandraHistory, where: address.CassandraAddress, messages: int) -> list[ArchiveKey]:
     """A conversation over all buckets; where each of its messages is, oldest first."""
     bare, each = await Bare.open(where), messages // BUCKETS
-    first, step, spots = places.bucket_of(START) * places.BUCKET, places.BUCKET // (each + 1), list[Spot]()
+    first, step, spots = (
+        message_keys.bucket_of(START) * message_keys.BUCKET,
+        message_keys.BUCKET // (each + 1),
+        list[ArchiveKey](),
+    )
     for bucket in range(BUCKETS):
-        moments = (first + bucket * places.BUCKET + n * step for n in range(1, each + 1))
+        moments = (first + bucket * message_keys.BUCKET + n * step for n in range(1, each + 1))
         entries = [an_entry(TALK, bucket * each + n, at) for n, at in enumerate(moments, start=1)]
-        await log.append([Line(entry=entries[0])])  # lists the bucket
+        await log.append([ArchiveEntry(entry=entries[0])])  # lists the bucket
         await bare.fill(entries)
-        spots += [entry.spot for entry in entries]
+        spots += [entry.archive_key for entry in entries]
     await bare.close()
     return spots
 
 
-async def by_depth(where: address.Address, messages: int) -> tuple[float, float]:
+async def by_depth(where: address.CassandraAddress, messages: int) -> tuple[float, float]:
     """Medians in milliseconds of the first page of a long conversation and of its deepest, both across two buckets."""
-    log = CassandraLog(Keyspace(where, "bench"))
+    log = CassandraHistory(Keyspace(where, "bench"))
     spots = await long_talk(log, where, messages)
     each, half = messages // BUCKETS, PAGE // 2
     asked = {"first": len(spots) - each + half, "deepest": each + half}
@@ -205,7 +209,7 @@ def figures(rates: dict[str, list[float]]) -> list[Figure]:
 
 def run(rounds: int, count: int, messages: int) -> list[Figure]:
     with Cassandra(full_speed=True) as server:
-        where = address.parse(server.log_url("bench"))
+        where = address.parse(server.history_url("bench"))
         uvloop.run(keyspace.migrate(where))
         lines = figures(uvloop.run(beside(where, rounds, count)))
         first, deepest = uvloop.run(by_depth(where, messages))

@@ -12,10 +12,10 @@ from bench.peers import database, provider
 from bench.peers.provider import Provider
 from bench.table import Line
 from bench.waypost_send import NUMBERS, draft, opened
-from waypost.flow.deliver import Courier
+from waypost.flow.sending.deliver import DeliveryWorker
 from waypost.flow.world import World
 from waypost.model.time import seconds
-from waypost.ports.hints import OUTBOX
+from waypost.ports.platform.hints import OUTBOX
 
 RATE = 1_000
 TICK = 0.005
@@ -45,7 +45,7 @@ async def run(url: str, to: Provider) -> list[float]:
     """The delays, in seconds, sorted."""
     count = int(RATE * LASTING)
     async with database.fresh(url, "bench_pace") as own, opened(own, to, slots=256, batch=256) as world:
-        courier = Courier(world)
+        courier = DeliveryWorker(world)
         running = asyncio.create_task(courier.run())
         to.reset()
         stored = await _steadily(world, count)

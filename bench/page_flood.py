@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import uvloop
 
 from bench import load
-from waypost.http.webhook_door import PATH
+from waypost.http.edge.webhook_endpoint import PATH
 
 CUSTOMERS = 200
 BUNDLE = 10

@@ -8,7 +8,7 @@ from bench import load, waypost_live
 from bench.peers import ledger_rows
 from bench.waypost_live import ORG
 from bench.waypost_webhook import settings_for
-from waypost.flow import admit
+from waypost.flow.accounts import access
 from waypost.model.ids import NumberId
 
 AGENT = 0
@@ -54,7 +54,7 @@ async def prepare(url: str, conversations: int = CONVERSATIONS) -> None:
     async with waypost_live.connected(settings_for(url)) as world:
         secrets = {"token": "t", "app_secret": load.SECRET, "verify_token": "v"}
         number = NumberId(load.PHONE_NUMBER_ID)
-        await admit.connect_number(ORG, admit.NewNumber(number=number, waba_id="w", secrets=secrets), world)
+        await access.connect_number(ORG, access.NewNumber(number=number, waba_id="w", secrets=secrets), world)
     at = time.time_ns() // 1_000 - (conversations + 60) * _APART
     numbers, agent = _NUMBERS.format(count=conversations), waypost_live.person(AGENT)
     scripts = (_CONTACTS, _ADDRESSES, _CONVERSATIONS, _LANES, _ENTRIES, _READ)

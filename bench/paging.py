@@ -21,12 +21,12 @@ from bench.peers.serving import running
 from bench.table import Line, shown
 from bench.waypost_live import Ledger
 from bench.waypost_webhook import settings_for
-from waypost.http.conversations import CURSORS
+from waypost.http.conversations.conversations import CURSORS
 from waypost.model.conversation import ConversationId
 from waypost.model.time import Instant
-from waypost.rules import cursor
-from waypost.runtime.wiring import open_vault
-from waypost.testing.services import Postgres
+from waypost.rules.live import cursor
+from waypost.runtime.wiring.wiring import open_vault
+from waypost_testing.services.processes import Postgres
 
 PAGES = 10_000
 MESSAGES = 200_000
@@ -81,7 +81,7 @@ class Pages:
         return json.loads(text)
 
     def _cursor(self, before: int) -> str:
-        return cursor.made(cursor.Place(before, 0, Instant(time.time_ns() // 1_000)), self._bound, self._key)
+        return cursor.made(cursor.CursorPosition(before, 0, Instant(time.time_ns() // 1_000)), self._bound, self._key)
 
 
 def ask(port: int, chat: ConversationId, messages: int) -> tuple[float, float]:

@@ -14,14 +14,14 @@ from bench.peers import database, provider
 from bench.peers.provider import Provider
 from bench.table import Line
 from bench.waypost_send import NUMBERS, ORG, draft, opened, store
-from waypost.flow import submit
-from waypost.flow.deliver import Courier
+from waypost.flow.sending import submit
+from waypost.flow.sending.deliver import DeliveryWorker
 from waypost.flow.world import World
-from waypost.model.gate import Closing, GateKind
-from waypost.model.report import Post
+from waypost.model.gate import GateClosing, GateKind
 from waypost.model.time import Instant, minutes, seconds
-from waypost.rules.gates import of_template
-from waypost.testing.contracts.examples import an_arrival
+from waypost.model.webhook import WebhookBatch
+from waypost.rules.limits.gates import of_template
+from waypost_testing.contracts.examples import an_inbound
 
 MANY = 1_000_000
 SINGLES, BATCH = 300, 1000
@@ -32,11 +32,11 @@ async def _open_windows(world: World, count: int) -> None:
     at = Instant(world.clock.now() - minutes(5))
     drafts = [draft(number) for number in range(count)]
     for start in range(0, count, 500):
-        wrote = [an_arrival(d.recipient, at, d.sender, org_id=d.org_id) for d in drafts[start : start + 500]]
-        await world.ledger.journal.take(Post([], [], wrote), world.clock.now())
+        wrote = [an_inbound(d.recipient, at, d.sender, org_id=d.org_id) for d in drafts[start : start + 500]]
+        await world.ledger.journal.take(WebhookBatch([], [], wrote), world.clock.now())
     for template in ("paused", "flagged"):
         name = of_template("w", template)
-        closing = Closing(org_id=ORG, name=name, kind=GateKind.HOLD, code="132015", reason="paused")
+        closing = GateClosing(org_id=ORG, name=name, kind=GateKind.HOLD, code="132015", reason="paused")
         await world.ledger.gates.close(closing, world.clock.now())
 
 
@@ -48,7 +48,7 @@ async def _sent(url: str, to: Provider, count: int, *, on: bool) -> float:
             await _open_windows(world, count)
         await store(world, 0, count)
         to.reset()
-        courier, started = Courier(world), time.monotonic()
+        courier, started = DeliveryWorker(world), time.monotonic()
         running = asyncio.create_task(courier.run())
         seen = await asyncio.to_thread(to.wait, count, 120.0)
         await courier.stop(seconds(10))
@@ -64,8 +64,8 @@ async def _fresh(url: str | None, to: Provider, count: int, *, on: bool) -> floa
         return await _sent(f"sqlite:///{Path(folder) / 'bench.db'}", to, count, on=on)
 
 
-def _request(name: str, number: int) -> submit.Request:
-    return submit.Request(
+def _request(name: str, number: int) -> submit.SubmitRequest:
+    return submit.SubmitRequest(
         channel="WHATSAPP",
         to=f"+4915{number:08d}",
         sender=NUMBERS[0],

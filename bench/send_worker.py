@@ -9,18 +9,18 @@ import uvloop
 
 from bench.peers.provider import Provider
 from bench.waypost_send import connected, settings_for
-from waypost.flow.deliver import Courier
+from waypost.flow.sending.deliver import DeliveryWorker
 from waypost.model.time import seconds
-from waypost.runtime import memory
-from waypost.runtime.serving import stop_signal
+from waypost.runtime.process import freeze_gc
+from waypost.runtime.process.uvicorn_runner import stop_signal
 
 
 async def work(url: str, to: Provider, slots: int, quota: int) -> None:
     """It says that it is ready, and begins when it is told a line: all of them begin together."""
     told = stop_signal()
     async with connected(settings_for(url, slots, slots, quota=quota), to) as world:
-        courier = Courier(world)
-        memory.settle()
+        courier = DeliveryWorker(world)
+        freeze_gc.freeze_gc()
         print("ready", flush=True)
         await asyncio.to_thread(input)
         running = asyncio.create_task(courier.run())

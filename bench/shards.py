@@ -1,4 +1,4 @@
-"""The shard map with skewed tenants (Zipf): how full the fullest cell is, and who moves when a cell is added.
+"""The shard map with skewed tenants (Zipf): how full the fullest cell is, and which orgs move when a cell is added.
 
 `python -m bench.shards --orgs 20000 --cells 40 --skew 1.1 --seed 7` prints the table; the same seed prints the same.
 """
@@ -10,25 +10,15 @@ import math
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from bench.shard_balance import cell_loads, rebalance
+from bench.shard_map import Cell, CellId, OrgMove, Reshaped, ShardMap, begin_move, finish_move, pin, reshape
 from waypost.model.ids import OrgId
-from waypost.rules.shard_balance import cell_loads, rebalance
-from waypost.rules.shard_map import (
-    Cell,
-    CellId,
-    Move,
-    Reshaped,
-    ShardMap,
-    begin_move,
-    finish_move,
-    pin,
-    reshape,
-)
 
 
 @dataclass(frozen=True)
 class Crowd:
-    """How tenants are: the nth has 1/n^skew of the first one's load. One org lives in one cell, so that a tenant whose
-    load is more than `largest` of a cell's fair share comes as several orgs, each with some of its numbers."""
+    """The tenants: the nth has 1/n^skew of the first one's load. An org lives in one cell, so a tenant whose load
+    exceeds `largest` of a cell's fair share is split into several orgs, each with some of its numbers."""
 
     orgs: int = 2_000
     cells: int = 32
@@ -65,14 +55,14 @@ HEAD = """\
 
 
 def tenants(crowd: Crowd) -> dict[OrgId, float]:
-    """Everybody's load; the sum is the number of cells, so that 1 is a fair share."""
+    """The load of each tenant; the sum is the number of cells, so that 1 is a fair share."""
     weights = [1 / rank**crowd.skew for rank in range(1, crowd.orgs + 1)]
     unit = crowd.cells / math.fsum(weights)
     return {OrgId(f"tenant-{crowd.seed}-{rank}"): weight * unit for rank, weight in enumerate(weights, 1)}
 
 
 def split(loads: dict[OrgId, float], largest: float) -> dict[OrgId, float]:
-    """Who is larger than that comes as several orgs."""
+    """Split tenants above this load into several orgs."""
     parts = {org: max(1, math.ceil(load / largest)) for org, load in loads.items()}
     return {
         OrgId(f"{org}.{part}") if parts[org] > 1 else org: load / parts[org]
@@ -81,8 +71,8 @@ def split(loads: dict[OrgId, float], largest: float) -> dict[OrgId, float]:
     }
 
 
-def carried(moves: list[Move], where: ShardMap) -> ShardMap:
-    """The map after these moves; each is begun and finished, as an operator would."""
+def carried(moves: list[OrgMove], where: ShardMap) -> ShardMap:
+    """The map after these moves, each begun and finished as an operator would."""
     for move in moves:
         begun = begin_move(move.org, move.target, where)
         assert isinstance(begun, ShardMap), begun
@@ -92,7 +82,7 @@ def carried(moves: list[Move], where: ShardMap) -> ShardMap:
     return where
 
 
-def _step(name: str, loads: dict[OrgId, float], where: ShardMap, moves: list[Move] | None = None) -> Step:
+def _step(name: str, loads: dict[OrgId, float], where: ShardMap, moves: list[OrgMove] | None = None) -> Step:
     per_cell = cell_loads(loads, where)
     fair = fmean(per_cell.values())
     moved = math.fsum(loads[move.org] for move in moves or ()) / math.fsum(loads.values())
@@ -105,7 +95,7 @@ def fleet(cells: int) -> tuple[Cell, ...]:
 
 
 def pinned(loads: dict[OrgId, float], where: ShardMap, count: int) -> ShardMap:
-    """The largest stay where a rebalancing put them."""
+    """Pin the largest orgs where the rebalancing put them."""
     for org in sorted(loads, key=lambda each: (-loads[each], each))[:count]:
         changed = pin(org, where)
         assert isinstance(changed, ShardMap), changed

@@ -17,11 +17,11 @@ from bench.peers.serving import measure as under_load
 from bench.peers.serving import running
 from bench.table import Line
 from bench.waypost_webhook import connected, settings_for
-from waypost.http.webhook_door import PATH
-from waypost.runtime.roles import ALL_ROLES
-from waypost.runtime.wiring import migrate
-from waypost.testing.cassandra_service import Cassandra
-from waypost.testing.services import Redis
+from waypost.http.edge.webhook_endpoint import PATH
+from waypost.runtime.settings.roles import ALL_ROLES
+from waypost.runtime.wiring.wiring import migrate
+from waypost_testing.services.cassandra import Cassandra
+from waypost_testing.services.processes import Redis
 
 ALONE, WHOLE = "PostgreSQL alone", "PostgreSQL, Redis and Cassandra"
 GOAL = 0.7
@@ -83,7 +83,7 @@ def measure(url: str, rounds: int, count: int) -> list[Line]:
         for number in range(rounds):
             for way, run in WAYS.items():
                 # A keyspace for each run: it is to find no conversation of another one's.
-                whole = {"redis_url": redis.url, "log_url": cassandra.log_url(f"bench_{way}_{number}")}
+                whole = {"redis_url": redis.url, "history_url": cassandra.history_url(f"bench_{way}_{number}")}
                 for name, others in ((ALONE, {}), (WHOLE, whole)):
                     rate = run(url, count, others)
                     print(f"{way}, {name}: {rate:,.0f}/s", flush=True)

@@ -23,9 +23,9 @@ from bench.peers.provider import Provider
 from bench.peers.serving import running, serve
 from bench.table import Line
 from bench.waypost_webhook import Lazy, connected, settings_for
-from waypost.http.webhook_door import PATH, Receive, Scope, Send
-from waypost.runtime.roles import ALL_ROLES
-from waypost.runtime.settings import Settings
+from waypost.http.edge.webhook_endpoint import PATH, AsgiReceive, AsgiScope, AsgiSend
+from waypost.runtime.settings.definitions import Settings
+from waypost.runtime.settings.roles import ALL_ROLES
 
 QUIET = 0.5
 CUSTOMERS = 500
@@ -57,7 +57,7 @@ Delays: TypeAlias = dict[str, list[float]]
 class _Noting(Lazy):
     """Beside the server's own edge: `/_asked` tells when the bot was asked."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: AsgiReceive, send: AsgiSend) -> None:
         if scope.get("path") != "/_asked":
             return await super().__call__(scope, receive, send)
         await send({"type": "http.response.start", "status": 200, "headers": []})

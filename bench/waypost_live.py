@@ -15,19 +15,19 @@ import uvloop
 from bench.peers import database
 from bench.peers.ledger_rows import insert_people
 from bench.waypost_webhook import named, settings_for
-from waypost.flow import admit
+from waypost.flow.accounts import access
 from waypost.flow.world import World
 from waypost.model.account import Role
 from waypost.model.chat import ChatKind, NewChat
 from waypost.model.conversation import ConversationId
 from waypost.model.ids import OrgId, UserId
-from waypost.runtime import memory
-from waypost.runtime.roles import ALL_ROLES
-from waypost.runtime.serve import build_server
-from waypost.runtime.serving import listen, serve_until, stop_signal, web_server
-from waypost.runtime.settings import Settings
-from waypost.runtime.telemetry import Telemetry
-from waypost.runtime.wiring import build_world, migrate, system_ports
+from waypost.runtime.process import freeze_gc
+from waypost.runtime.process.serve import build_server
+from waypost.runtime.process.uvicorn_runner import listen, serve_until, stop_signal, web_server
+from waypost.runtime.settings.definitions import Settings
+from waypost.runtime.settings.roles import ALL_ROLES
+from waypost.runtime.telemetry.telemetry import Telemetry
+from waypost.runtime.wiring.wiring import build_world, migrate, system_ports
 
 ORG = OrgId("bench")
 DEVICES_EACH = 20
@@ -73,10 +73,10 @@ async def prepare(url: str, people: int) -> None:
     settings = settings_for(url)
     await migrate(settings)
     async with connected(settings) as world:
-        await admit.create_org(ORG, world)
+        await access.create_org(ORG, world)
         now = world.clock.now()
     agent = Role.AGENT.value
-    rows = [(person(n), ORG, admit.digest(token(n)), f"Person {n}", agent, now) for n in range(people)]
+    rows = [(person(n), ORG, access.digest(token(n)), f"Person {n}", agent, now) for n in range(people)]
     await insert_people(url, rows)
 
 
@@ -130,7 +130,7 @@ async def serve(url: str, others: Mapping[str, str]) -> None:
     server = build_server(await system_ports(settings), settings, ALL_ROLES)
     await server.start()
     sock = listen("127.0.0.1", 0)
-    memory.settle()
+    freeze_gc.freeze_gc()
     print(sock.getsockname()[1], flush=True)
     try:
         await serve_until(told, [(web_server(server.app, server.door), sock)], server.wind_down)

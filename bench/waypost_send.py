@@ -16,16 +16,16 @@ import uvloop
 from bench.peers import database, provider
 from bench.peers.provider import Provider
 from bench.peers.sending import SendResult, Stopwatch
-from waypost.flow import admit
-from waypost.flow.deliver import Courier
+from waypost.flow.accounts import access
+from waypost.flow.sending.deliver import DeliveryWorker
 from waypost.flow.world import World
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.message import Channel, Draft
 from waypost.model.time import seconds
-from waypost.runtime import memory
-from waypost.runtime.settings import Settings
-from waypost.runtime.telemetry import Telemetry
-from waypost.runtime.wiring import build_world, migrate, system_ports
+from waypost.runtime.process import freeze_gc
+from waypost.runtime.settings.definitions import Settings
+from waypost.runtime.telemetry.telemetry import Telemetry
+from waypost.runtime.wiring.wiring import build_world, migrate, system_ports
 
 ORG = OrgId("bench")
 NUMBERS = [NumberId(str(number)) for number in range(1, 33)]
@@ -67,10 +67,10 @@ async def opened(
     settings = settings_for(url, slots, batch, quota=quota, window=window, **others)
     await migrate(settings)
     async with connected(settings, to) as world:
-        await admit.create_org(ORG, world)
+        await access.create_org(ORG, world)
         secrets = {"token": "E" * 180, "app_secret": "s", "verify_token": "v"}
         for number in NUMBERS:
-            await admit.connect_number(ORG, admit.NewNumber(number=number, waba_id="w", secrets=secrets), world)
+            await access.connect_number(ORG, access.NewNumber(number=number, waba_id="w", secrets=secrets), world)
         yield world
 
 
@@ -99,8 +99,8 @@ async def connected(settings: Settings, to: Provider) -> AsyncIterator[World]:
 
 
 async def _timed(world: World, to: Provider, count: int, name: str, settings: str) -> SendResult:
-    courier = Courier(world)
-    memory.settle()
+    courier = DeliveryWorker(world)
+    freeze_gc.freeze_gc()
     watch = Stopwatch(to)
     running = asyncio.create_task(courier.run())
     result = await watch.result(name, settings, count)

@@ -16,17 +16,17 @@ import msgspec
 from bench.load import PHONE_NUMBER_ID
 from bench.waypost_send import ORG
 from bench.waypost_webhook import connected, settings_for
-from waypost.flow.converse import Converser
+from waypost.flow.conversations.answer_turn import TurnWorker
 from waypost.flow.world import World
-from waypost.model.conversation import Arrival, Claim
+from waypost.model.conversation import InboundMessage, TurnClaim
 from waypost.model.ids import NumberId, Wamid
-from waypost.model.report import Post
 from waypost.model.time import seconds
 from waypost.model.turn import Answer, Turn
-from waypost.ports.hints import LANES
-from waypost.ports.lanes import Answered, Committed, Lanes
-from waypost.rules.lane import LeaseLost
-from waypost.runtime import memory
+from waypost.model.webhook import WebhookBatch
+from waypost.ports.conversations.turn_queue import TurnAnswer, TurnCommitted, TurnQueue
+from waypost.ports.platform.hints import LANES
+from waypost.rules.conversations.turn_state import LeaseLost
+from waypost.runtime.process import freeze_gc
 
 HOT = 20
 _BODY = msgspec.json.encode({"type": "text", "text": {"body": "And where is it now?"}}).decode()
@@ -76,16 +76,16 @@ class InstantBot:
 class _Watched:
     """Lanes that tell whoever waits for an answer that it is committed."""
 
-    def __init__(self, lanes: Lanes) -> None:
+    def __init__(self, lanes: TurnQueue) -> None:
         self._lanes = lanes
         self.answered: dict[str, asyncio.Future[None]] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._lanes, name)
 
-    async def commit(self, claim: Claim, answered: Answered, now: Any) -> Committed | LeaseLost:
+    async def commit(self, claim: TurnClaim, answered: TurnAnswer, now: Any) -> TurnCommitted | LeaseLost:
         done = await self._lanes.commit(claim, answered, now)
-        assert isinstance(done, Committed), done
+        assert isinstance(done, TurnCommitted), done
         waiting = self.answered.pop(claim.conversation.address)
         if not waiting.done():
             waiting.set_result(None)
@@ -113,10 +113,10 @@ class Hot:
             await answered
 
     async def _write(self, phone: str) -> None:
-        """As flow/confirm.py does once a webhook is read."""
+        """As flow/receiving/receive_webhook.py does once a webhook is read."""
         world = self._world
         now = world.clock.now()
-        told = Arrival(
+        told = InboundMessage(
             org_id=ORG,
             number=NumberId(PHONE_NUMBER_ID),
             wamid=Wamid(f"wamid.hot{next(self._numbers)}"),
@@ -131,7 +131,7 @@ class Hot:
             opens_window=True,
             times=world.tuning.turns,
         )
-        taken = await world.ledger.journal.take(Post([], [], [told], []), now)
+        taken = await world.ledger.journal.take(WebhookBatch([], [], [told], []), now)
         assert taken.arrived == 1
         world.hints.give([LANES])
 
@@ -141,11 +141,11 @@ async def working(url: str, waiting: int) -> AsyncIterator[Hot]:
     """A burst is over at once: what is measured is what a turn costs."""
     async with connected(settings_for(url, "echo", turn_quiet_sec=0.0)) as world:
         await wait(url, waiting, world.clock.now())
-        watched = _Watched(world.ledger.lanes)
-        world.ledger.lanes = watched  # type: ignore[misc]  # the benchmark's own world
-        converser = Converser(world, InstantBot())
+        watched = _Watched(world.ledger.turn_queue)
+        world.ledger.turn_queue = watched  # type: ignore[misc]  # the benchmark's own world
+        converser = TurnWorker(world, InstantBot())
         running = [asyncio.create_task(converser.run()), asyncio.create_task(converser.keep())]
-        memory.settle()
+        freeze_gc.freeze_gc()
         try:
             yield Hot(world, watched)
         finally:

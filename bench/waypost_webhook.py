@@ -17,23 +17,23 @@ from bench import load
 from bench.peers import database
 from bench.peers.serving import WebhookResult, measure, serve
 from bench.waypost_send import ORG, draft
-from waypost.flow import admit
+from waypost.flow.accounts import access
 from waypost.flow.world import World
-from waypost.http.webhook_door import PATH, Receive, Scope, Send
+from waypost.http.edge.webhook_endpoint import PATH, AsgiReceive, AsgiScope, AsgiSend
 from waypost.model.ids import NumberId, Wamid
-from waypost.model.message import Claimed, Draft, Status
+from waypost.model.message import ClaimedMessage, Draft, Status
 from waypost.model.time import Instant
-from waypost.ports.messages import Query
-from waypost.ports.outbox import Demand, Settlement
-from waypost.rules.delivery import Accept
-from waypost.rules.pacing import HORIZON
-from waypost.rules.stamp import stamp
-from waypost.runtime import memory
-from waypost.runtime.serve import build_server
-from waypost.runtime.server import Role
-from waypost.runtime.settings import Settings
-from waypost.runtime.telemetry import Telemetry
-from waypost.runtime.wiring import build_world, migrate, system_ports
+from waypost.ports.sending.messages import Query
+from waypost.ports.sending.outbox import Demand, Settlement
+from waypost.rules.limits.send_pace import HORIZON
+from waypost.rules.sending.callback_data import stamp
+from waypost.rules.sending.delivery import Accept
+from waypost.runtime.process import freeze_gc
+from waypost.runtime.process.serve import build_server
+from waypost.runtime.process.server import ProcessRole
+from waypost.runtime.settings.definitions import Settings
+from waypost.runtime.telemetry.telemetry import Telemetry
+from waypost.runtime.wiring.wiring import build_world, migrate, system_ports
 
 _AT_ONCE = 1_000
 
@@ -69,10 +69,10 @@ async def connected(settings: Settings) -> AsyncIterator[World]:
     await migrate(settings)
     ports = await system_ports(settings, serving=True)
     world = build_world(ports, settings.tuning(), Telemetry(), graph_url=settings.graph_url, graph_timeout=1)
-    await admit.create_org(ORG, world)
+    await access.create_org(ORG, world)
     secrets = {"token": "t", "app_secret": load.SECRET, "verify_token": "v"}
     number = NumberId(load.PHONE_NUMBER_ID)
-    await admit.connect_number(ORG, admit.NewNumber(number=number, waba_id="w", secrets=secrets), world)
+    await access.connect_number(ORG, access.NewNumber(number=number, waba_id="w", secrets=secrets), world)
     try:
         yield world
     finally:
@@ -91,9 +91,9 @@ async def submitted(world: World, numbers: Iterable[int]) -> None:
     await asyncio.gather(*(world.ledger.outbox.submit(_from_the_number(number), now) for number in numbers))
 
 
-async def claimed(world: World, count: int) -> list[Claimed]:
+async def claimed(world: World, count: int) -> list[ClaimedMessage]:
     """As fast as the number's pace lets them go, on a clock of its own."""
-    found: list[Claimed] = []
+    found: list[ClaimedMessage] = []
     now = world.clock.now()
     while len(found) < count:
         now = Instant(now + HORIZON)
@@ -102,7 +102,7 @@ async def claimed(world: World, count: int) -> list[Claimed]:
     return found
 
 
-async def accepted(world: World, messages: Sequence[Claimed]) -> None:
+async def accepted(world: World, messages: Sequence[ClaimedMessage]) -> None:
     """The provider took them."""
     now = world.clock.now()
     verdicts = [Settlement(message=each, verdict=Accept(Wamid(load.wamid(each.id)), "{}")) for each in messages]
@@ -113,7 +113,7 @@ def _from_the_number(number: int) -> Draft:
     return replace(draft(number), sender=NumberId(load.PHONE_NUMBER_ID))
 
 
-def status_of(message: Claimed) -> bytes:
+def status_of(message: ClaimedMessage) -> bytes:
     """A line that says that it was delivered."""
     echoed = stamp(message.id, message.fence)
     return load.a_status(message.id).replace(f"m{message.id}:1".encode(), echoed.encode()) + b"\n"
@@ -150,23 +150,23 @@ async def run_sqlite(count: int) -> WebhookResult:
 class Lazy:
     """The server's edge, opened when uvicorn's loop runs."""
 
-    def __init__(self, settings: Settings, roles: frozenset[Role] = frozenset({Role.API})) -> None:
+    def __init__(self, settings: Settings, roles: frozenset[ProcessRole] = frozenset({ProcessRole.API})) -> None:
         self._settings = settings
         self._roles = roles
         self._app: Any = None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: AsgiReceive, send: AsgiSend) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         else:
             await self._app(scope, receive, send)
 
-    async def _live(self, receive: Receive, send: Send) -> None:
+    async def _live(self, receive: AsgiReceive, send: AsgiSend) -> None:
         await receive()
-        ports = await system_ports(self._settings, answering=Role.WORKER in self._roles)
+        ports = await system_ports(self._settings, answering=ProcessRole.WORKER in self._roles)
         server = build_server(ports, self._settings, self._roles)
         await server.start()
-        memory.settle()
+        freeze_gc.freeze_gc()
         self._app = server.app
         await send({"type": "lifespan.startup.complete"})
         await receive()
@@ -184,7 +184,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="another setting")
     options = parser.parse_args()
     if options.serve:
-        roles = frozenset(Role(name) for name in options.roles.split(","))
+        roles = frozenset(ProcessRole(name) for name in options.roles.split(","))
         serve(Lazy(settings_for(options.url, options.bot, **named(options.set)), roles))
     elif options.url:
         print(uvloop.run(run_postgres(options.url, options.count)))

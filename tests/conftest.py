@@ -13,10 +13,10 @@ from blockbuster import blockbuster_ctx
 from hypothesis import settings
 
 from tests.started import or_skip
-from waypost.testing.cassandra_service import Cassandra
-from waypost.testing.services import Postgres, Redis
+from waypost_testing.services.cassandra import Cassandra
+from waypost_testing.services.processes import Postgres, Redis
 
-pytest.register_assert_rewrite("waypost.testing.contracts")  # so that their failures show the values too
+pytest.register_assert_rewrite("waypost_testing.contracts")  # so that their failures show the values too
 
 settings.register_profile(
     "waypost",
@@ -27,19 +27,23 @@ settings.load_profile("waypost")
 
 SUITES = {
     "unit": "no input or output",
+    "repository": "the tree itself: layers, docs, deploy files, SQL",
     "conformance": "each port on each adapter",
     "integration": "HTTP, sockets, sandbox, browser",
     "acceptance": "real processes, killed and restarted",
     "simulation": "seeds",
 }
-IN_PROCESS = ("unit", "conformance", "integration")
+IN_PROCESS = ("unit", "repository", "conformance", "integration")
 TESTS = Path(__file__).parent
+FIGURE = "figure"
+"""The name of a property of a test that the summary shows."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     for suite, what in SUITES.items():
         config.addinivalue_line("markers", f"{suite}: {what}; given by the folder")
     config.addinivalue_line("markers", "may_block(reason): let this async test block its loop")
+    config.addinivalue_line("markers", "alone(reason): an acceptance test that measures time; it runs last")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -103,7 +107,15 @@ def redis_url(redis: Redis) -> str:
 
 @pytest.fixture(scope="session")
 def cassandra() -> Iterator[Cassandra]:
-    """One node of Cassandra for the whole run: leave it running. To stop or kill one, start your own."""
+    """One node of Cassandra for the whole run: leave it running. To stop or kill one, start your own.
+
+    `make test` starts one for all its workers: a node takes ten seconds and a gigabyte.
+    """
+    if shared := os.environ.get("WAYPOST_TEST_CASSANDRA_PORT"):
+        node = Cassandra()
+        node.port = int(shared)
+        yield node
+        return
     with or_skip(Cassandra()) as server:
         yield server
 
@@ -125,3 +137,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for suite in SUITES:
         row = [counts[suite, outcome] for outcome in ("passed", "failed", "skipped")]
         terminalreporter.write_line(f"{suite:12} {row[0]:8} {row[1]:8} {row[2]:8}")
+    _write_figures(terminalreporter)
+
+
+def _write_figures(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests counted and measured: pytest-xdist loses what its workers print."""
+    reports = [report for kind in ("passed", "failed", "error") for report in terminalreporter.getreports(kind)]
+    lines = [
+        f"{report.nodeid.partition('::')[2]}: {text}"
+        for report in reports
+        for name, text in getattr(report, "user_properties", ())
+        if name == FIGURE
+    ]
+    if lines:
+        terminalreporter.section("figures")
+        for line in lines:
+            terminalreporter.write_line(line)

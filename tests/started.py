@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TypeVar
 
 import pytest
 
-from waypost.testing.services import ServiceMissing
+from waypost_testing.services.processes import ServiceMissing
 
 T = TypeVar("T")
+
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+"""Which of the processes that share this run's tests this is; empty when there is only one."""
 
 
 @contextmanager

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 
 from playwright.async_api import Browser, async_playwright
 
-from waypost.testing.services import find_program
+from waypost_testing.services.processes import find_program
 
 OPTIONS = (
-    "--no-sandbox",  # its own needs rights that root in a container may not have
+    "--no-sandbox",  # its own sandbox needs rights that root in a container may lack
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
@@ -21,12 +21,12 @@ OPTIONS = (
 
 
 class ChromiumMissing(Exception):
-    """There is none on this machine."""
+    """Chromium is not installed on this machine."""
 
 
 @asynccontextmanager
 async def chromium(*more: str) -> AsyncIterator[Browser]:
-    """While it runs, with more options than it always has."""
+    """Run it with these options added."""
     program = find_program("chromium")
     if program is None:
         raise ChromiumMissing("there is no chromium on this machine")

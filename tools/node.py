@@ -25,11 +25,11 @@ UNREACHABLE = re.compile(r"\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMED
 
 
 class NodeMissing(Exception):
-    """The client cannot be built on this machine; the message says why."""
+    """The client cannot be built on this machine; the message gives the reason."""
 
 
 class BuildFailed(Exception):
-    """It can, but it did not build; the message is what the tools said."""
+    """The build failed; the message is the tools' output."""
 
 
 class Node(NamedTuple):
@@ -37,7 +37,7 @@ class Node(NamedTuple):
     npm: tuple[str, ...]
 
     def npm_run(self, *arguments: str, folder: Path = TYPESCRIPT) -> subprocess.CompletedProcess[str]:
-        """In a package's folder; npm and its scripts find this Node first."""
+        """Run a command in a package's folder; npm and its scripts find this Node first."""
         environment = {**os.environ, "PATH": f"{self.node.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
         command = [*self.npm, *arguments]
         return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -53,12 +53,12 @@ def main(arguments: list[str]) -> int:
 
 
 def driver() -> list[str]:
-    """The command that starts the driver of the shared cases (clients/README.md), built if it was not."""
+    """The command that starts the driver of the shared cases (clients/README.md); builds it if needed."""
     return [str(built().node), str(TYPESCRIPT / "dist" / "driver" / "index.js")]
 
 
 def built() -> Node:
-    """Builds what has changed; one process at a time, for two suites may ask at once."""
+    """Build what has changed; one process at a time, because two suites may ask at once."""
     found = find_node()
     with alone():
         install(found)
@@ -98,7 +98,7 @@ def major_version(node: str) -> int:
 
 
 def install(node: Node, folder: Path = TYPESCRIPT) -> None:
-    """What package-lock.json says, once for each version of it."""
+    """Install what package-lock.json lists, once for each version of it."""
     installed = folder / "node_modules" / ".installed"
     wanted = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
     if installed.is_file() and installed.read_text() == wanted:
@@ -118,7 +118,7 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
 
 @contextmanager
 def alone(folder: Path = TYPESCRIPT) -> Iterator[None]:
-    """The folder itself is the lock: whoever builds there finds the same one, from whatever environment."""
+    """The folder itself is the lock, so that every environment uses the same one."""
     lock = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

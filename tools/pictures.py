@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from playwright.async_api import Locator, Page, ViewportSize, expect
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # as a script it sees its own folder only
+sys.path.insert(0, str(ROOT))  # as a script it sees only its own folder
 
 from tools.chromium import chromium  # noqa: E402  # needs the line above
 
@@ -127,7 +127,7 @@ class Camera:
         self._taken.append((await self.page.screenshot(caret="hide"), lasts))
 
     async def develop(self, darkroom: Page) -> list[Frame]:
-        """What looks as before only lasts longer."""
+        """An unchanged frame extends the one before it."""
         frames: list[Frame] = []
         for png, lasts in self._taken:
             part = await darkroom.evaluate(CHANGED, [base64.b64encode(png).decode(), QUALITY])
@@ -154,7 +154,7 @@ def demo(data: str) -> Iterator[dict[str, str]]:
 
 @asynccontextmanager
 async def pages() -> AsyncIterator[tuple[Page, Page]]:
-    """The page to be taken, and one to work in."""
+    """The page to capture, and a page to work in."""
     async with chromium() as running:
         size: ViewportSize = {"width": WIDTH, "height": HEIGHT}
         page = await running.new_page(viewport=size, color_scheme="light", reduced_motion="reduce", locale="en-GB")
@@ -197,13 +197,13 @@ async def play(page: Page, camera: Camera) -> None:
 async def make_trouble(page: Page, camera: Camera) -> None:
     trouble = page.get_by_role("region", name="Make trouble")
     await trouble.get_by_role("button", name="Make trouble").click()
-    await trouble.get_by_role("switch", name="Provider away").click()
+    await trouble.get_by_role("switch", name="Provider unavailable").click()
     await expect(trouble).to_contain_text("1 on")
     await camera.take(1500)
     await writes(page, camera, STILL)
     await expect(said(page, STILL).get_by_label("Not sent yet")).to_be_visible()
     await camera.take(1500)
-    await trouble.get_by_role("button", name="Calm").click()
+    await trouble.get_by_role("button", name="Clear all").click()
     await read_by_phone(page, STILL)
     await camera.take(3000)
 

@@ -1,9 +1,9 @@
-"""Writes docs/reference/settings.md and cli.md from the code; `--check` only says whether they are up to date."""
+"""Writes docs/reference/settings.md, cli.md and statements.md from the code; `--check` reports what is behind."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -11,8 +11,12 @@ import msgspec
 import typer
 from typer.main import get_command
 
-from waypost.runtime import admin, cli
-from waypost.runtime.settings import PREFIX, Settings
+from waypost.runtime.cli import app
+from waypost.runtime.cli.admin import app as admin
+from waypost.runtime.settings.definitions import PREFIX, Settings
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tools.statements_page import statements_page  # needs the line above
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 _MADE = "<!-- Written by tools/reference.py: change the code, then run it again. -->"
@@ -20,20 +24,30 @@ _LIMITS = {"gt": "more than", "ge": "at least", "le": "at most", "lt": "less tha
 
 
 _SETTINGS = """\
-Each is an environment variable; or a line in `waypost.toml` in the folder where Waypost is started, in small letters
-and without the prefix (`outbound_jitter = 0.2`). The environment wins over the file, the file over the default.
-Durations take fractions. `waypost doctor` checks them. A name that does not exist is refused in the file; in
-the environment the server's log (`unknown_setting`) and the doctor name it, with the one that was probably meant."""
+Set each one as an environment variable, or as a line in `waypost.toml` in the folder where Waypost is started,
+in lower case and without the prefix (`outbound_jitter = 0.2`).
+The environment wins over the file, the file over the default.
+Durations take fractions.
+`waypost doctor` checks the settings.
+An unknown name in the file is refused.
+An unknown name in the environment is reported by the server's log (`unknown_setting`) and by the doctor,
+with the name that was probably meant."""
 
 _LOCAL_MODE = """\
-In local mode (`WAYPOST_ENV=local`, which `waypost demo` implies) a secret key is made and kept beside the database in
-`waypost.key`, `?wait=` never waits, and `WHATSAPP_PHONE_NUMBER_ID`, `WHATSAPP_API_KEY` and `WHATSAPP_WEBHOOK_SECRET`
-(also `WHATSAPP_WABA_ID`, `WHATSAPP_VERIFY_TOKEN`) connect a number to the one org."""
+In local mode (`WAYPOST_ENV=local`, which `waypost demo` implies):
+
+- a secret key is created and kept beside the database in `waypost.key`;
+- `?wait=` never waits;
+- `WHATSAPP_PHONE_NUMBER_ID`, `WHATSAPP_API_KEY` and `WHATSAPP_WEBHOOK_SECRET`
+  (and optionally `WHATSAPP_WABA_ID`, `WHATSAPP_VERIFY_TOKEN`) connect a number to the one org."""
 
 _COMMANDS = """\
-Exit codes: 0 done, 1 it could not be done (one line on standard error says why and what to do), 2 the command line is
-wrong. `waypost --version` shows the version, `--help` after any command its options. In a clone it is
-`.venv/bin/waypost`, which `make run` makes. Commands find the database by [the settings](settings.md)."""
+In a clone the command is `.venv/bin/waypost`, which `make run` creates.
+Commands find the database by [the settings](settings.md).
+`waypost --version` shows the version, `--help` after any command its options.
+
+Exit codes: 0 is success, 1 is failure (one line on standard error says why and what to do),
+2 is a wrong command line."""
 
 
 def settings_page() -> str:
@@ -54,7 +68,7 @@ def _setting(field: msgspec.structs.FieldInfo) -> str:
 
 def cli_page() -> str:
     parent = typer.Typer(name="waypost")
-    parent.registered_commands = list(cli.app.registered_commands)
+    parent.registered_commands = list(app.app.registered_commands)
     parent.add_typer(admin.whole())
     return "\n".join(["# Command line", "", _MADE, "", _COMMANDS, "", *_commands(get_command(parent), "waypost")])
 
@@ -95,7 +109,11 @@ def _default(value: object) -> str:
     return "" if value in (None, False, "") else f"`{value}`"
 
 
-PAGES = {"settings.md": settings_page, "cli.md": cli_page}
+PAGES: dict[str, Callable[[], str]] = {
+    "settings.md": settings_page,
+    "cli.md": cli_page,
+    "statements.md": lambda: statements_page(_MADE),
+}
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Bring the services that the tests need: find each on this machine, else install it where root and apt allow."""
+"""Install the services that the tests need: find each on this machine, else install it where root and apt allow."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from waypost.testing.cassandra_service import fetch_jars, find_java
-from waypost.testing.services import ServiceMissing, find_program
+from waypost_testing.services.cassandra import fetch_jars, find_java
+from waypost_testing.services.processes import ServiceMissing, find_program
 
 
 class Service(NamedTuple):
@@ -31,7 +31,7 @@ SERVICES = (
     Service("Chromium for the page", "chromium", "chromium"),
 )
 
-# For the time of an install: the programs are wanted, not daemons that run beside the tests.
+# During an install: only the programs are wanted, not daemons that run beside the tests.
 NO_DAEMONS = {
     Path("/usr/sbin/policy-rc.d"): "#!/bin/sh\nexit 101\n",
     Path("/etc/postgresql-common/createcluster.d/waypost-tests.conf"): "create_main_cluster = false\n",
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def find(service: Service) -> Path | None:
-    """Cassandra runs on one Java, whichever others there are."""
+    """Cassandra needs one version of Java, whichever others are installed."""
     if service.program != "java":
         return find_program(service.program)
     try:
@@ -64,13 +64,13 @@ def jars() -> str:
 
 
 def install(services: Sequence[Service]) -> dict[Service, str]:
-    """Why each could not be installed; empty for one that was."""
+    """Why each could not be installed; empty for an installed one."""
     if not shutil.which("apt-get"):
         return {service: f"there is no apt-get to install {service.debian} with" for service in services}
     if os.geteuid() != 0:
         return {service: f"only root may run apt-get install {service.debian}" for service in services}
     with no_daemons():
-        apt("update")  # if only part of the lists could be had, the installs tell
+        apt("update")  # if only some lists could be fetched, the installs will show it
         return {service: fetch(service) for service in services}
 
 
@@ -80,7 +80,7 @@ def fetch(service: Service) -> str:
 
 
 def apt(*arguments: str) -> str:
-    """Its last words if it failed."""
+    """The last lines of its output if it failed."""
     command = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120", *arguments]
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     try:

@@ -1,4 +1,4 @@
-/** How the page is built: into the Python package, with names that change with the content, compressed beforehand. */
+/** Builds the page into the Python package, with hashed file names and precompressed assets. */
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,10 +10,10 @@ import { defineConfig } from "vite";
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const PAGE = here("../src/waypost/http/page");
-/** Smaller files are not worth a second form. */
+/** Smaller files are not compressed. */
 const WORTH_PACKING = 512;
 
-/** The server sends what is here and packs nothing itself. */
+/** The server sends these files and does not compress anything itself. */
 function packed() {
   return {
     name: "packed",
@@ -38,7 +38,7 @@ export default defineConfig({
   build: {
     outDir: PAGE,
     emptyOutDir: true,
-    assetsInlineLimit: 0, // nothing inline: the page's policy allows none
+    assetsInlineLimit: 0, // nothing inline: the content security policy forbids it
     modulePreload: { polyfill: false },
     target: "es2022",
     reportCompressedSize: false,

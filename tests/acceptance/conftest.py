@@ -11,10 +11,11 @@ from typing import Literal, TypeAlias
 
 import pytest
 
-from tests.acceptance.harness import Site, site
-from tests.started import or_skip
-from waypost.testing.cassandra_service import Cassandra
-from waypost.testing.services import Postgres
+from tests.acceptance.stage.harness import Site, site
+from tests.conftest import FIGURE
+from tests.started import WORKER, or_skip
+from waypost_testing.services.cassandra import Cassandra
+from waypost_testing.services.processes import Postgres
 
 Ledger: TypeAlias = Literal["sqlite", "postgres", "stack"]
 """`stack` is PostgreSQL with Redis and Cassandra."""
@@ -44,6 +45,15 @@ ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
 """For what no database could change: the contract suites try each of them."""
 
 
+LONGEST = ("test_deploy", "test_live", "test_workers", "test_docs", "test_kill_nine", "test_turn_storm", "test_stop")
+"""Files of tests that take more than half a minute."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest begin first, so that no worker is left with one of them at the end."""
+    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+
+
 @pytest.fixture(params=LEDGERS)
 def ledger(request: pytest.FixtureRequest) -> Ledger:
     chosen: Ledger = request.param
@@ -69,8 +79,8 @@ def _beside_it(request: pytest.FixtureRequest) -> dict[str, str]:
     cassandra: Cassandra = request.getfixturevalue("cassandra")
     return {
         "WAYPOST_REDIS_URL": request.getfixturevalue("redis_url"),
-        "WAYPOST_LOG_URL": cassandra.log_url(f"t_{secrets.token_hex(6)}"),
-        "WAYPOST_LOG_GRACE_MINUTES": "0.02",
+        "WAYPOST_HISTORY_URL": cassandra.history_url(f"t_{secrets.token_hex(6)}"),
+        "WAYPOST_HISTORY_GRACE_MINUTES": "0.02",
     }
 
 
@@ -89,9 +99,12 @@ def own_postgres() -> Iterator[Postgres]:
 
 @pytest.fixture
 def report(capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest) -> Report:
-    """Figures are printed, whether or not output is captured."""
+    """Figures are printed at once, whether or not output is captured; a worker of pytest-xdist hands them on."""
 
     def print_it(text: str) -> None:
+        if WORKER:
+            request.node.user_properties.append((FIGURE, text))
+            return
         with capsys.disabled():
             print(f"\n    {request.node.name}: {text}")  # noqa: T201  # the figures are what the run is for
 

@@ -11,16 +11,16 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from tests.integration.database import Database, Sweeper
-from tests.integration.harness import Stage, live_clock
-from tests.integration.log_apart import ShakyLog
-from tests.integration.staging import open_stage, settle_in
-from tests.integration.thinking import PatientBot
-from tests.integration.webhooks import Account, a_number
+from tests.integration.stage.database import Database, Sweeper
+from tests.integration.stage.harness import Stage, live_clock
+from tests.integration.stage.history_apart import ShakyLog
+from tests.integration.stage.staging import open_stage, settle_in
+from tests.integration.stage.thinking import PatientBot
+from tests.integration.stage.webhooks import Account, a_number
 from waypost.adapters.postgres.schema import migrate
-from waypost.adapters.sqlite.store import Store
-from waypost.runtime.server import Role
-from waypost.testing.services import Postgres
+from waypost.adapters.sqlite.store import SqliteStore
+from waypost.runtime.process.server import ProcessRole
+from waypost_testing.services.processes import Postgres
 
 OpenStage: TypeAlias = Callable[..., Awaitable[Stage]]
 
@@ -29,7 +29,7 @@ OpenStage: TypeAlias = Callable[..., Awaitable[Stage]]
 def empty_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with the schema in it, to be copied."""
     path = tmp_path_factory.mktemp("template") / "waypost.db"
-    store = Store(path)
+    store = SqliteStore(path)
     store.migrate()
     store.close()
     return path
@@ -75,7 +75,7 @@ async def stage(set_up: OpenStage) -> Stage:
 @pytest.fixture
 async def quiet(set_up: OpenStage) -> Stage:
     """Nobody sends, so that what is queued stays and can be looked at."""
-    return await set_up(roles=frozenset({Role.API}), outbound_quota=1000, outbound_pace=80)
+    return await set_up(roles=frozenset({ProcessRole.API}), outbound_quota=1000, outbound_pace=80)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import sys
 
-from waypost.runtime.simulation.command import one
+from waypost_testing.stories.command import one
 
 for seed in sys.argv[1:]:
     sys.stdout.write(f"{seed} {one(int(seed)).digest}\n")

@@ -10,32 +10,32 @@ import pytest
 from msgspec.structs import replace
 
 from tests.simulation.naive_mechanisms import Overlay
-from waypost.adapters.sql import kernel, reporting, work
-from waypost.adapters.sql.rows import Facts
-from waypost.flow import confirm
+from waypost.adapters.sql.kernel import fast_statuses, kernel, transaction_state
+from waypost.adapters.sql.rows.message_rows import MessageFacts
+from waypost.flow.receiving import receive_webhook
 from waypost.model.ids import MessageId
 from waypost.model.message import Draft, Status
-from waypost.model.report import Post, StatusReport
 from waypost.model.time import Instant, Span, minutes, seconds
-from waypost.ports.journal import Taken
-from waypost.ports.outbox import Created, Patience, Settled, Settlement, Submitted, Swept
-from waypost.ports.wire import Reply
-from waypost.rules import delivery
-from waypost.rules.delivery import Move
-from waypost.runtime.simulation.cluster import Dress, Parts, real
+from waypost.model.webhook import StatusUpdate, WebhookBatch
+from waypost.ports.platform.http_transport import HttpReply
+from waypost.ports.receiving.journal import AppliedWebhook
+from waypost.ports.sending.outbox import Created, Settled, Settlement, StaleLimits, Submitted, SweptAttempts
+from waypost.rules.sending import delivery
+from waypost.rules.sending.delivery import DeliveryTransition
+from waypost_testing.stories.cluster import CustomiseParts, ServerParts, unchanged_parts
 
-Mutation = Callable[[pytest.MonkeyPatch], Dress]
+Mutation = Callable[[pytest.MonkeyPatch], CustomiseParts]
 
 
-def _with_outbox(parts: Parts, **replaced: Any) -> Parts:
+def _with_outbox(parts: ServerParts, **replaced: Any) -> ServerParts:
     return with_parts(parts, ledger=Overlay(parts.ledger, outbox=Overlay(parts.ledger.outbox, **replaced)))
 
 
 # Loss
 
 
-def a_submit_that_is_acknowledged_and_not_stored(_: pytest.MonkeyPatch) -> Dress:
-    def dress(parts: Parts) -> Parts:
+def a_submit_that_is_acknowledged_and_not_stored(_: pytest.MonkeyPatch) -> CustomiseParts:
+    def dress(parts: ServerParts) -> ServerParts:
         async def submit(draft: Draft, now: Instant) -> Submitted:
             answer = await parts.ledger.outbox.submit(draft, now)
             if isinstance(answer, Created) and answer.message.id % 7 == 0:
@@ -47,11 +47,11 @@ def a_submit_that_is_acknowledged_and_not_stored(_: pytest.MonkeyPatch) -> Dress
     return dress
 
 
-def a_webhook_that_is_acknowledged_and_dropped(_: pytest.MonkeyPatch) -> Dress:
-    def dress(parts: Parts) -> Parts:
-        async def take(post: Post, now: Instant) -> Taken:
-            kept = [told for told in post.reports if sum(told.wamid.encode()) % 8]
-            return await parts.ledger.journal.take(Post(kept, post.items), now)
+def a_webhook_that_is_acknowledged_and_dropped(_: pytest.MonkeyPatch) -> CustomiseParts:
+    def dress(parts: ServerParts) -> ServerParts:
+        async def take(post: WebhookBatch, now: Instant) -> AppliedWebhook:
+            kept = [told for told in post.statuses if sum(told.wamid.encode()) % 8]
+            return await parts.ledger.journal.take(WebhookBatch(kept, post.items), now)
 
         journal = Overlay(parts.ledger.journal, take=take)
         return with_parts(parts, ledger=Overlay(parts.ledger, journal=journal))
@@ -59,37 +59,37 @@ def a_webhook_that_is_acknowledged_and_dropped(_: pytest.MonkeyPatch) -> Dress:
     return dress
 
 
-def a_sweep_that_never_comes(_: pytest.MonkeyPatch) -> Dress:
-    def dress(parts: Parts) -> Parts:
-        async def sweep(patience: Patience, limit: int, now: Instant) -> Swept:
-            return Swept([], [])
+def a_sweep_that_never_comes(_: pytest.MonkeyPatch) -> CustomiseParts:
+    def dress(parts: ServerParts) -> ServerParts:
+        async def sweep(patience: StaleLimits, limit: int, now: Instant) -> SweptAttempts:
+            return SweptAttempts([], [])
 
         return _with_outbox(parts, sweep=sweep)
 
     return dress
 
 
-def a_queue_that_promotes_nobody(patch: pytest.MonkeyPatch) -> Dress:
-    patch.setattr(work.Work, "_free", staticmethod(lambda queue, message_id: None))
-    return real
+def a_queue_that_promotes_nobody(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    patch.setattr(transaction_state.TransactionState, "_free", staticmethod(lambda queue, message_id: None))
+    return unchanged_parts
 
 
 # Doubles
 
 
-def a_wire_that_posts_twice(_: pytest.MonkeyPatch) -> Dress:
-    def dress(parts: Parts) -> Parts:
-        async def request(method: str, url: str, **call: Any) -> Reply:
-            await parts.wire.request(method, url, **call)
-            return await parts.wire.request(method, url, **call)
+def a_wire_that_posts_twice(_: pytest.MonkeyPatch) -> CustomiseParts:
+    def dress(parts: ServerParts) -> ServerParts:
+        async def request(method: str, url: str, **call: Any) -> HttpReply:
+            await parts.transport.request(method, url, **call)
+            return await parts.transport.request(method, url, **call)
 
-        return with_parts(parts, wire=Overlay(parts.wire, request=request))
+        return with_parts(parts, transport=Overlay(parts.transport, request=request))
 
     return dress
 
 
-def a_key_that_is_ignored(_: pytest.MonkeyPatch) -> Dress:
-    def dress(parts: Parts) -> Parts:
+def a_key_that_is_ignored(_: pytest.MonkeyPatch) -> CustomiseParts:
+    def dress(parts: ServerParts) -> ServerParts:
         async def submit(draft: Draft, now: Instant) -> Submitted:
             other = replace(draft, idempotency_key=f"{draft.idempotency_key}@{now}")
             return await parts.ledger.outbox.submit(other, now)
@@ -99,9 +99,9 @@ def a_key_that_is_ignored(_: pytest.MonkeyPatch) -> Dress:
     return dress
 
 
-def a_sweep_that_is_impatient(_: pytest.MonkeyPatch) -> Dress:
-    def dress(parts: Parts) -> Parts:
-        async def sweep(patience: Patience, limit: int, now: Instant) -> Swept:
+def a_sweep_that_is_impatient(_: pytest.MonkeyPatch) -> CustomiseParts:
+    def dress(parts: ServerParts) -> ServerParts:
+        async def sweep(patience: StaleLimits, limit: int, now: Instant) -> SweptAttempts:
             return await parts.ledger.outbox.sweep(replace(patience, limit=seconds(1), slack=Span(0)), limit, now)
 
         return _with_outbox(parts, sweep=sweep)
@@ -109,8 +109,8 @@ def a_sweep_that_is_impatient(_: pytest.MonkeyPatch) -> Dress:
     return dress
 
 
-def a_settle_that_takes_silence_for_a_refusal(_: pytest.MonkeyPatch) -> Dress:
-    def dress(parts: Parts) -> Parts:
+def a_settle_that_takes_silence_for_a_refusal(_: pytest.MonkeyPatch) -> CustomiseParts:
+    def dress(parts: ServerParts) -> ServerParts:
         async def settle(settlement: Settlement, now: Instant) -> Settled:
             verdict = settlement.verdict
             if isinstance(verdict, delivery.StayUnsure):
@@ -125,51 +125,51 @@ def a_settle_that_takes_silence_for_a_refusal(_: pytest.MonkeyPatch) -> Dress:
 # Order
 
 
-def a_claim_that_ignores_the_queue(patch: pytest.MonkeyPatch) -> Dress:
-    patch.setattr(work.Work, "_is_head", staticmethod(lambda queue, message_id: True))
-    return real
+def a_claim_that_ignores_the_queue(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    patch.setattr(transaction_state.TransactionState, "_is_head", staticmethod(lambda queue, message_id: True))
+    return unchanged_parts
 
 
 # Status
 
 
-def a_ladder_that_goes_down(patch: pytest.MonkeyPatch) -> Dress:
-    patch.setitem(delivery.MOVES, (Status.DELIVERED, Move.DELIVER), Status.SENT)
-    return real
+def a_ladder_that_goes_down(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    patch.setitem(delivery.MOVES, (Status.DELIVERED, DeliveryTransition.DELIVER), Status.SENT)
+    return unchanged_parts
 
 
-def a_failure_that_is_not_final(patch: pytest.MonkeyPatch) -> Dress:
-    patch.setitem(delivery.MOVES, (Status.CANCELLED, Move.CLAIM), Status.SENDING)
-    patch.setattr(work.Work, "_place", lambda self, before, after, now: None)
-    return real
+def a_failure_that_is_not_final(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    patch.setitem(delivery.MOVES, (Status.CANCELLED, DeliveryTransition.CLAIM), Status.SENDING)
+    patch.setattr(transaction_state.TransactionState, "_place", lambda self, before, after, now: None)
+    return unchanged_parts
 
 
 # Tenancy
 
 
-def a_signature_that_anybody_can_make(patch: pytest.MonkeyPatch) -> Dress:
-    patch.setattr(confirm._Signed, "_by", lambda self, secret: True)
-    return real
+def a_signature_that_anybody_can_make(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    patch.setattr(receive_webhook._Signed, "_by", lambda self, secret: True)
+    return unchanged_parts
 
 
-def an_echo_that_crosses_orgs(patch: pytest.MonkeyPatch) -> Dress:
-    def echoed(told: StatusReport, page: work.Work) -> Facts | None:
+def an_echo_that_crosses_orgs(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    def echoed(told: StatusUpdate, page: transaction_state.TransactionState) -> MessageFacts | None:
         return page.facts.get(told.echo.message_id) if told.echo else None
 
-    def bound(self: work.Work, told: StatusReport) -> work.Binding:
-        return self.bindings.get((told.number, told.wamid), work.NOBODY)
+    def bound(self: transaction_state.TransactionState, told: StatusUpdate) -> transaction_state.WamidBinding:
+        return self.bindings.get((told.number, told.wamid), transaction_state.UNBOUND)
 
     patch.setattr(kernel, "_echoed", echoed)
-    patch.setattr(work.Work, "bound", bound)
-    patch.setattr(reporting, "is_short", lambda intent: False)
-    return real
+    patch.setattr(transaction_state.TransactionState, "bound", bound)
+    patch.setattr(fast_statuses, "is_fast_status", lambda intent: False)
+    return unchanged_parts
 
 
 # Bugs
 
 
-def a_settle_that_raises(_: pytest.MonkeyPatch) -> Dress:
-    def dress(parts: Parts) -> Parts:
+def a_settle_that_raises(_: pytest.MonkeyPatch) -> CustomiseParts:
+    def dress(parts: ServerParts) -> ServerParts:
         async def settle(settlement: Settlement, now: Instant) -> Settled:
             if settlement.message.id % 11 == 0:
                 raise KeyError("a bug")

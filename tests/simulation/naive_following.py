@@ -14,17 +14,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from waypost.adapters.sql.kernel import Decided
-from waypost.adapters.sql.writer import Writer
-from waypost.flow import admit, devices
-from waypost.http import frames
-from waypost.http.gateway import Gateway
-from waypost.model.chat import FeedName, Told
+from waypost.adapters.sql.kernel.commit_queues import Writer
+from waypost.adapters.sql.kernel.kernel import Decided
+from waypost.flow.accounts import access
+from waypost.flow.live import devices
+from waypost.http.live import frames
+from waypost.http.live.gateway import Gateway
+from waypost.model.chat import FeedName, LoadedItem
 from waypost.model.ids import OrgId, UserId
-from waypost.ports.failure import LedgerError, Unavailable
-from waypost.ports.link import Link, alone
-from waypost.runtime.simulation.cluster import Dress, Parts, real
-from waypost.runtime.simulation.following.trouble import FollowTrouble
+from waypost.ports.live.live_connection import LiveConnection, alone
+from waypost.ports.platform.failure import LedgerError, Unavailable
+from waypost_testing.stories.cluster import CustomiseParts, ServerParts, unchanged_parts
+from waypost_testing.stories.following.trouble import FollowFaultInjector
 
 ROUND_TRIP = 0.002
 """Seconds to a Redis, or to a table."""
@@ -43,14 +44,14 @@ class Keys:
 class StatusSession:
     """A visitor that numbers what it hands over by itself, so that nothing shows what is missing."""
 
-    def __init__(self, link: Link, gateway: Gateway, keys: Keys) -> None:
+    def __init__(self, link: LiveConnection, gateway: Gateway, keys: Keys) -> None:
         self._link, self._world, self._keys = link, gateway.world, keys
         self._work: list[asyncio.Task[None]] = []
         self._device = ""
         self._number = 0
         self.org, self.user = OrgId(""), UserId("")
 
-    def heard(self, text: bytes) -> None:
+    def received(self, text: bytes) -> None:
         frame = msgspec.json.decode(text)
         if frame["type"] == "hello":
             self._work.append(asyncio.ensure_future(self._hello(frame)))
@@ -66,7 +67,7 @@ class StatusSession:
     async def _hello(self, frame: dict[str, Any]) -> None:
         token = (self._link.caller.authorization or "").removeprefix("Bearer ")
         try:
-            caller = await admit.caller(token, self._world)
+            caller = await access.caller(token, self._world)
             if caller is None or caller.user_id is None:
                 return
             self.org, self.user, self._device = caller.org_id, caller.user_id, frame["device_id"]
@@ -76,7 +77,7 @@ class StatusSession:
             self._link.close(4000, "come back")
 
     async def _sync(self) -> None:
-        keys, device, follows = self._keys, self._device, self._world.ledger.follows
+        keys, device, follows = self._keys, self._device, self._world.ledger.device_feeds
         feeds = [each.feed for each in await follows.feeds(self.org, self.user)]
         heads = dict(await follows.heads(feeds))
         keys.since.setdefault(device, heads)
@@ -89,33 +90,33 @@ class StatusSession:
         keys.session[device] = self
         self._say({"type": "live"})
 
-    async def sent(self) -> list[Told]:
+    async def sent(self) -> list[LoadedItem]:
         done = self._keys.delivered.setdefault(self._device, set())
         return [told for told in await self._rows() if (told.item.feed, told.item.seq) not in done]
 
     async def _everything(self) -> list[tuple[str, int]]:
         return [(told.item.feed, told.item.seq) for told in await self._rows()]
 
-    async def _rows(self) -> Sequence[Told]:
+    async def _rows(self) -> Sequence[LoadedItem]:
         since = self._keys.since[self._device]
-        for following in await self._world.ledger.follows.feeds(self.org, self.user):
+        for following in await self._world.ledger.device_feeds.feeds(self.org, self.user):
             since.setdefault(following.feed, following.since)
-        return await self._world.ledger.follows.told(since, 100_000)
+        return await self._world.ledger.device_feeds.items(since, 100_000)
 
-    def show(self, told: Told) -> None:
+    def show(self, told: LoadedItem) -> None:
         self._number = number = self._number + 1
         self._say({"type": "item", **frames.item(told), "feed": f"user:{self.user}", "seq": number, "prev": number - 1})
 
     def _say(self, frame: Mapping[str, Any]) -> None:
         self._link.send(alone(msgspec.json.encode(frame)))
 
-    def take_over(self, told: Told) -> None:
+    def take_over(self, told: LoadedItem) -> None:
         """Pushed, and delivered by that: the network will see to it."""
         self._keys.delivered.setdefault(self._device, set()).add((told.item.feed, told.item.seq))
         self.show(told)
 
 
-def status_per_recipient(patch: pytest.MonkeyPatch) -> Dress:
+def status_per_recipient(patch: pytest.MonkeyPatch) -> CustomiseParts:
     keys = Keys()
 
     async def told(_: Writer, running: Awaitable[Decided]) -> list[Any]:
@@ -129,18 +130,18 @@ def status_per_recipient(patch: pytest.MonkeyPatch) -> Dress:
     async def no_poll(*_: Any) -> Any:
         raise Unavailable("there is no long poll")
 
-    async def remember(_: FollowTrouble) -> None:
+    async def remember(_: FollowFaultInjector) -> None:
         """Nothing is forgotten."""
 
-    patch.setattr(Writer, "_told", told)
+    patch.setattr(Writer, "_publish_heads", told)
     patch.setattr(Gateway, "welcome", lambda self, link: StatusSession(link, self, keys))
     patch.setattr(devices, "begin", no_poll)
-    patch.setattr(FollowTrouble, "_feeds_forgotten", remember)
+    patch.setattr(FollowFaultInjector, "_feeds_forgotten", remember)
 
-    def dress(parts: Parts) -> Parts:
+    def dress(parts: ServerParts) -> ServerParts:
         if parts.clock.monotonic() == 0:  # another seed, another Redis
             keys.__init__()  # type: ignore[misc]  # all of it anew
-        return real(parts)
+        return unchanged_parts(parts)
 
     return dress
 
@@ -159,14 +160,14 @@ async def _push(online: Mapping[str, StatusSession], heads: Mapping[str, int], k
 
 async def _feeds(session: StatusSession) -> Sequence[Any]:
     try:
-        return await session._world.ledger.follows.feeds(session.org, session.user)
+        return await session._world.ledger.device_feeds.feeds(session.org, session.user)
     except LedgerError:
         return []
 
 
-async def _told(session: StatusSession, feed: str, after: int, head: int) -> list[Told]:
+async def _told(session: StatusSession, feed: str, after: int, head: int) -> list[LoadedItem]:
     try:
-        found = await session._world.ledger.follows.told({FeedName(feed): after}, 10_000)
+        found = await session._world.ledger.device_feeds.items({FeedName(feed): after}, 10_000)
     except LedgerError:
         return []
     return [told for told in found if told.item.seq <= head]

@@ -9,23 +9,25 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from waypost.adapters.sql import rows
-from waypost.adapters.sql.intents import GiveUpWaiting, Keys, Submit
-from waypost.adapters.sql.kernel import decide_together
-from waypost.adapters.sql.plan import Once, Plan
+from waypost.adapters.sql.engine.plan import Once, Plan
+from waypost.adapters.sql.kernel.commit_queues import Writer
+from waypost.adapters.sql.kernel.intent import Keys
+from waypost.adapters.sql.kernel.kernel import decide_together
+from waypost.adapters.sql.kernel.outbox_intents import SettleStaleAttempts, Submit
+from waypost.adapters.sql.rows import message_rows
 from waypost.adapters.whatsapp.provider import CloudApi
 from waypost.model.ids import Fence, OrgId
 from waypost.model.message import Draft, Status
 from waypost.model.outcome import Accepted
-from waypost.model.report import Post, StatusReport
 from waypost.model.time import Instant, minutes
-from waypost.ports.failure import Unavailable
-from waypost.ports.journal import Taken
-from waypost.ports.messages import Query
-from waypost.ports.outbox import Created, Patience, Settled, Settlement, Submitted, Swept
-from waypost.ports.provider import Sender
-from waypost.rules.delivery import Accept
-from waypost.runtime.simulation.cluster import GRAPH_TIMEOUT, GRAPH_URL, Parts
+from waypost.model.webhook import StatusUpdate, WebhookBatch
+from waypost.ports.platform.failure import Unavailable
+from waypost.ports.receiving.journal import AppliedWebhook
+from waypost.ports.sending.messages import Query
+from waypost.ports.sending.outbox import Created, Settled, Settlement, StaleLimits, Submitted, SweptAttempts
+from waypost.ports.sending.provider import Sender
+from waypost.rules.sending.delivery import Accept
+from waypost_testing.stories.cluster import GRAPH_TIMEOUT, GRAPH_URL, ServerParts
 
 ORGS = (OrgId("north"), OrgId("south"))
 SYNC_TIMEOUT = 15.0
@@ -36,6 +38,7 @@ class Overlay:
     """A port, or a Ledger, with some of its methods replaced."""
 
     def __init__(self, inner: Any, **replaced: Any) -> None:
+        assert [name for name in replaced if not hasattr(inner, name)] == [], "else nothing would be replaced"
         self.__dict__.update(replaced)
         self._inner = inner
 
@@ -49,7 +52,7 @@ class Overlay:
 class InProcessChannel:
     """A status waits for its message in this process and is answered 200 and dropped when it does not come."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ServerParts) -> None:
         self._ledger = parts.ledger
         self._saved: dict[str, asyncio.Event] = {}
 
@@ -59,11 +62,11 @@ class InProcessChannel:
             self._saved.setdefault(settlement.verdict.wamid, asyncio.Event()).set()
         return settled
 
-    async def take(self, post: Post, now: Instant) -> Taken:
-        known = [replace(told, echo=None) for told in post.reports if await self._found(told)]
-        return await self._ledger.journal.take(Post(known, post.items), now)
+    async def take(self, post: WebhookBatch, now: Instant) -> AppliedWebhook:
+        known = [replace(told, echo=None) for told in post.statuses if await self._found(told)]
+        return await self._ledger.journal.take(WebhookBatch(known, post.items), now)
 
-    async def _found(self, told: StatusReport) -> bool:
+    async def _found(self, told: StatusUpdate) -> bool:
         if await self._stored(told):
             return True
         saved = self._saved.setdefault(told.wamid, asyncio.Event())
@@ -74,13 +77,13 @@ class InProcessChannel:
             return await self._stored(told)
         return True
 
-    async def _stored(self, told: StatusReport) -> bool:
+    async def _stored(self, told: StatusUpdate) -> bool:
         """By the wamid in the message's row, as the seed looks it up."""
         found = await self._ledger.messages.find(told.org_id, Query(recipient=told.recipient), 1000)
         return any(message.delivery.provider_id == told.wamid for message in found)
 
 
-def in_process_channel(parts: Parts) -> Parts:
+def in_process_channel(parts: ServerParts) -> ServerParts:
     channel = InProcessChannel(parts)
     outbox = Overlay(parts.ledger.outbox, settle=channel.settle)
     journal = Overlay(parts.ledger.journal, take=channel.take)
@@ -90,7 +93,7 @@ def in_process_channel(parts: Parts) -> Parts:
 # Whatever is SENDING for ten minutes goes back into the queue
 
 
-class Unsuspecting(GiveUpWaiting):
+class Unsuspecting(SettleStaleAttempts):
     def needs(self, keys: Keys) -> None:
         keys.messages.update(self.candidates)
 
@@ -98,10 +101,10 @@ class Unsuspecting(GiveUpWaiting):
 class BlindRequeue:
     """By this process's clock, whether or not a status could have come, and whoever is still sending it."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ServerParts) -> None:
         self._parts = parts
 
-    async def sweep(self, patience: Patience, limit: int, now: Instant) -> Swept:
+    async def sweep(self, patience: StaleLimits, limit: int, now: Instant) -> SweptAttempts:
         sending = [
             message
             for org in ORGS
@@ -109,11 +112,11 @@ class BlindRequeue:
         ]
         stale = tuple(sorted(m.id for m in sending if m.delivery.updated_at < now - minutes(10)))
         blind = Unsuspecting(stale, patience, 2**62, now)
-        answer: Swept = await self._parts.engine.writer.decide(blind) if stale else Swept([], [])
+        answer: SweptAttempts = await Writer(self._parts.engine.run).decide(blind) if stale else SweptAttempts([], [])
         return answer
 
 
-def blind_requeue(parts: Parts) -> Parts:
+def blind_requeue(parts: ServerParts) -> ServerParts:
     outbox = Overlay(parts.ledger.outbox, sweep=BlindRequeue(parts).sweep)
     return with_parts(parts, ledger=Overlay(parts.ledger, outbox=outbox))
 
@@ -124,9 +127,9 @@ def blind_requeue(parts: Parts) -> Parts:
 class SendThenStore:
     """The provider is called while the caller waits; the row is written when the provider has said yes."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ServerParts) -> None:
         self._parts = parts
-        self._provider = CloudApi(parts.wire, GRAPH_TIMEOUT)
+        self._provider = CloudApi(parts.transport, GRAPH_TIMEOUT)
 
     async def submit(self, draft: Draft, now: Instant) -> Submitted:
         known = await self._known(draft)
@@ -166,11 +169,11 @@ def _store_as_sent(draft: Draft, accepted: Accepted, now: Instant) -> Plan[Submi
         fresh, status=Status.SENT, fence=Fence(1), tries=1, due_at=None, provider_id=accepted.wamid, sent_at=now
     )
     yield Once("ready_drop", (sent.message_id,))
-    yield Once("delivery_update", rows.delivery_state(sent))
+    yield Once("delivery_update", message_rows.delivery_state(sent))
     yield Once("wamid_bind", (draft.sender, accepted.wamid, sent.message_id, 1))
     return Created(replace(answer.message, delivery=sent))
 
 
-def send_then_store(parts: Parts) -> Parts:
+def send_then_store(parts: ServerParts) -> ServerParts:
     outbox = Overlay(parts.ledger.outbox, submit=SendThenStore(parts).submit)
     return with_parts(parts, ledger=Overlay(parts.ledger, outbox=outbox))

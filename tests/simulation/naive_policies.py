@@ -11,35 +11,36 @@ from msgspec.structs import replace
 from tests.simulation.naive_mechanisms import Overlay
 from waypost.model.gate import GateKind
 from waypost.model.ids import NumberId
-from waypost.model.message import Claimed
+from waypost.model.message import ClaimedMessage
 from waypost.model.time import Instant, minutes, seconds
-from waypost.ports.outbox import Batch, Demand, Settled, Settlement
-from waypost.rules import clearance, pacing
-from waypost.rules.delivery import Defer, StandBack, TryAgain, Verdict
-from waypost.runtime.simulation.cluster import Dress, Parts, real
+from waypost.ports.sending.outbox import Batch, Demand, Settled, Settlement
+from waypost.rules.limits import send_pace
+from waypost.rules.sending import send_checks
+from waypost.rules.sending.delivery import Defer, DeliveryVerdict, StandBack, TryAgain
+from waypost_testing.stories.cluster import CustomiseParts, ServerParts, unchanged_parts
 
 
-def a_window_that_is_ignored(patch: pytest.MonkeyPatch) -> Dress:
-    patch.setattr(clearance, "_needs_window", lambda message: False)
-    return real
+def a_window_that_is_ignored(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    patch.setattr(send_checks, "_needs_window", lambda message: False)
+    return unchanged_parts
 
 
-def a_window_that_is_asked_for_too_early(patch: pytest.MonkeyPatch) -> Dress:
+def a_window_that_is_asked_for_too_early(patch: pytest.MonkeyPatch) -> CustomiseParts:
     """When the message was queued, not when it goes."""
-    real_clear = clearance.clear
+    real_clear = send_checks.clear
 
-    def clear(message: Claimed, now: Instant, *, enforce_window: bool = True) -> Verdict | None:
+    def clear(message: ClaimedMessage, now: Instant, *, enforce_window: bool = True) -> DeliveryVerdict | None:
         before = real_clear(replace(message, expires_at=None), message.created_at, enforce_window=enforce_window)
         return before or real_clear(message, now, enforce_window=False)
 
-    patch.setattr("waypost.flow.deliver.clear", clear)
-    return real
+    patch.setattr("waypost.flow.sending.deliver.clear", clear)
+    return unchanged_parts
 
 
 class OwnCount:
     """The quota as a counter in this process: another one has its own, and after a crash it begins at 0."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ServerParts) -> None:
         self._ledger = parts.ledger
         self._sent: Counter[str] = Counter()
 
@@ -47,7 +48,7 @@ class OwnCount:
         batch = await self._ledger.outbox.claim(demand, now)
         return replace(batch, claimed=[m for m in batch.claimed if await self._allowed(m, now)])
 
-    async def _allowed(self, message: Claimed, now: Instant) -> bool:
+    async def _allowed(self, message: ClaimedMessage, now: Instant) -> bool:
         most = (await self._ledger.quotas.get(message.org_id)).most
         if most is None or self._sent[message.org_id] < most:
             self._sent[message.org_id] += 1
@@ -57,10 +58,10 @@ class OwnCount:
         return False
 
 
-def a_quota_counted_by_each_process(patch: pytest.MonkeyPatch) -> Dress:
-    patch.setattr(pacing, "remaining", lambda permit, now: None)
+def a_quota_counted_by_each_process(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    patch.setattr(send_pace, "remaining", lambda permit, now: None)
 
-    def dress(parts: Parts) -> Parts:
+    def dress(parts: ServerParts) -> ServerParts:
         outbox = Overlay(parts.ledger.outbox, claim=OwnCount(parts).claim)
         return with_parts(parts, ledger=Overlay(parts.ledger, outbox=outbox))
 
@@ -70,7 +71,7 @@ def a_quota_counted_by_each_process(patch: pytest.MonkeyPatch) -> Dress:
 class OwnThrottle:
     """`throttledUntil` in this process's memory: the other process and the next life know nothing of it."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ServerParts) -> None:
         self._ledger = parts.ledger
         self._until: dict[NumberId, Instant] = {}
 
@@ -78,7 +79,7 @@ class OwnThrottle:
         batch = await self._ledger.outbox.claim(demand, now)
         return replace(batch, claimed=[m for m in batch.claimed if await self._allowed(m, now)])
 
-    async def _allowed(self, message: Claimed, now: Instant) -> bool:
+    async def _allowed(self, message: ClaimedMessage, now: Instant) -> bool:
         until = self._until.get(message.sender, now)
         if until <= now:
             return True
@@ -96,8 +97,8 @@ class OwnThrottle:
         return await self._ledger.outbox.settle(settlement, now)
 
 
-def a_throttle_in_memory(_: pytest.MonkeyPatch) -> Dress:
-    def dress(parts: Parts) -> Parts:
+def a_throttle_in_memory(_: pytest.MonkeyPatch) -> CustomiseParts:
+    def dress(parts: ServerParts) -> ServerParts:
         own = OwnThrottle(parts)
         outbox = Overlay(parts.ledger.outbox, claim=own.claim, settle=own.settle)
         return with_parts(parts, ledger=Overlay(parts.ledger, outbox=outbox))
@@ -105,21 +106,21 @@ def a_throttle_in_memory(_: pytest.MonkeyPatch) -> Dress:
     return dress
 
 
-def consent_asked_for_at_submit_only(patch: pytest.MonkeyPatch) -> Dress:
-    patch.setattr(clearance, "refused_by_consent", lambda with_dossier, dossier, address: None)
-    return real
+def consent_asked_for_at_submit_only(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    patch.setattr(send_checks, "refused_by_consent", lambda with_dossier, dossier, address: None)
+    return unchanged_parts
 
 
-def a_claim_that_walks_through_gates(patch: pytest.MonkeyPatch) -> Dress:
-    patch.setattr(pacing, "open_outlets", lambda outlets, now: list(outlets))
-    return real
+def a_claim_that_walks_through_gates(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    patch.setattr(send_pace, "open_outlets", lambda outlets, now: list(outlets))
+    return unchanged_parts
 
 
-def an_expiry_that_is_looked_at_when_queued_only(patch: pytest.MonkeyPatch) -> Dress:
-    real_clear = clearance.clear
+def an_expiry_that_is_looked_at_when_queued_only(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    real_clear = send_checks.clear
 
-    def clear(message: Claimed, now: Instant, *, enforce_window: bool = True) -> Verdict | None:
+    def clear(message: ClaimedMessage, now: Instant, *, enforce_window: bool = True) -> DeliveryVerdict | None:
         return real_clear(replace(message, expires_at=None), now, enforce_window=enforce_window)
 
-    patch.setattr("waypost.flow.deliver.clear", clear)
-    return real
+    patch.setattr("waypost.flow.sending.deliver.clear", clear)
+    return unchanged_parts

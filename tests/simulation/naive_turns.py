@@ -14,18 +14,27 @@ from typing import Any
 from msgspec.structs import replace
 
 from tests.simulation.naive_mechanisms import Overlay
-from waypost.adapters.sqlite.store import Store
-from waypost.flow import converse
-from waypost.flow.policy_book import InForce
-from waypost.model.conversation import Arrival, Claim, Conversation, ConversationId, Entry, Lane, Position, Times
-from waypost.model.report import Post
+from waypost.adapters.sqlite.store import SqliteStore
+from waypost.flow.conversations import answer_turn
+from waypost.flow.policy_cache import EffectivePolicy
+from waypost.model.conversation import (
+    Conversation,
+    ConversationId,
+    Entry,
+    InboundMessage,
+    Position,
+    TurnClaim,
+    TurnState,
+    TurnTiming,
+)
 from waypost.model.time import Instant, as_seconds, minutes
-from waypost.ports.bot import Bot
-from waypost.ports.failure import LedgerError
-from waypost.ports.journal import Taken
-from waypost.ports.lanes import TimesOf, TurnDemand
-from waypost.rules import answers
-from waypost.runtime.simulation.cluster import Parts
+from waypost.model.webhook import WebhookBatch
+from waypost.ports.conversations.bot import Bot
+from waypost.ports.conversations.turn_queue import TurnDemand, TurnTimingOf
+from waypost.ports.platform.failure import LedgerError
+from waypost.ports.receiving.journal import AppliedWebhook
+from waypost.rules.conversations import bot_answers
+from waypost_testing.stories.cluster import ServerParts
 
 TIMER = 3.0
 """Seconds. 65 in the seed: the shorter one is kinder to the mechanism."""
@@ -40,7 +49,7 @@ CREATE TABLE IF NOT EXISTS message_buffer (id INTEGER PRIMARY KEY, wa_id TEXT, n
 class MessageBuffer:
     """`message_buffer.py` of the seed: each of its calls is one transaction."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SqliteStore) -> None:
         self._connection = store._connection
         self._connection.execute(_TABLES)
 
@@ -50,7 +59,7 @@ class MessageBuffer:
         await asyncio.sleep(0.001)
         return rows
 
-    async def buffer_message(self, wa_id: str, told: Arrival) -> None:
+    async def buffer_message(self, wa_id: str, told: InboundMessage) -> None:
         await self._run(
             "INSERT INTO message_buffer (wa_id, number, wamid) VALUES (?, ?, ?)", wa_id, told.number, told.wamid
         )
@@ -76,7 +85,7 @@ class MessageBuffer:
 class LockAndTimer:
     """One per life of a server, as one worker of the seed; the log is kept by the real server."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ServerParts) -> None:
         self._parts = parts
         self._ledger = parts.ledger
         self._buffer = MessageBuffer(parts.engine._store)
@@ -86,7 +95,7 @@ class LockAndTimer:
 
     # The service
 
-    async def claim(self, demand: TurnDemand, times_of: TimesOf, now: Instant) -> Sequence[Claim]:
+    async def claim(self, demand: TurnDemand, times_of: TurnTimingOf, now: Instant) -> Sequence[TurnClaim]:
         """The server's own worker finds nothing to do; its first look is the start of the service."""
         del times_of
         if not self._started:
@@ -96,11 +105,11 @@ class LockAndTimer:
                 await self._begin(wa_id)
         return []
 
-    async def take(self, post: Post, now: Instant) -> Taken:
+    async def take(self, post: WebhookBatch, now: Instant) -> AppliedWebhook:
         """The webhook: buffer first, always; then the lock, and a timer for who gets it."""
-        logged = replace(post, arrivals=[replace(told, asks=False) for told in post.arrivals])
+        logged = replace(post, inbound=[replace(told, asks=False) for told in post.inbound])
         taken = await self._ledger.journal.take(logged, now)
-        for told in post.arrivals:
+        for told in post.inbound:
             wa_id = f"{told.org_id}/{told.number}/{told.reply_to}"
             await self._buffer.buffer_message(wa_id, told)
             await self._begin(wa_id)
@@ -129,14 +138,14 @@ class LockAndTimer:
         talk = next(each for each in talks if each.number == number)
         claim = _as_claim(talk, await self._entries(talk.id, wamids))
         bot: Bot = self._parts.bot  # type: ignore[assignment]  # there is one in this story
-        turn = await converse.the_turn(claim, bot, _World(self._ledger))  # type: ignore[arg-type]  # as much as it asks
+        turn = await answer_turn.build_turn(claim, bot, _World(self._ledger))  # type: ignore[arg-type]  # as much as it asks
         try:
-            async with asyncio.timeout(as_seconds(Times().limit)):
-                understood = answers.understood(await bot.answer(turn))
+            async with asyncio.timeout(as_seconds(TurnTiming().limit)):
+                understood = bot_answers.parse_answer(await bot.answer(turn))
         except Exception:  # noqa: BLE001  # logged, in the seed
             return
-        if isinstance(understood, answers.Replies):
-            for draft in converse.drafts(claim, understood.payloads):
+        if isinstance(understood, bot_answers.Replies):
+            for draft in answer_turn.drafts(claim, understood.payloads):
                 await self._ledger.outbox.submit(draft, self._parts.clock.now())
 
     async def _entries(self, where: ConversationId, wamids: list[str]) -> list[Entry]:
@@ -149,25 +158,25 @@ class _Defaults:
     """No org of these stories has set anything."""
 
     @staticmethod
-    def known(_org: str) -> InForce:
-        return InForce()
+    def known(_org: str) -> EffectivePolicy:
+        return EffectivePolicy()
 
 
 class _World:
     def __init__(self, ledger: Any) -> None:
         self.ledger = ledger
-        self.log = ledger.log
+        self.history = ledger.history
         self.policies = _Defaults()
 
 
-def _as_claim(talk: Conversation, burst: list[Entry]) -> Claim:
+def _as_claim(talk: Conversation, burst: list[Entry]) -> TurnClaim:
     lo, hi = min(each.position for each in burst) - 1, max(each.position for each in burst)
-    lane = Lane(conversation_id=talk.id, org_id=talk.org_id, done=Position(lo), hi=Position(hi), tail=Position(hi))
-    return Claim(lane=lane, conversation=talk, contact=None, burst=tuple(burst), taken_over=False)
+    lane = TurnState(conversation_id=talk.id, org_id=talk.org_id, done=Position(lo), hi=Position(hi), tail=Position(hi))
+    return TurnClaim(turn_state=lane, conversation=talk, contact=None, burst=tuple(burst), taken_over=False)
 
 
-def lock_and_timer(parts: Parts) -> Parts:
+def lock_and_timer(parts: ServerParts) -> ServerParts:
     seed = LockAndTimer(parts)
-    lanes = Overlay(parts.ledger.lanes, claim=seed.claim)
+    lanes = Overlay(parts.ledger.turn_queue, claim=seed.claim)
     journal = Overlay(parts.ledger.journal, take=seed.take)
-    return with_parts(parts, ledger=Overlay(parts.ledger, lanes=lanes, journal=journal))
+    return with_parts(parts, ledger=Overlay(parts.ledger, turn_queue=lanes, journal=journal))

@@ -13,9 +13,9 @@ from tests.simulation import (
     naive_turns,
     turn_mutations,
 )
-from waypost.runtime.simulation.cluster import Dress
-from waypost.runtime.simulation.command import FOLLOWING, SENDING, TALKING, one
-from waypost.runtime.simulation.verdict import (
+from waypost_testing.stories.cluster import CustomiseParts
+from waypost_testing.stories.command import FOLLOWING, SENDING, TALKING, one
+from waypost_testing.stories.verdict import (
     CLIMBS,
     FLOOR,
     LEAVING,
@@ -64,7 +64,7 @@ def begin_of(what: Callable[..., object], words: str = "") -> int:
 
 
 def first_violation(
-    dress: Dress, invariant: str, words: str = "", story: str = SENDING, begin: int = 1
+    dress: CustomiseParts, invariant: str, words: str = "", story: str = SENDING, begin: int = 1
 ) -> Violation | None:
     for seed in range(begin, begin + WITHIN):
         verdict = one(seed, dress=dress, stories=(story,)).verdict
@@ -84,7 +84,7 @@ def first_violation(
         pytest.param(naive_mechanisms.send_then_store, NO_DOUBLE, "again", id="send, then store, double"),
     ],
 )
-def test_naive_mechanisms_break(mechanism: Dress, invariant: str, seen: str) -> None:
+def test_naive_mechanisms_break(mechanism: CustomiseParts, invariant: str, seen: str) -> None:
     violation = first_violation(mechanism, invariant, seen, begin=begin_of(mechanism, seen))
     assert violation is not None, f"{mechanism.__name__} held {invariant} for {WITHIN} seeds"
 

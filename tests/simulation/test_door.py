@@ -4,16 +4,16 @@ import asyncio
 
 from waypost.flow.world import Tuning
 from waypost.model.time import minutes, seconds
-from waypost.runtime.simulation.cluster import SERVERS, Cluster, SharedLedger
-from waypost.runtime.simulation.record import Record
-from waypost.testing.simulation import Simulation, run_simulation
+from waypost_testing.simulation import Simulation, run_simulation
+from waypost_testing.stories.cluster import SERVERS, Cluster, SharedLedger
+from waypost_testing.stories.record import SimulationRecord
 
 
 def test_a_server_that_keeps_dying_does_not_count_as_open() -> None:
     """Found by simulation (seed 601): short deaths were counted as open, so a try went stale before its time."""
 
     async def main(sim: Simulation) -> int:
-        record = Record(now=lambda: sim.loop.micros)
+        record = SimulationRecord(now=lambda: sim.loop.micros)
         ledger = SharedLedger(sim, record)
         cluster = Cluster(sim, record, Tuning(), ledger)
         for _ in range(60):
@@ -26,7 +26,7 @@ def test_a_server_that_keeps_dying_does_not_count_as_open() -> None:
 
 def test_a_server_that_lives_counts_as_open_whatever_the_other_does() -> None:
     async def main(sim: Simulation) -> int:
-        record = Record(now=lambda: sim.loop.micros)
+        record = SimulationRecord(now=lambda: sim.loop.micros)
         ledger = SharedLedger(sim, record)
         cluster = Cluster(sim, record, Tuning(), ledger)
         cluster.start()

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from waypost.runtime.simulation import command
-from waypost.runtime.simulation.command import (
+from waypost_testing.stories import command
+from waypost_testing.stories.command import (
     CHECKERS,
     FOLLOWING,
     SENDING,
     STORIES,
     TALKING,
-    Tally,
+    SeedTotals,
     one,
     reproduce,
     summaries,
 )
-from waypost.runtime.simulation.verdict import INVARIANTS
+from waypost_testing.stories.verdict import INVARIANTS
 
 SEEDS = {SENDING: 16, TALKING: 16, FOLLOWING: 8}
 """Of each story; `waypost simulate --seeds 500` runs them all."""
@@ -44,7 +44,7 @@ FOUND_IN_CONVERSATIONS = {
 
 @pytest.mark.parametrize(("story", "first"), RUNS)
 def test_every_invariant_holds_for_every_seed(story: str, first: int) -> None:
-    tally, together = Tally(), TOGETHER[story]
+    tally, together = SeedTotals(), TOGETHER[story]
     broken = []
     for summary in summaries(range(first, first + together), hours=1.0, stories=(story,)):
         tally.add(summary)

@@ -1,4 +1,4 @@
-/** The page's few drawings; each takes the colour of the text that it stands in. */
+/** The page's icons; each uses the current text colour. */
 
 import type { ReactNode } from "react";
 

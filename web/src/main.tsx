@@ -15,7 +15,7 @@ if (root === null) throw new Error("the page has no root");
 
 createRoot(root).render(
   <StrictMode>
-    {/* Colours are in page.css: style elements of the provider's own would need an exception in the page's policy. */}
+    {/* Colours are in page.css: Mantine would add style elements, which the content security policy forbids. */}
     <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
       <QueryClientProvider client={queries}>
         <App />

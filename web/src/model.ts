@@ -1,4 +1,4 @@
-/** The nouns of the page, as the server's OpenAPI document has them. */
+/** The page's types, from the server's OpenAPI document. */
 
 import type { components } from "./api/schema";
 
@@ -8,7 +8,7 @@ export type Conversation = Schemas["ConversationView"];
 export type Message = Schemas["ChatMessage"];
 export type Found = Schemas["FoundView"];
 export type Me = Schemas["SessionView"];
-export type Audited = Schemas["AuditView"];
+export type AuditEntry = Schemas["AuditView"];
 export type Colleague = Schemas["Colleague"];
 export type Consent = Schemas["ConsentView"];
 export type Dossier = Schemas["DossierView"];

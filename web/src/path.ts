@@ -1,4 +1,4 @@
-/** The address of the page, which says what it shows; the browser's own way back works. */
+/** The page's URL, which selects what is shown; browser history works. */
 
 import { useSyncExternalStore, type MouseEvent } from "react";
 
@@ -15,7 +15,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** A part of the address; `select` gives the same value as long as that part is the same. */
+/** A part of the URL; `select` must return the same value for the same URL. */
 export function useAddress<Value>(select: (address: Location) => Value): Value {
   return useSyncExternalStore(subscribe, () => select(location));
 }
@@ -23,7 +23,7 @@ export function useAddress<Value>(select: (address: Location) => Value): Value {
 export const partIn = ({ pathname }: Pick<Location, "pathname">): Part =>
   /^\/console(\/|$)/.test(pathname) ? "console" : /^\/phones(\/|$)/.test(pathname) ? "phones" : "inbox";
 
-/** To a path with its query, such as `/console/outbox?status=FAILED`. */
+/** Navigates to a path with its query, such as `/console/outbox?status=FAILED`. */
 export function go(to: string, how: "push" | "replace" = "push"): void {
   if (location.pathname + location.search === to) return;
   if (how === "push") history.pushState(null, "", to);
@@ -31,7 +31,7 @@ export function go(to: string, how: "push" | "replace" = "push"): void {
   for (const listener of listeners) listener();
 }
 
-/** What a link needs to go there without loading the page anew; with a key held down the browser does what it always does. */
+/** Link properties for client-side navigation; modified clicks are left to the browser. */
 export const linkTo = (to: string) => ({
   href: to,
   onClick: (event: MouseEvent): void => {

@@ -1,9 +1,9 @@
-/** Signing in and out: the server keeps a cookie in the browser that no script can read. */
+/** Signing in and out: the session is an HTTP-only cookie. */
 
 import type { Me } from "./model";
 
 export class SignInFailed extends Error {
-  /** Zero: nobody answered. */
+  /** Zero: no response. */
   readonly status: number;
 
   constructor(status: number) {
@@ -15,14 +15,14 @@ export class SignInFailed extends Error {
 const SESSION = "/api/v1/session";
 const CODE = /^#sign-in=([\w-]+)$/;
 
-/** Null when nobody is signed in. */
+/** Null if not signed in. */
 export async function whoAmI(): Promise<Me | null> {
-  const answer = await ask("GET");
-  if (answer.status === 401) return null;
-  return taken(answer);
+  const response = await ask("GET");
+  if (response.status === 401) return null;
+  return parseSession(response);
 }
 
-export const signIn = async (by: { token: string } | { code: string }): Promise<Me> => taken(await ask("POST", by));
+export const signIn = async (by: { token: string } | { code: string }): Promise<Me> => parseSession(await ask("POST", by));
 
 export async function signOut(): Promise<void> {
   await ask("DELETE");
@@ -30,25 +30,25 @@ export async function signOut(): Promise<void> {
 
 const leaving = new Set<() => void>();
 
-/** What must not go on for whoever signs in next. */
+/** Registers a callback that stops work of the current session. */
 export const whenLeaving = (stop: () => void): unknown => leaving.add(stop);
 
-/** Out of the door with everything this page knows: it is loaded anew, also when the browser brings it back later. */
-export async function leave(told: boolean): Promise<void> {
+/** Signs out and reloads the page, also if the browser restores it later, so that no data remains. */
+export async function leave(notifyServer: boolean): Promise<void> {
   for (const stop of leaving) stop();
-  if (told) await signOut().catch(() => undefined);
+  if (notifyServer) await signOut().catch(() => undefined);
   addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
   location.replace("/");
 }
 
-/** The code of a link, if the page was opened by one; it leaves the address at once, so that nobody copies it. */
+/** The sign-in code of the URL, if any; it is removed from the URL immediately. */
 export function codeInAddress(): string | null {
   const code = CODE.exec(location.hash)?.[1] ?? null;
   if (code !== null) history.replaceState(null, "", location.pathname);
   return code;
 }
 
-/** A link that is opened in a tab that is here already only changes the address. */
+/** Opening a sign-in link in an existing tab only changes the URL hash. */
 export function watchAddress(): void {
   addEventListener("hashchange", () => {
     if (CODE.test(location.hash)) location.reload();
@@ -64,7 +64,7 @@ async function ask(method: string, body?: object): Promise<Response> {
   }
 }
 
-async function taken(answer: Response): Promise<Me> {
-  if (!answer.ok) throw new SignInFailed(answer.status);
-  return (await answer.json()) as Me;
+async function parseSession(response: Response): Promise<Me> {
+  if (!response.ok) throw new SignInFailed(response.status);
+  return (await response.json()) as Me;
 }

@@ -1,4 +1,4 @@
-/** The door: a token becomes a session. */
+/** The sign-in form. */
 
 import { Alert, Button, Center, Code, Paper, PasswordInput, Stack, Text, Title } from "@mantine/core";
 import { useState, type FormEvent } from "react";

@@ -1,4 +1,4 @@
-/** A part of what was said, cut where the words that were found begin and end. */
+/** Splits a search snippet at its highlights. */
 
 import type { Found } from "./model";
 
@@ -7,7 +7,7 @@ export interface Piece {
   readonly found: boolean;
 }
 
-/** The marks count Unicode characters, not what JavaScript counts. */
+/** Marks count Unicode code points, not UTF-16 units. */
 export function piecesOf({ text, marks }: Found["snippet"]): readonly Piece[] {
   const characters = [...text];
   const pieces: Piece[] = [];

@@ -1,4 +1,4 @@
-/** Mantine's own look, with one colour of ours; its values are in page.css. */
+/** The Mantine theme; colour values are in page.css. */
 
 import { createTheme } from "@mantine/core";
 

@@ -1,10 +1,10 @@
-/** Moments as people read them. */
+/** Date and time formats. */
 
 import { texts } from "./texts";
 
 const DAY_MS = 86_400_000;
 
-/** Made once for each language: that takes far longer than to use one, and a list has one for every row. */
+/** Cached by locale: creating a formatter is slow, and lists need one for every row. */
 function written(how: Intl.DateTimeFormatOptions): (date: Date, locale?: string) => string {
   const made = new Map<string | undefined, Intl.DateTimeFormat>();
   return (date, locale) => {
@@ -21,7 +21,7 @@ const day = written({ day: "numeric", month: "long" });
 const dayOfYear = written({ day: "numeric", month: "long", year: "numeric" });
 const shortDay = written({ day: "numeric", month: "short" });
 
-/** The same for all moments of one local day. */
+/** Equal for all times of one local day. */
 export const dayOf = (moment: string | Date): string => {
   const date = new Date(moment);
   return `${date.getFullYear()}-${date.getMonth() + 1}-${date.getDate()}`;
@@ -32,7 +32,7 @@ const daysAgo = (date: Date, now: Date): number =>
 
 const startOfDay = (date: Date): Date => new Date(date.getFullYear(), date.getMonth(), date.getDate());
 
-/** Of a separator: today, yesterday, the weekday of the last days, else the date. */
+/** For a separator: today, yesterday, a recent weekday, otherwise the date. */
 export function dayLabel(moment: string, now: Date, locale?: string): string {
   const date = new Date(moment);
   const ago = daysAgo(date, now);
@@ -50,7 +50,7 @@ export function dayAndTime(moment: string, now: Date, locale?: string): string {
   return daysAgo(new Date(moment), now) === 0 ? time : `${shortMoment(moment, now, locale)}, ${time}`;
 }
 
-/** In a list: the time of today, else the day. */
+/** In a list: the time if today, otherwise the day. */
 export function shortMoment(moment: string, now: Date, locale?: string): string {
   const date = new Date(moment);
   const ago = daysAgo(date, now);

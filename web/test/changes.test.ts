@@ -7,14 +7,14 @@ import { aConversation, aMessage } from "./examples";
 const item = (kind: string, more: object): Item => ({ feed: "team:x", seq: 1, prev: 0, kind, conversation_id: "1", ...more });
 
 describe("a thread", () => {
-  test("has each message once, in order, however pages and items overlap", () => {
+  test("contains each message once, in order, when pages and items overlap", () => {
     const [one, two, three, four] = [1, 2, 3, 4].map((position) => aMessage({ position }));
     const live = merged([], [four!]);
     expect(merged([three!, two!, one!, four!], live).map(({ position }) => position)).toEqual([1, 2, 3, 4]);
     expect(merged(live, [four!])).toHaveLength(1);
   });
 
-  test("follows a message's status, and keeps why it failed", () => {
+  test("updates a message's status, and keeps the error", () => {
     const thread = { ...UNREAD_THREAD, messages: [aMessage({ position: 1, message_id: "m1", status: "sent" })] };
     const error = { code: "131026", title: "no", remedy: "none" };
     const failed = withItem(thread, item("status", { message_id: "m1", status: "failed", error_code: "131026", error, provider_message_id: "w1" }));
@@ -24,7 +24,7 @@ describe("a thread", () => {
     expect(withItem(thread, item("status", { message_id: "other", status: "read" }))).toBe(thread);
   });
 
-  test("shows that a message was taken back", () => {
+  test("marks a deleted message", () => {
     const thread = { ...UNREAD_THREAD, messages: [aMessage({ position: 1, message_id: "m1" })] };
     expect(withItem(thread, item("deleted", { message_id: "m1" })).messages[0]?.content).toEqual({ type: "deleted" });
   });
@@ -37,14 +37,14 @@ describe("a row of the list", () => {
     expect(conversationWith(row, item("message", { message: aMessage({ position: 6 }) })).last_message?.position).toBe(6);
   });
 
-  test("stands by its latest activity", () => {
+  test("is sorted by its latest activity", () => {
     const quiet = aConversation({ conversation_id: "1", active_at: "2026-01-01T00:00:00Z" });
     const busy = aConversation({ conversation_id: "2", active_at: "2026-01-02T00:00:00.5Z" });
     const busier = aConversation({ conversation_id: "3", active_at: "2026-01-02T00:00:00.75Z" });
     expect([quiet, busy, busier].sort(byActivity).map(({ conversation_id }) => conversation_id)).toEqual(["3", "2", "1"]);
   });
 
-  test("is answered freely for 24 hours after the customer wrote, and no shorter for what came late", () => {
+  test("has an open window for 24 hours after the customer wrote, not shortened by late messages", () => {
     const row = aConversation({ last_message: null });
     const wrote = conversationWith(row, item("message", { at: "2026-11-16T10:00:01Z", message: aMessage({ position: 1, timestamp: "2026-11-16T10:00:00Z" }) }));
     expect([wrote.window_expires_at, wrote.active_at]).toEqual(["2026-11-17T10:00:00.000Z", "2026-11-16T10:00:01Z"]);

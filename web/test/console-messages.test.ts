@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { addressOf as auditAddress, sentenceOf, wantedIn } from "../src/console/audit/entries";
 import { Run, outcomeOf, partOf, type Posted } from "../src/console/batch/run";
 import { fatesOf, groupsOf, isGivenUp, isOver, nextLook } from "../src/console/dead-letters/groups";
-import { LETTERS } from "../src/console/dead-letters/letters";
+import { DEAD_LETTERS } from "../src/console/dead-letters/dead-letter-query";
 import { adviceOn, type ErrorCode } from "../src/console/message/advice";
 import { canBeRetried, gapsOf, summaryOf, type OutboundMessage } from "../src/console/message/model";
 import { changeOf, cliOf, enteredOf, withoutSecrets } from "../src/console/numbers/form";
@@ -11,12 +11,12 @@ import { healthOf, type Gate, type Number_ } from "../src/console/numbers/health
 import { asSentence, moodOf, onFile, type Trial } from "../src/console/numbers/trial";
 import { publicUrl } from "../src/console/numbers/public-url";
 import { addressOf, cliOf as outboxCli, filtersIn, heldRows } from "../src/console/outbox/filters";
-import { waitsFor } from "../src/console/outbox/waits";
+import { waitReason } from "../src/console/outbox/wait-reason";
 import { componentsOf, type Template } from "../src/console/templates/filling";
 
 const message = (more: Partial<OutboundMessage>): OutboundMessage => ({ id: 1, status: "FAILED", errorCode: "131026", channel: "WHATSAPP", ...more }) as OutboundMessage;
 
-test("the address says which messages are shown, and nonsense in it is no filter", () => {
+test("the URL selects the messages, and invalid values are ignored", () => {
   expect(filtersIn("?status=failed&to=%2B1555&dossier=7&before=90")).toEqual({ status: "FAILED", to: "+1555", dossier: 7, before: 90 });
   expect(filtersIn("?status=LOST&dossier=x&before=-1")).toEqual({ status: null, to: "", dossier: null, before: null });
   expect(addressOf({ status: "FAILED", to: "+1555", before: null })).toBe("/console/outbox?status=FAILED&to=%2B1555");
@@ -24,7 +24,7 @@ test("the address says which messages are shown, and nonsense in it is no filter
   expect(outboxCli("acme", filtersIn("?status=FAILED&to=%2B1555"))).toBe("waypost admin outbox acme --status FAILED --to '+1555'");
 });
 
-test("rows stay where they are while one is pointed at", () => {
+test("rows do not move while the pointer is on the list", () => {
   const rows = [{ id: 5 }, { id: 4 }, { id: 3 }];
   expect(heldRows(rows, 4)).toEqual({ rows: [{ id: 4 }, { id: 3 }], fresh: 1 });
   expect(heldRows(rows, null)).toEqual({ rows, fresh: 0 });
@@ -40,11 +40,11 @@ test.each([
   [{ subject: "Your order", payloadJson: { text: "…" } }, "Your order"],
   [{ payloadJson: null }, "(empty)"],
   [{ payloadJson: { text: "x".repeat(200) } }, `${"x".repeat(140)}…`],
-])("%j is summed up as %s", (of, said) => {
-  expect(summaryOf({ templateCode: null, subject: null, ...of })).toBe(said);
+])("the summary of %j is %s", (of, summary) => {
+  expect(summaryOf({ templateCode: null, subject: null, ...of })).toBe(summary);
 });
 
-test("times between events, and what may be sent again", () => {
+test("times between events, and which messages can be sent again", () => {
   const event = (at: string, kind: string) => ({ at, kind, detail: "" });
   expect(gapsOf([event("2026-11-16T12:00:00Z", "submitted"), event("2026-11-16T12:00:01.5Z", "claimed")])).toEqual([null, 1.5]);
   const parked = [event("2026-11-16T12:00:00Z", "unsure"), event("2026-11-16T12:10:00Z", "parked")];
@@ -53,28 +53,28 @@ test("times between events, and what may be sent again", () => {
   expect(canBeRetried(message({ status: "QUEUED" }), [])).toBe(false);
 });
 
-test("an error in words: a row of its own wins over a range, an unknown one is said to be", () => {
+test("advice for an error: an exact code wins over a range, an unknown code is reported as such", () => {
   const row = (code: string, title: string, action: ErrorCode["action"]): ErrorCode => ({ code, title, action, retryable: false, rateLimit: false, scope: null });
   const catalogue = [row("200", "No token", "fail"), row("200-299", "API Permission", "hold"), row("131026", "Message undeliverable", "fail")];
   expect(adviceOn("200", catalogue).title).toBe("No token");
-  expect(adviceOn("250", catalogue)).toMatchObject({ title: "API Permission", remedy: expect.stringContaining("until the cause is gone") as string });
+  expect(adviceOn("250", catalogue)).toMatchObject({ title: "API Permission", remedy: expect.stringContaining("until the cause is fixed") as string });
   expect(adviceOn("131026", catalogue).remedy).toContain("Check the number");
   expect(adviceOn("SESSION_EXPIRED", catalogue).title).toBe("The 24-hour window is closed");
-  expect(adviceOn("99", catalogue).title).toContain("does not list");
+  expect(adviceOn("99", catalogue).title).toContain("not in the catalogue");
 });
 
-test("what is still queued goes on by itself, and nobody is told to send it again", () => {
+test("a queued message continues automatically, and the advice is never to send it again", () => {
   const row = (code: string, action: ErrorCode["action"]): ErrorCode => ({ code, title: code, action, retryable: false, rateLimit: false, scope: null });
   const catalogue = [row("2", "retry"), row("4", "wait"), row("10", "hold")];
   for (const code of ["190", "131042", "131056", "CONNECTION_REFUSED", "UNKNOWN", "2", "4", "10", "99"]) {
-    expect(adviceOn(code, catalogue, true).remedy).toContain("by itself");
+    expect(adviceOn(code, catalogue, true).remedy).toContain("automatically");
     expect(adviceOn(code, catalogue, true).remedy).not.toMatch(/send/i);
   }
   expect(adviceOn("190", catalogue).remedy).toContain("send it again");
   expect(adviceOn("131026", catalogue, true).remedy).toContain("Check the number");
 });
 
-test("dead letters by error, the largest group first; and what became of them", () => {
+test("dead letters are grouped by error, the largest group first, and their outcomes are counted", () => {
   const letters = [message({ id: 9, errorCode: "190" }), message({ id: 8 }), message({ id: 7 }), message({ id: 6, errorCode: null })];
   expect(groupsOf(letters).map(({ code, messages }) => [code, messages.map(({ id }) => id)])).toEqual([["131026", [8, 7]], ["190", [9]], ["", [6]]]);
   const again = [message({ status: "DELIVERED" }), message({ status: "QUEUED" }), message({})];
@@ -83,7 +83,7 @@ test("dead letters by error, the largest group first; and what became of them", 
   expect(isOver([message({})])).toBe(true);
 });
 
-test("what was sent again is looked at less and less often, and not for ever", () => {
+test("messages that were sent again are polled at growing intervals, for a limited time", () => {
   const looked = (status: "QUEUED" | "FAILED", count: number, after: number) => ({
     data: [message({ status })],
     dataUpdateCount: count,
@@ -97,54 +97,54 @@ test("what was sent again is looked at less and less often, and not for ever", (
   expect(isGivenUp(looked("FAILED", 15, 300_000), 1_000)).toBe(false);
 });
 
-test("the dead letters, which are many, are not read more than once a minute", () => expect(LETTERS.refetchInterval).toBeGreaterThanOrEqual(60_000));
+test("dead letters are read at most once a minute", () => expect(DEAD_LETTERS.refetchInterval).toBeGreaterThanOrEqual(60_000));
 
-test("an audit entry is a sentence, and an id without a type asks for nothing", () => {
-  expect(sentenceOf({ id: "1", at: "", entityType: "NUMBER", entityId: "106", action: "NUMBER_CHANGED", actor: "cli", details: "" })).toBe("Number 106 was changed");
+test("an audit entry is a sentence, and an ID without a type is ignored", () => {
+  expect(sentenceOf({ id: "1", at: "", entityType: "NUMBER", entityId: "106", action: "NUMBER_CHANGED", actor: "cli", details: "" })).toBe("Number 106 changed");
   expect(wantedIn("?id=7")).toEqual({ type: "", id: "" });
   expect(auditAddress({ type: "KEY", id: "a b" })).toBe("/console/audit?type=KEY&id=a+b");
 });
 
-test("a queued message says what it waits for, as the server's own answer does", () => {
+test("the wait reason of a queued message matches the server's explanation", () => {
   const now = Date.parse("2026-11-16T12:00:00Z");
   const queued = { deferredBy: null, nextRetryAt: null, scheduledAt: null, errorCode: null, behind: null };
   const later = "2026-11-16T13:00:00Z";
-  expect(waitsFor(queued, now)).toEqual(["Due", null]);
-  expect(waitsFor({ ...queued, behind: 7 }, now)).toEqual(["In line behind 7", null]);
-  expect(waitsFor({ ...queued, behind: 7, errorCode: "131000", nextRetryAt: "2026-11-16T11:00:00Z" }, now)).toEqual(["In line behind 7", null]);
-  expect(waitsFor({ ...queued, deferredBy: "hold", behind: 7 }, now)).toEqual(["Held until somebody acts", null]);
-  expect(waitsFor({ ...queued, errorCode: "131000", nextRetryAt: later }, now)).toEqual(["Next try (131000)", later]);
-  expect(waitsFor({ ...queued, scheduledAt: later }, now)).toEqual(["Scheduled", later]);
+  expect(waitReason(queued, now)).toEqual(["Due", null]);
+  expect(waitReason({ ...queued, behind: 7 }, now)).toEqual(["Queued behind 7", null]);
+  expect(waitReason({ ...queued, behind: 7, errorCode: "131000", nextRetryAt: "2026-11-16T11:00:00Z" }, now)).toEqual(["Queued behind 7", null]);
+  expect(waitReason({ ...queued, deferredBy: "hold", behind: 7 }, now)).toEqual(["On hold", null]);
+  expect(waitReason({ ...queued, errorCode: "131000", nextRetryAt: later }, now)).toEqual(["Next attempt (131000)", later]);
+  expect(waitReason({ ...queued, scheduledAt: later }, now)).toEqual(["Scheduled", later]);
 });
 
 const NUMBER = { phone_number_id: "106", org_id: "acme", waba_id: "102", graph_url: null, error_catalogue: "meta", enabled: true, pace: 80, tier: null, failover: null } as Number_;
 const gate = (more: Partial<Gate>): Gate => ({ id: 1, name: "number:106", kind: "hold", code: "190", reason: "expired", since: "", until: null, waiting: 3, remedy: "a new token", ...more });
 
-test("a number is as well as what stands in front of it", () => {
-  expect(healthOf(NUMBER, [gate({ name: "number:107" })])).toEqual({ mood: "good", said: "Sends", remedy: null });
-  expect(healthOf(NUMBER, [gate({ name: "account:102", until: "2026-11-16T13:00:00Z" }), gate({})])).toEqual({ mood: "bad", said: "Held: 190 expired", remedy: "a new token" });
+test("a number's health depends on its closed gates", () => {
+  expect(healthOf(NUMBER, [gate({ name: "number:107" })])).toEqual({ mood: "good", text: "Active", remedy: null });
+  expect(healthOf(NUMBER, [gate({ name: "account:102", until: "2026-11-16T13:00:00Z" }), gate({})])).toEqual({ mood: "bad", text: "On hold: 190 expired", remedy: "a new token" });
   expect(healthOf({ ...NUMBER, enabled: false }, [])).toMatchObject({ mood: "calm" });
 });
 
-test("a number that was never tried does not say that it sends", () => {
+test("a number that was never tried is not shown as verified", () => {
   const never = { ...NUMBER, tried_at: null };
-  expect(healthOf(never, [])).toEqual({ mood: "calm", said: "Open; not tried yet", remedy: null });
-  expect(healthOf({ ...never, tried_at: "2026-11-16T12:00:00Z" }, [])).toMatchObject({ mood: "good", said: "Open; Meta knows it" });
+  expect(healthOf(never, [])).toEqual({ mood: "calm", text: "Open (not tried yet)", remedy: null });
+  expect(healthOf({ ...never, tried_at: "2026-11-16T12:00:00Z" }, [])).toMatchObject({ mood: "good", text: "Open (verified by Meta)" });
   expect(healthOf(never, [gate({})])).toMatchObject({ mood: "bad" });
   const refused = { state: "token_refused", at: "2026-11-16T12:00:00Z", said: "the provider refuses the token", remedy: "another one" } as Trial;
-  expect(healthOf({ ...never, updated_at: "2026-11-16T11:00:00Z" }, [], refused)).toEqual({ mood: "bad", said: "The provider refuses the token", remedy: "another one" });
-  expect(healthOf({ ...never, updated_at: "2026-11-16T13:00:00Z" }, [], refused)).toMatchObject({ said: "Open; not tried yet" });
+  expect(healthOf({ ...never, updated_at: "2026-11-16T11:00:00Z" }, [], refused)).toEqual({ mood: "bad", text: "The provider refuses the token", remedy: "another one" });
+  expect(healthOf({ ...never, updated_at: "2026-11-16T13:00:00Z" }, [], refused)).toMatchObject({ text: "Open (not tried yet)" });
 });
 
-test("what the provider has on file is told as far as it says", () => {
+test("the provider's data is shown as far as it is available", () => {
   const trial = { state: "works", verified_name: "Shop", display_phone_number: "+1 555", quality: "GREEN", messaging_limit: "TIER_2K", status: "CONNECTED", webhook_url: null } as Trial;
-  expect(onFile(trial)).toEqual([["Name", "Shop"], ["Phone number", "+1 555"], ["Quality", "high"], ["Messaging limit", "2,000 new customers a day"]]);
-  expect(onFile({ ...trial, verified_name: null, display_phone_number: null, quality: "PURPLE", messaging_limit: "TIER_X", status: "PENDING" })).toEqual([["Quality", "PURPLE"], ["Messaging limit", "TIER_X"], ["Meta's status", "PENDING"]]);
+  expect(onFile(trial)).toEqual([["Name", "Shop"], ["Phone number", "+1 555"], ["Quality", "high"], ["Messaging limit", "2,000 new customers per day"]]);
+  expect(onFile({ ...trial, verified_name: null, display_phone_number: null, quality: "PURPLE", messaging_limit: "TIER_X", status: "PENDING" })).toEqual([["Quality", "PURPLE"], ["Messaging limit", "TIER_X"], ["Meta status", "PENDING"]]);
   expect([moodOf(trial), moodOf({ state: "token_refused" }), moodOf({ state: "refused" })]).toEqual(["good", "bad", "busy"]);
   expect(asSentence("the provider refuses")).toBe("The provider refuses");
 });
 
-test("only what was changed of a number is sent, and no secret is shown", () => {
+test("only changed fields of a number are sent, and no secret is shown", () => {
   const entered = { ...enteredOf(NUMBER), token: " secret ", pace: "20", failover: "107" };
   const change = changeOf(NUMBER, entered);
   expect(change).toEqual({ token: "secret", pace: 20, failover: "107" });
@@ -158,11 +158,11 @@ test.each([
   [null, "https://chat.example.com", { url: "https://chat.example.com", isGuess: true, isPublic: true }],
   [null, "http://127.0.0.1:8080", { url: "http://127.0.0.1:8080", isGuess: true, isPublic: false }],
   ["https://in.example.com/", "http://10.0.0.1", { url: "https://in.example.com", isGuess: false, isPublic: true }],
-])("told %j on %s", (told, origin, expected) => {
-  expect(publicUrl(told, origin)).toEqual(expected);
+])("public URL for the setting %j on %s", (configured, origin, expected) => {
+  expect(publicUrl(configured, origin)).toEqual(expected);
 });
 
-test("a template's places are filled as a message has them", () => {
+test("template parameters are filled in the message format", () => {
   const place = (component: string, name: string, kind = "text", index: number | null = null) => ({ component, name, kind, index });
   const template = { parameterFormat: "POSITIONAL", parameters: [place("header", "1", "image"), place("body", "1"), place("body", "2"), place("button", "1", "text", 1), place("button", "1", "coupon_code", 2)], components: [{ type: "BUTTONS", buttons: [{ type: "QUICK_REPLY" }, { type: "URL" }, { type: "COPY_CODE" }] }] } as unknown as Template;
   expect(componentsOf(template, { "body.1": "Ada", "button1.1": "x" })).toEqual([
@@ -179,7 +179,7 @@ test("a template's places are filled as a message has them", () => {
 const rows = (count: number) => Array.from({ length: count }, (_, n) => ({ row: { number: n + 2, cells: { to: "+15550001111", text: String(n) }, wrong: null }, refused: null, doubt: null }));
 const stored = (body: string): Posted => ({ results: (JSON.parse(body) as { messages: { payloadJson: { text: string } }[] }).messages.map(({ payloadJson }) => ({ status: 201, message: { id: Number(payloadJson.text) } as never })) });
 
-test("a batch goes in parts, is stopped after one of them, and goes on where it ended", async () => {
+test("a batch is sent in parts, can be stopped after a part, and resumes there", async () => {
   const sizes: number[] = [];
   const run: Run = new Run("f.csv", rows(450), {
     post: (body) => {
@@ -192,12 +192,12 @@ test("a batch goes in parts, is stopped after one of them, and goes on where it 
     notStored: "",
   });
   await run.go();
-  expect([sizes, run.shown.state.name, run.shown.outcomes.size]).toEqual([[200, 200], "stopped", 400]);
+  expect([sizes, run.current.state.name, run.current.outcomes.size]).toEqual([[200, 200], "stopped", 400]);
   await run.go();
-  expect([sizes, run.shown.state.name, run.shown.outcomes.size]).toEqual([[200, 200, 50], "finished", 450]);
+  expect([sizes, run.current.state.name, run.current.outcomes.size]).toEqual([[200, 200, 50], "finished", 450]);
 });
 
-test("a busy server is waited for, one that is away ends the run, and what was not stored is posted again", async () => {
+test("the run waits for a busy server, ends if it is unreachable, and posts unstored lines again", async () => {
   const answers: ((body: string) => Posted)[] = [
     () => ({ waitSeconds: 2 }),
     () => ({ results: [{ status: 503 }, { status: 422, error: { detail: "to: wrong" } as never }] }),
@@ -214,12 +214,12 @@ test("a busy server is waited for, one that is away ends the run, and what was n
     notStored: "",
   });
   await run.go();
-  expect([run.shown.state, slept, run.shown.outcomes.get(3)]).toEqual([{ name: "broken", reason: "gone" }, 2, { kind: "refused", reason: "to: wrong" }]);
+  expect([run.current.state, slept, run.current.outcomes.get(3)]).toEqual([{ name: "broken", reason: "gone" }, 2, { kind: "refused", reason: "to: wrong" }]);
   await run.go();
-  expect([run.shown.state.name, run.shown.outcomes.get(2)]).toEqual(["finished", { kind: "stored", id: 0 }]);
+  expect([run.current.state.name, run.current.outcomes.get(2)]).toEqual(["finished", { kind: "stored", id: 0 }]);
 });
 
-test("a part is no larger than the server takes", () => {
+test("a part does not exceed the server's limit", () => {
   const line = (json: string) => ({ number: 1, json });
   expect(partOf([line("x".repeat(900_000)), line("x".repeat(900_000))])).toHaveLength(1);
   expect(partOf([line("x".repeat(2_000_000))])).toHaveLength(1);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { belongs, FILTERS, mayLookOn, type Filter } from "../src/live/filters";
-import { contentsOf, kindOf, mayTryAgain, problemOf, type Attachment } from "../src/inbox/attachments";
+import { belongs, FILTERS, mayLoadMore, type Filter } from "../src/live/filters";
+import { contentsOf, kindOf, mayRetry, problemOf, type Attachment } from "../src/inbox/attachments";
 import { cardsIn, choicesIn, mapOf, placeIn, sizeOf } from "../src/inbox/parts";
 import { positionIn } from "../src/inbox/path";
 import { componentsOf, contentOf, isFilled, sendable, wordsOfTemplate } from "../src/inbox/template-content";
@@ -23,16 +23,16 @@ test.each<[Filter, object, boolean]>([
   ["expired", { window_expires_at: "2026-11-16T12:00:00Z" }, true],
   ["expired", { window_expires_at: "2026-11-16T12:00:01Z" }, false],
   ["expired", { kind: "group" }, false],
-])("the list %s has %j: %s", (filter, row, has) => expect(belongs(aConversation(row), filter, "me", NOW)).toBe(has));
+])("the filter %s includes %j: %s", (filter, row, has) => expect(belongs(aConversation(row), filter, "me", NOW)).toBe(has));
 
-test("no list but that of the closed ones is read without end for nothing", () => {
-  expect(FILTERS.filter((filter) => mayLookOn(filter, 5_000, 200, 3))).toEqual(["closed"]);
-  expect(FILTERS.filter((filter) => mayLookOn(filter, 5_000, 200, 1_500))).toEqual([...FILTERS]);
+test("only the list of closed conversations is loaded without a limit", () => {
+  expect(FILTERS.filter((filter) => mayLoadMore(filter, 5_000, 200, 3))).toEqual(["closed"]);
+  expect(FILTERS.filter((filter) => mayLoadMore(filter, 5_000, 200, 1_500))).toEqual([...FILTERS]);
 });
 
 const file = (kind: Attachment["kind"], name = "a"): Attachment => ({ key: name, file: { name } as File, kind, progress: 100, id: `id-${name}`, problem: null });
 
-test("words go with the first file that carries them, else by themselves", () => {
+test("text is sent with the first file that can have a caption, otherwise separately", () => {
   expect(contentsOf([], "hi", undefined)).toEqual([{ type: "text", text: "hi" }]);
   expect(contentsOf([file("audio"), file("document", "b")], "hi", undefined)).toEqual([
     { type: "audio", audio: { id: "id-a" } },
@@ -42,22 +42,22 @@ test("words go with the first file that carries them, else by themselves", () =>
   expect(contentsOf([], "hi", { message_id: "w" })[0]).toMatchObject({ context: { message_id: "w" } });
 });
 
-test("files are of a kind, and have a largest size", () => {
+test("files have a kind and a maximum size", () => {
   expect(["image/png", "image/webp", "audio/ogg; codecs=opus", "video/mp4", "", "text/html"].map(kindOf)).toEqual(["image", "document", "audio", "video", "document", "document"]);
   expect(problemOf({ size: 5_000_000 }, "image")).toBeNull();
-  expect(problemOf({ size: 5_000_001 }, "image")).toBe("Too large: a photo may have 5 MB at most.");
+  expect(problemOf({ size: 5_000_001 }, "image")).toBe("Too large: the limit for a photo is 5 MB.");
   expect([999, 1_500, 2_500_000].map(sizeOf)).toEqual(["999 B", "2 KB", "2.5 MB"]);
 });
 
-test("what did not go up may be tried again, but not what WhatsApp never takes", () => {
-  const tried = (problem: string | null, size = 10) => mayTryAgain({ file: { size }, kind: "document", problem });
-  expect(tried(null)).toBe(false);
-  expect(tried(texts.attachments.failed)).toBe(true);
-  expect(tried(texts.attachments.refused)).toBe(false);
-  expect(tried(problemOf({ size: 200_000_000 }, "document"), 200_000_000)).toBe(false);
+test("a failed upload can be retried, but not a file that WhatsApp does not support", () => {
+  const retriable = (problem: string | null, size = 10) => mayRetry({ file: { size }, kind: "document", problem });
+  expect(retriable(null)).toBe(false);
+  expect(retriable(texts.attachments.failed)).toBe(true);
+  expect(retriable(texts.attachments.refused)).toBe(false);
+  expect(retriable(problemOf({ size: 200_000_000 }, "document"), 200_000_000)).toBe(false);
 });
 
-test("a place, cards and choices are read from any shape", () => {
+test("locations, contact cards and choices are parsed from any input", () => {
   expect(placeIn({ type: "location", location: { latitude: "52.5", longitude: 13.4 } })).toEqual({ latitude: 52.5, longitude: 13.4 });
   expect(placeIn({ type: "location", location: { latitude: "javascript:alert(1)", longitude: 1 } })).toBeNull();
   expect(mapOf({ latitude: 1, longitude: 2 })).toMatch(/^https:\/\/www\.openstreetmap\.org\//);
@@ -68,7 +68,7 @@ test("a place, cards and choices are read from any shape", () => {
   expect(choicesIn({})).toEqual([]);
 });
 
-test.each([["", null], ["?at=12", 12], ["?x=1&at=3", 3], ["?at=x", null], ["?at=-1", null]])("the message of %s is %s", (search, position) =>
+test.each([["", null], ["?at=12", 12], ["?x=1&at=3", 3], ["?at=x", null], ["?at=-1", null]])("the position in %s is %s", (search, position) =>
   expect(positionIn(search)).toBe(position),
 );
 
@@ -83,7 +83,7 @@ const ORDER: Template = {
   components: [{ type: "BODY", text: "Hello {{1}}, order {{2}}" }, { type: "FOOTER", text: "Bye" }],
 };
 
-test("a template that is filled in becomes a message, and its words again", () => {
+test("a filled-in template becomes a message and is rendered as text again", () => {
   const values = { "header::1": "https://x/y.png", "body::1": "<b>Ada</b>", "body::2": "$1", "button:0:1": "track" };
   expect(isFilled(ORDER, {})).toBe(false);
   expect(isFilled(ORDER, values)).toBe(true);
@@ -99,7 +99,7 @@ test("a template that is filled in becomes a message, and its words again", () =
   expect(componentsOf(named, { "body::who": "Ada" })).toEqual([{ type: "body", parameters: [{ type: "text", text: "Ada", parameter_name: "who" }] }]);
 });
 
-test("only what can be sent is offered, each language once", () => {
+test("only approved templates are offered, each language once", () => {
   expect(sendable([ORDER, { ...ORDER, wabaId: "2" }, { ...ORDER, name: "old", status: "REJECTED" }], "")).toEqual([ORDER]);
   expect(sendable([ORDER], "HELLO")).toEqual([ORDER]);
   expect(sendable([ORDER], "zzz")).toEqual([]);

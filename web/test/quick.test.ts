@@ -1,25 +1,25 @@
-/** Quick replies: which are asked for, what a line that is left needs, and whose fault it is when it is not saved. */
+/** Quick replies: matching, saving a row, and reporting errors. */
 
 import { Unreachable, WaypostError } from "@waypost/client";
 import { expect, test } from "vitest";
 
-import { askedFor, faultOf, filledIn, matching, stepOf, suggestionsFor, takenBack, type Step } from "../src/inbox/quick-replies";
+import { quickReplyQuery, faultOf, filledIn, matching, stepOf, suggestionsFor, restoredText, type Step } from "../src/inbox/quick-replies";
 import { texts } from "../src/texts";
 
 const HELLO = { name: "hello", text: "Hi" };
 const THANKS = { name: "Thanks", text: "Thank you {name}" };
 
-test("a slash at the beginning asks for quick replies, by name or words", () => {
-  const found = (text: string) => matching(askedFor(text) ?? "nothing", [THANKS, HELLO]);
-  expect(askedFor("hi /tha")).toBeNull();
-  expect(askedFor("/a\nb")).toBeNull();
+test("a leading slash searches quick replies by name or text", () => {
+  const found = (text: string) => matching(quickReplyQuery(text) ?? "nothing", [THANKS, HELLO]);
+  expect(quickReplyQuery("hi /tha")).toBeNull();
+  expect(quickReplyQuery("/a\nb")).toBeNull();
   expect(found("/")).toHaveLength(2);
   expect(found("/THA")).toEqual([THANKS]);
   expect(found("/you")).toEqual([THANKS]);
   expect(found("/bye")).toEqual([]);
 });
 
-test("the customer's name is put in as it is", () => expect(filledIn("Thank you {name}", "$& Ada")).toBe("Thank you $& Ada"));
+test("the customer's name is inserted literally", () => expect(filledIn("Thank you {name}", "$& Ada")).toBe("Thank you $& Ada"));
 
 test.each<[string, string, typeof HELLO | null, Step]>([
   ["", " ", null, { is: "nothing" }],
@@ -33,29 +33,29 @@ test.each<[string, string, typeof HELLO | null, Step]>([
   ["Hello", "Hi", HELLO, { is: "save", words: { name: "Hello", text: "Hi" }, replaces: "hello" }],
   ["hey", "Hi", HELLO, { is: "save", words: { name: "hey", text: "Hi" }, replaces: "hello" }],
   ["grösse", "Hi", { name: "größe", text: "Hi" }, { is: "save", words: { name: "grösse", text: "Hi" }, replaces: "größe" }],
-])("a line with %j and %j, saved as %j, needs %j", (name, text, saved, step) => expect(stepOf({ name, text }, saved)).toEqual(step));
+])("a row with %j and %j, saved as %j, needs %j", (name, text, saved, step) => expect(stepOf({ name, text }, saved)).toEqual(step));
 
-test("suggestions are for those who have nothing of their own, and none twice", () => {
+test("suggestions are shown to teams without own quick replies, each once", () => {
   const [first, ...others] = texts.quick.first;
   expect(suggestionsFor([])).toEqual(texts.quick.first);
   expect(suggestionsFor([{ name: first?.name.toUpperCase() ?? "", text: "changed" }])).toEqual(others);
   expect(suggestionsFor([{ name: "own", text: "x" }])).toEqual([]);
 });
 
-test("what the server says is shown at the field that it names", () => {
+test("a server error is shown at the field that it names", () => {
   const refusal = (detail: string, code = "invalid_payload") => faultOf(new WaypostError(code, detail, 422));
   expect(refusal("name: has white space: join its words")).toEqual({ field: "name", words: "The name has white space: join its words." });
   expect(refusal("text: is empty")).toEqual({ field: "text", words: "The text is empty." });
   expect(refusal("name: is that of the quick reply größe: choose another", "quick_reply_taken")).toEqual({ field: "name", words: "The name is that of the quick reply größe: choose another." });
   expect(refusal("replaces: this org has no quick reply hello", "quick_reply_gone")).toEqual({ field: null, words: texts.quick.gone });
-  expect(refusal("this org has 200")).toEqual({ field: null, words: "The server refused it: this org has 200." });
+  expect(refusal("this org has 200")).toEqual({ field: null, words: "The server rejected it: this org has 200." });
   expect(faultOf(new Unreachable("HTTP 503", 503))).toEqual({ field: null, words: texts.quick.away });
   expect(faultOf(new TypeError("a bug"))).toEqual({ field: null, words: texts.quick.away });
 });
 
-test("what the button wrote goes when nothing is chosen, and what was typed stays", () => {
-  expect(takenBack("/", "")).toBe("");
-  expect(takenBack("/", "begun before"), "nor is anything lost that stood there").toBe("begun before");
-  expect(takenBack("/", null)).toBeNull();
-  expect(takenBack("/tha", "")).toBeNull();
+test("the button's slash is removed if nothing is chosen, and typed text is kept", () => {
+  expect(restoredText("/", "")).toBe("");
+  expect(restoredText("/", "begun before"), "the text before it is restored").toBe("begun before");
+  expect(restoredText("/", null)).toBeNull();
+  expect(restoredText("/tha", "")).toBeNull();
 });

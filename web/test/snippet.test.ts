@@ -8,6 +8,6 @@ test.each([
   ["nothing", [], [["nothing", false]]],
   ["ab", [[0, 1], [1, 2]], [["a", true], ["b", true]]],
   ["<b>x</b>", [[3, 4]], [["<b>", false], ["x", true], ["</b>", false]]],
-])("%s is cut at %j", (text, marks, pieces) => {
+])("%s is split at %j", (text, marks, pieces) => {
   expect(piecesOf({ text, marks: marks as [number, number][] }).map((piece) => [piece.text, piece.found])).toEqual(pieces);
 });

@@ -1,4 +1,4 @@
-/** Clients behind pipes for a runner of tests: commands as JSON lines in, events as JSON lines out. */
+/** Runs clients for the test runner: commands as JSON lines on stdin, events as JSON lines on stdout. */
 
 import { createInterface } from "node:readline";
 
@@ -38,47 +38,47 @@ type Command =
   | { readonly do: "unread"; readonly conversation_id: string }
   | { readonly do: "stop" };
 
-/** Which of several clients in this process a command is for, and an event from: absent where there is one. */
+/** Selects one of several clients in this process; omitted if there is only one. */
 interface Named {
   readonly as?: string;
 }
 
-type Say = (event: string, fields: object) => void;
+type Emit = (event: string, fields: object) => void;
 
-function sayAs(as?: string): Say {
+function emitterFor(as?: string): Emit {
   const name = as === undefined ? {} : { as };
   return (event, fields) => void process.stdout.write(`${JSON.stringify({ event, ...name, ...fields })}\n`);
 }
 
-function start({ url, token, device_id, store, timing = {}, epoch }: Start, say: Say): WaypostClient {
+function start({ url, token, device_id, store, timing = {}, epoch }: Start, emit: Emit): WaypostClient {
   const client = new WaypostClient({
     ...{ url, token, deviceId: device_id, storage: new FileStorage(store), timings: timing },
     ...(epoch === undefined ? {} : { epoch }),
     WebSocket: WebSocket as unknown as SocketConstructor,
   });
-  client.on("state", ({ state, code }) => say("state", { is: state, ...(code === undefined ? {} : { code }) }));
-  client.on("reset", async ({ reason }) => say("reset", { reason, messages: await everything(client) }));
-  client.on("item", (item) => say("item", { item }));
-  client.on("fetch", ({ feeds }) => say("fetch", { feeds }));
-  client.on("typing", (frame) => say("frame", { frame }));
-  client.on("presence", (frame) => say("frame", { frame }));
-  tellOutgoing(client, say);
+  client.on("state", ({ state, code }) => emit("state", { is: state, ...(code === undefined ? {} : { code }) }));
+  client.on("reset", async ({ reason }) => emit("reset", { reason, messages: await allMessages(client) }));
+  client.on("item", (item) => emit("item", { item }));
+  client.on("fetch", ({ feeds }) => emit("fetch", { feeds }));
+  client.on("typing", (frame) => emit("frame", { frame }));
+  client.on("presence", (frame) => emit("frame", { frame }));
+  emitOutgoing(client, emit);
   client.connect();
   return client;
 }
 
-function tellOutgoing(client: WaypostClient, say: Say): void {
+function emitOutgoing(client: WaypostClient, emit: Emit): void {
   client.on("outgoing", (change) => {
     const { client_message_id } = change.message;
-    if (change.change === "queued") say("queued", { client_message_id });
-    if (change.change === "trying") say("try", { client_message_id, path: change.path });
-    if (change.change === "sent") say("sent", change.sent);
-    if (change.change === "refused") say("refused", { client_message_id, code: change.code });
+    if (change.change === "queued") emit("queued", { client_message_id });
+    if (change.change === "trying") emit("try", { client_message_id, path: change.path });
+    if (change.change === "sent") emit("sent", change.sent);
+    if (change.change === "refused") emit("refused", { client_message_id, code: change.code });
   });
 }
 
-/** All conversations, each from its oldest message. */
-async function everything(client: WaypostClient): Promise<Message[]> {
+/** All conversations, each starting with its oldest message. */
+async function allMessages(client: WaypostClient): Promise<Message[]> {
   const messages: Message[] = [];
   for await (const { conversation_id } of client.allConversations()) {
     messages.push(...(await newestFirst(client, conversation_id, 200)).reverse());
@@ -92,14 +92,14 @@ async function newestFirst(client: WaypostClient, conversation_id: string, limit
   return messages;
 }
 
-async function obey(client: WaypostClient, command: Exclude<Command, Start>, say: Say): Promise<void> {
+async function run(client: WaypostClient, command: Exclude<Command, Start>, emit: Emit): Promise<void> {
   switch (command.do) {
     case "send":
       return void client
         .send(command.conversation_id, command.content, command.client_message_id)
         .catch((error: WaypostError) => {
           if (["queue_full", "client_message_id_in_use"].includes(error.code))
-            say("refused", { client_message_id: command.client_message_id, code: error.code });
+            emit("refused", { client_message_id: command.client_message_id, code: error.code });
         });
     case "read":
       return client.read(command.conversation_id, command.message_id);
@@ -107,11 +107,11 @@ async function obey(client: WaypostClient, command: Exclude<Command, Start>, say
       return client.typing(command.conversation_id);
     case "history": {
       const { conversation_id, limit } = command;
-      return say("history", { conversation_id, messages: await newestFirst(client, conversation_id, limit) });
+      return emit("history", { conversation_id, messages: await newestFirst(client, conversation_id, limit) });
     }
     case "unread": {
       const { conversation_id } = command;
-      return say("unread", { conversation_id, count: await client.unread(conversation_id) });
+      return emit("unread", { conversation_id, count: await client.unread(conversation_id) });
     }
     case "stop":
       return client.close();
@@ -122,12 +122,12 @@ const clients = new Map<string | undefined, WaypostClient>();
 for await (const line of createInterface({ input: process.stdin })) {
   const command = JSON.parse(line) as Command & Named;
   const client = clients.get(command.as);
-  const say = sayAs(command.as);
-  if (command.do === "start") clients.set(command.as, start(command, say));
+  const emit = emitterFor(command.as);
+  if (command.do === "start") clients.set(command.as, start(command, emit));
   else if (client !== undefined)
-    void obey(client, command, say).catch((error: Error) => process.stderr.write(`${command.do}: ${error.message}\n`));
+    void run(client, command, emit).catch((error: Error) => process.stderr.write(`${command.do}: ${error.message}\n`));
   if (command.do === "stop" && command.as === undefined) break;
 }
 for (const client of clients.values()) client.close();
-// What is still on its way out of the socket has a moment; then nothing holds the process.
+// Lets the socket flush, then exits.
 process.stdout.write("", () => setTimeout(() => process.exit(0), 50));

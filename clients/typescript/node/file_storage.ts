@@ -1,4 +1,4 @@
-/** Keeps each value in a file of its own in one folder, which belongs to one process. */
+/** Stores each value in its own file, in a folder that belongs to one process. */
 
 import {
   closeSync,
@@ -30,13 +30,13 @@ export class FileStorage extends MemoryStorage {
     }
   }
 
-  /** Written beside and moved into place, so that a crash leaves the old value or the new one. */
+  /** Written to a temporary file and renamed, so that a crash leaves either the old or the new value. */
   override setItem(key: string, value: string): void {
     const path = this.#path(key);
     const file = openSync(path + UNFINISHED, "w", 0o600);
     try {
       writeSync(file, value);
-      // A new value must outlive a power cut too; one that replaces another may fall back to it.
+      // A new value must survive a power failure; a replaced value may fall back to the old one.
       if (this.getItem(key) === null) fsyncSync(file);
     } finally {
       closeSync(file);

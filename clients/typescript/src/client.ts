@@ -1,26 +1,26 @@
-/** The client: what the application calls, wired to the parts that do it. */
+/** The client: the public API of the application, wired to the modules that implement it. */
 
 import { Alarm } from "./clock.js";
-import { Connection } from "./connection.js";
+import { ConnectionLoop } from "./follow.js";
 import { WaypostError } from "./errors.js";
-import { Kept } from "./kept.js";
-import { Lately } from "./lately.js";
+import { Store } from "./store.js";
+import { Throttle } from "./throttle.js";
 import { Listeners, type Off } from "./listeners.js";
-import { settled, type ClientEvents, type ClientOptions, type Settled } from "./options.js";
-import type { ClientFrame, Content, Conversation, ConversationPage, Item, Message, MessagePage } from "./protocol.js";
-import type { Outgoing, Sent, ServerFrame, Synced } from "./protocol.js";
-import { Reads } from "./reads.js";
-import { Rest, type Asked } from "./rest.js";
-import { Sender } from "./sender.js";
-import { outcomeOfFrame } from "./sending.js";
-import type { State } from "./states.js";
+import { resolveOptions, type ClientEvents, type ClientOptions, type ResolvedOptions } from "./options.js";
+import type { ClientFrame, Content, Conversation, ConversationPage, Item, Message, MessagePage } from "./types.js";
+import type { Outgoing, Sent, ServerFrame, SyncResponse } from "./types.js";
+import { ReadReceipts } from "./read_receipts.js";
+import { Rest, type RequestOptions } from "./rest.js";
+import { MessageSender } from "./post.js";
+import { resultFromFrame } from "./sending.js";
+import type { State } from "./connection_state.js";
 import { Stream } from "./stream.js";
 import { Unread } from "./unread.js";
 
-/** How often a client says to the other tabs that it lives, and looks for what those that are gone left behind. */
+/** How often a client marks itself alive for other tabs and checks for queues of closed ones. */
 const ALIVE_EVERY_MS = 5_000;
 
-/** The server passes on no more than this. */
+/** The server forwards no more than this. */
 const TYPING_EVERY_MS = 2_000;
 
 export interface Paging {
@@ -29,57 +29,60 @@ export interface Paging {
 }
 
 export class WaypostClient {
-  readonly #options: Settled;
+  readonly #options: ResolvedOptions;
   readonly #listeners = new Listeners<ClientEvents>();
   readonly #unread = new Unread();
-  readonly #kept: Kept;
+  readonly #store: Store;
   readonly #rest: Rest;
   readonly #stream: Stream;
-  readonly #connection: Connection;
-  readonly #sender: Sender;
-  readonly #reads: Reads;
-  readonly #alive: Alarm;
-  /** Where the server was told of it. */
-  readonly #typed = new Lately(TYPING_EVERY_MS);
-  /** The latest question for the count of a conversation: an answer to an earlier one says nothing. */
-  readonly #counting = new Map<string, object>();
+  readonly #connection: ConnectionLoop;
+  readonly #sender: MessageSender;
+  readonly #readReceipts: ReadReceipts;
+  readonly #aliveAlarm: Alarm;
+  /** By conversation. */
+  readonly #typingThrottle = new Throttle(TYPING_EVERY_MS);
+  /** The latest unread request of each conversation; responses to earlier requests are ignored. */
+  readonly #unreadRequests = new Map<string, object>();
 
   constructor(options: ClientOptions) {
-    this.#options = settled(options);
+    this.#options = resolveOptions(options);
     const { url, token, fetch, clock, random, timings } = this.#options;
-    this.#kept = new Kept(this.#options.storage, this.#options.deviceId);
+    this.#store = new Store(this.#options.storage, this.#options.deviceId);
     this.#rest = new Rest({
       url,
       token,
       fetch,
       clock,
-      patience: timings.open_timeout,
-      notAllowedIn: () => this.#stop(4_401),
+      timeoutMs: timings.open_timeout,
+      onUnauthorized: () => this.#stop(4_401),
     });
     this.#stream = this.#makeStream(options.epoch);
     this.#connection = this.#makeConnection();
-    const parts = { clock, random, timings, ways: () => this.#connection.ways };
-    const tell = this.#listeners.tell.bind(this.#listeners);
-    this.#sender = new Sender({
+    const parts = { clock, random, timings, transports: () => this.#connection.transports };
+    const emit = this.#listeners.emit.bind(this.#listeners);
+    this.#sender = new MessageSender({
       ...parts,
-      kept: this.#kept,
+      store: this.#store,
       post: (message) => this.#rest.post(message),
-      tell: (change) => tell("outgoing", change),
+      emit: (change) => emit("outgoing", change),
     });
-    this.#reads = new Reads({ ...parts, post: (conversation, message) => this.#rest.markRead(conversation, message) });
-    this.#alive = new Alarm(clock);
+    this.#readReceipts = new ReadReceipts({
+      ...parts,
+      post: (conversation, message) => this.#rest.markRead(conversation, message),
+    });
+    this.#aliveAlarm = new Alarm(clock);
   }
 
   get state(): State {
     return this.#connection.state;
   }
 
-  /** The messages that were not answered yet, oldest first. */
+  /** Messages without a response yet, oldest first. */
   get outgoing(): readonly Outgoing[] {
     return this.#sender.queue;
   }
 
-  /** The id of the user whose token this is, once the server has told. */
+  /** The id of the token's user; null until the server has sent it. */
   get user(): string | null {
     return this.#stream.user;
   }
@@ -92,17 +95,17 @@ export class WaypostClient {
     if (this.state !== "waiting") return;
     this.#sender.start();
     this.#connection.start();
-    this.#sayAlive();
+    this.#markAlive();
   }
 
-  /** Final. What was taken and what was not sent stays kept for the next client of this device. */
+  /** Final. Cursors and unsent messages stay stored for the next client of this device. */
   close(): void {
     this.#stop(0);
   }
 
   /**
-   * Kept until the server has answered, however long that takes; rejects with the server's `code` if it says no.
-   * A client that stops, or has stopped, rejects with `stopped`: the next client of this device sends it.
+   * The message is stored until the server responds, however long that takes; a refusal rejects with its `code`.
+   * A client that stops, or has stopped, rejects with `stopped`; the next client of this device sends the message.
    */
   send(conversation_id: string, content: string | Content, client_message_id = this.#options.newId()): Promise<Sent> {
     return this.#sender.send({
@@ -113,13 +116,13 @@ export class WaypostClient {
   }
 
   read(conversation_id: string, message_id: string): void {
-    if (this.state !== "stopped") this.#reads.read(conversation_id, message_id);
+    if (this.state !== "stopped") this.#readReceipts.read(conversation_id, message_id);
   }
 
-  /** May be called with every key that is pressed. */
+  /** Can be called on every key press. */
   typing(conversation_id: string): void {
-    if (this.state !== "live" || !this.#typed.isDue(conversation_id, this.#options.clock.now())) return;
-    this.#say({ type: "typing", conversation_id });
+    if (this.state !== "live" || !this.#typingThrottle.isDue(conversation_id, this.#options.clock.now())) return;
+    this.#sendFrame({ type: "typing", conversation_id });
   }
 
   async conversations(
@@ -144,7 +147,7 @@ export class WaypostClient {
     }
   }
 
-  /** One page, newest first; a cursor that the server no longer takes starts over at the newest. */
+  /** One page, newest first; if the server rejects the cursor, starts over at the newest message. */
   async history(conversation_id: string, { cursor, limit }: Paging = {}): Promise<MessagePage> {
     try {
       return await this.#rest.history(conversation_id, { cursor, limit });
@@ -157,63 +160,63 @@ export class WaypostClient {
 
   /** All pages, each message once, newest first. */
   async *allHistory(conversation_id: string, limit?: number): AsyncGenerator<Message> {
-    const given = new Set<string>();
+    const seen = new Set<string>();
     for (let cursor: string | null | undefined; cursor !== null;) {
       const page: MessagePage = await this.history(conversation_id, {
         ...(cursor && { cursor }),
         ...(limit && { limit }),
       });
-      const fresh = page.messages.filter(({ message_id }) => !given.has(message_id));
-      for (const message of fresh) given.add(message.message_id);
+      const fresh = page.messages.filter(({ message_id }) => !seen.has(message_id));
+      for (const message of fresh) seen.add(message.message_id);
       yield* fresh;
       cursor = page.has_more ? page.next_cursor : null;
     }
   }
 
-  /** How many messages of others this user has not read there, on any device. */
+  /** The number of other people's messages that this user has not read on any device. */
   async unread(conversation_id: string): Promise<number> {
     if (this.#unread.of(conversation_id) === undefined) await this.conversation(conversation_id);
     return this.#unread.of(conversation_id) ?? 0;
   }
 
-  /** Any other call of the server's API, as `/conversations/{id}/notes`: the body of its answer. */
-  request(path: string, asked: Asked = {}): Promise<unknown> {
-    return this.#rest.ask(path, asked);
+  /** Any other API call, such as `/conversations/{id}/notes`; returns the response body. */
+  request(path: string, options: RequestOptions = {}): Promise<unknown> {
+    return this.#rest.request(path, options);
   }
 
   #makeStream(epoch: string | undefined): Stream {
     const { clock, random, timings } = this.#options;
     return new Stream({
-      ...{ kept: this.#kept, clock, random, timings, ...(epoch === undefined ? {} : { epoch }) },
+      ...{ store: this.#store, clock, random, timings, ...(epoch === undefined ? {} : { epoch }) },
       apply: (item) => this.#apply(item),
       reset: (reason) => this.#reset(reason),
       fetch: (feeds) => this.#fetch(feeds),
-      ack: (feed, seq) => this.#say({ type: "ack", feed, seq }),
+      ack: (feed, seq) => this.#sendFrame({ type: "ack", feed, seq }),
     });
   }
 
-  #makeConnection(): Connection {
+  #makeConnection(): ConnectionLoop {
     const { url, WebSocket, clock, random, timings } = this.#options;
-    const link = {
+    const socket = {
       url: `${url.replace(/^http/, "ws")}/api/v1/ws`,
       Socket: WebSocket,
       hello: () => this.#hello(),
       clock,
       timings,
     };
-    const sync = (waitMs: number, signal: AbortSignal): Promise<Synced> => this.#sync(waitMs, true, signal);
-    return new Connection(
-      { link, sync, clock, random, timings },
-      { state: (state, code) => this.#changed(state, code), frame: (frame) => this.#hear(frame) },
+    const sync = (waitMs: number, signal: AbortSignal): Promise<SyncResponse> => this.#sync(waitMs, true, signal);
+    return new ConnectionLoop(
+      { socket, sync, clock, random, timings },
+      { state: (state, code) => this.#onState(state, code), frame: (frame) => this.#onFrame(frame) },
     );
   }
 
   #hello(): ClientFrame {
     const { deviceId, token } = this.#options;
-    return { type: "hello", device_id: deviceId, ...(token === null ? {} : { token }), ...this.#stream.place };
+    return { type: "hello", device_id: deviceId, ...(token === null ? {} : { token }), ...this.#stream.feedPosition };
   }
 
-  #hear(frame: ServerFrame): void {
+  #onFrame(frame: ServerFrame): void {
     switch (frame.type) {
       case "welcome":
         return this.#stream.welcome(frame);
@@ -224,109 +227,110 @@ export class WaypostClient {
         return this.#stream.item(item as Item);
       }
       case "pong":
-        // While it catches up, what is missing is on its way.
+        // While catching up, missing items are already on the way.
         return this.state === "live" ? this.#stream.heads(frame.heads) : undefined;
       case "resync_required":
         return this.#stream.resync(frame);
       case "ack":
-        return this.#sender.answered(frame.client_message_id, outcomeOfFrame(frame));
+        return this.#sender.applyResult(frame.client_message_id, resultFromFrame(frame));
       case "error":
         return frame.client_message_id === undefined
           ? undefined
-          : this.#sender.answered(frame.client_message_id, outcomeOfFrame(frame));
+          : this.#sender.applyResult(frame.client_message_id, resultFromFrame(frame));
       case "typing":
       case "presence":
-        return void this.#listeners.tell(frame.type, frame);
+        return void this.#listeners.emit(frame.type, frame);
     }
   }
 
   #apply(item: Item): void {
     const { message } = item;
     this.#unread.applied(item, this.user);
-    this.#listeners.tell("item", item);
-    if (item.kind === "message" && message != null && message.sender_id === this.user) this.#sender.shown(message);
-    this.#count(item);
+    this.#listeners.emit("item", item);
+    const isOwn = item.kind === "message" && message != null && message.sender_id === this.user;
+    if (isOwn) this.#sender.confirmByItem(message);
+    this.#updateUnread(item);
   }
 
-  /** A message of somebody else adds one; after a reading of this user's, on whatever device, the server knows. */
-  #count({ kind, conversation_id, user_id }: Item): void {
+  /** A message from someone else adds one; a `read` of this user on any device requests the server's count. */
+  #updateUnread({ kind, conversation_id, user_id }: Item): void {
     if (conversation_id === undefined) return;
-    if (kind === "message") this.#tellUnread(conversation_id);
-    if (kind === "read" && (user_id === undefined || user_id === this.user)) void this.#countAgain(conversation_id);
+    if (kind === "message") this.#emitUnread(conversation_id);
+    if (kind === "read" && (user_id === undefined || user_id === this.user)) void this.#refreshUnread(conversation_id);
   }
 
-  async #countAgain(conversation_id: string): Promise<void> {
-    const question = {};
-    this.#counting.set(conversation_id, question);
+  async #refreshUnread(conversation_id: string): Promise<void> {
+    const request = {};
+    this.#unreadRequests.set(conversation_id, request);
     const conversation = await this.#rest.conversation(conversation_id).catch(() => null);
-    if (this.#counting.get(conversation_id) !== question) return;
-    this.#counting.delete(conversation_id);
+    if (this.#unreadRequests.get(conversation_id) !== request) return;
+    this.#unreadRequests.delete(conversation_id);
     if (conversation === null) this.#unread.forget(conversation_id);
     else this.#unread.counted(conversation);
-    this.#tellUnread(conversation_id);
+    this.#emitUnread(conversation_id);
   }
 
-  #tellUnread(conversation_id: string): void {
+  #emitUnread(conversation_id: string): void {
     const count = this.#unread.of(conversation_id);
-    if (count !== undefined) this.#listeners.tell("unread", { conversation_id, count });
+    if (count !== undefined) this.#listeners.emit("unread", { conversation_id, count });
   }
 
   async #reset(reason: string): Promise<void> {
     this.#unread.forgetAll();
-    await Promise.all(this.#listeners.tell("reset", { reason }));
+    await Promise.all(this.#listeners.emit("reset", { reason }));
   }
 
   async #fetch(feeds: readonly string[]): Promise<void> {
-    this.#listeners.tell("fetch", { feeds });
+    this.#listeners.emit("fetch", { feeds });
     await this.#sync(0, false);
   }
 
-  async #sync(waitMs: number, alone: boolean, signal?: AbortSignal): Promise<Synced> {
-    const place = this.#stream.place;
-    const question = {
+  async #sync(waitMs: number, isPolling: boolean, signal?: AbortSignal): Promise<SyncResponse> {
+    const position = this.#stream.feedPosition;
+    const request = {
       device_id: this.#options.deviceId,
-      epoch: place?.epoch ?? null,
-      cursors: place?.cursors ?? null,
+      epoch: position?.epoch ?? null,
+      cursors: position?.cursors ?? null,
       waitMs,
     };
-    const answer = await this.#rest.sync(question, signal);
+    const response = await this.#rest.sync(request, signal);
     if (this.state !== "stopped" && signal?.aborted !== true)
-      this.#stream.synced(answer, question.cursors ?? {}, alone);
-    return answer;
+      this.#stream.synced(response, request.cursors ?? {}, isPolling);
+    return response;
   }
 
-  #say(frame: ClientFrame): void {
-    this.#connection.ways.link?.send(frame);
+  #sendFrame(frame: ClientFrame): void {
+    this.#connection.transports.socket?.send(frame);
   }
 
-  #changed(state: State, code: number): void {
-    if (state === "stopped") this.#quiet();
-    this.#listeners.tell("state", state === "stopped" ? { state, code } : { state });
+  #onState(state: State, code: number): void {
+    if (state === "stopped") this.#shutDown();
+    this.#listeners.emit("state", state === "stopped" ? { state, code } : { state });
     if (state === "stopped") return;
     this.#sender.wake();
-    this.#reads.wake();
-    if (state === "live" || state === "polling") this.#sayAlive();
+    this.#readReceipts.wake();
+    if (state === "live" || state === "polling") this.#markAlive();
   }
 
   #stop(code: number): void {
     this.#connection.stop(code);
   }
 
-  #quiet(): void {
-    this.#alive.clear();
+  #shutDown(): void {
+    this.#aliveAlarm.clear();
     this.#stream.stop();
     this.#sender.stop();
-    this.#reads.stop();
-    if (this.user !== null) this.#kept.sayAlive(this.user, 0); // gone: the next tab need not wait
+    this.#readReceipts.stop();
+    if (this.user !== null) this.#store.markAlive(this.user, 0); // closed: the next tab need not wait
   }
 
-  #sayAlive(): void {
+  #markAlive(): void {
     const { user } = this;
     const now = this.#options.clock.now();
     if (user !== null) {
-      this.#kept.sayAlive(user, now);
-      this.#sender.adopt(this.#kept.adopt(user, now));
+      this.#store.markAlive(user, now);
+      this.#sender.adopt(this.#store.adopt(user, now));
     }
-    this.#alive.set(ALIVE_EVERY_MS, () => this.#sayAlive());
+    this.#aliveAlarm.set(ALIVE_EVERY_MS, () => this.#markAlive());
   }
 }

@@ -1,9 +1,9 @@
-/** Time and chance, so that a test can bring its own. */
+/** The clock, so that tests can replace it. */
 
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Runs it once after so many milliseconds; what is returned prevents that. */
+  /** Calls `run` once after `ms`; the returned function cancels it. */
   after(ms: number, run: () => void): () => void;
 }
 
@@ -15,7 +15,7 @@ export const REAL_CLOCK: Clock = {
   },
 };
 
-/** At most one thing to do later; a new one replaces the old. */
+/** At most one scheduled callback; setting a new one replaces the old. */
 export class Alarm {
   readonly #clock: Clock;
   #cancel: (() => void) | null = null;

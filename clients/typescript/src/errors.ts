@@ -1,9 +1,9 @@
-/** What a caller of the client may have to catch. */
+/** Errors thrown by the client. */
 
-/** The server said no, or the client cannot go on; `code` is stable. */
+/** The server refused the request, or the client cannot continue; `code` is stable. */
 export class WaypostError extends Error {
   readonly code: string;
-  /** The HTTP status, where there was one. */
+  /** The HTTP status, if there was a response. */
   readonly status: number | null;
 
   constructor(code: string, detail?: string, status: number | null = null) {
@@ -14,9 +14,9 @@ export class WaypostError extends Error {
   }
 }
 
-/** Nothing answered, or something that is not Waypost: the same may work later. */
+/** No response, or a response that is not from Waypost; the same request may succeed later. */
 export class Unreachable extends WaypostError {
-  /** How long the server asks to wait. */
+  /** The server's `Retry-After`. */
   readonly retryAfterMs: number;
 
   constructor(detail: string, status: number | null = null, retryAfterMs = 0) {

@@ -1,4 +1,4 @@
-/** Ids for what is sent: random UUIDs, also where `crypto.randomUUID` is missing because the page came without TLS. */
+/** Random UUIDs; `crypto.randomUUID` is missing on pages served without TLS. */
 
 export function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));

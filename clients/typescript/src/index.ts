@@ -1,11 +1,11 @@
-export type * from "./protocol.js";
+export type * from "./types.js";
 export { WaypostClient, type Paging } from "./client.js";
 export type { Clock } from "./clock.js";
 export { Unreachable, WaypostError } from "./errors.js";
-export type { SocketConstructor, SocketLike } from "./link.js";
+export type { SocketConstructor, SocketLike } from "./websocket.js";
 export type { ClientEvents, ClientOptions } from "./options.js";
-export type { Asked, Fetch } from "./rest.js";
-export type { OutgoingChange } from "./sender.js";
-export type { State } from "./states.js";
+export type { RequestOptions, Fetch } from "./rest.js";
+export type { OutgoingChange } from "./post.js";
+export type { State } from "./connection_state.js";
 export { MemoryStorage, type KeyValue } from "./storage.js";
-export { DEFAULTS, type Timings } from "./timings.js";
+export { DEFAULTS, type Timings } from "./timing.js";

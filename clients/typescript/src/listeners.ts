@@ -1,4 +1,4 @@
-/** Who listens to what: a typed list of functions for each event. */
+/** Typed event listeners. */
 
 export type Off = () => void;
 
@@ -11,8 +11,8 @@ export class Listeners<Events extends object> {
     return () => void listeners.delete(listener);
   }
 
-  /** Calls each and returns what they returned. One that throws harms neither the others nor the connection. */
-  tell<Name extends keyof Events>(name: Name, event: Events[Name]): unknown[] {
+  /** Calls every listener and returns their results; an exception in one does not affect the others. */
+  emit<Name extends keyof Events>(name: Name, event: Events[Name]): unknown[] {
     return [...(this.#listeners.get(name) ?? [])].map((listener) => {
       try {
         return (listener as (event: Events[Name]) => unknown)(event);

@@ -1,32 +1,32 @@
-/** The calls over plain HTTP: the way out where a socket is not possible, and the way to what is older. */
+/** HTTP calls: the fallback where no socket is available, and the way to read history. */
 
 import type { Clock } from "./clock.js";
 import { Unreachable, WaypostError } from "./errors.js";
-import type { Conversation, ConversationPage, Cursors, MessagePage, Outgoing, Synced } from "./protocol.js";
-import { outcomeOfAnswer, type Outcome } from "./sending.js";
+import type { Conversation, ConversationPage, Cursors, MessagePage, Outgoing, SyncResponse } from "./types.js";
+import { resultFromResponse, type SendResult } from "./sending.js";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface RestOptions {
   readonly url: string;
-  /** Null: the browser's cookie says who asks. */
+  /** Null: authenticated by the browser's cookie. */
   readonly token: string | null;
   readonly fetch: Fetch;
   readonly clock: Clock;
-  /** How long an answer may take, in milliseconds. */
-  readonly patience: number;
-  /** Told when the token is not, or no longer, good. */
-  readonly notAllowedIn: () => void;
+  /** The time limit for a response. */
+  readonly timeoutMs: number;
+  /** Called when the token is invalid or has expired. */
+  readonly onUnauthorized: () => void;
 }
 
-export interface SyncQuestion {
+export interface SyncRequest {
   readonly device_id: string;
   readonly epoch: string | null;
   readonly cursors: Cursors | null;
   readonly waitMs: number;
 }
 
-interface Answer {
+interface RestResponse {
   readonly status: number;
   readonly body: unknown;
   readonly retryAfter: string | null;
@@ -34,12 +34,12 @@ interface Answer {
 
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
-/** One request: GET without anything else. */
-export interface Asked {
+/** One request; GET by default. */
+export interface RequestOptions {
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly query?: Query;
   readonly body?: object;
-  /** How much longer than usual the answer may take. */
+  /** Added to the time limit of this request. */
   readonly extraMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -51,76 +51,80 @@ export class Rest {
     this.#options = options;
   }
 
-  async post(message: Outgoing): Promise<Outcome> {
+  async post(message: Outgoing): Promise<SendResult> {
     try {
       const { status, body, retryAfter } = await this.#exchange("/messages", { method: "POST", body: message });
-      return outcomeOfAnswer(status, body, retryAfter);
+      return resultFromResponse(status, body, retryAfter);
     } catch (error) {
       if (error instanceof Unreachable) return { is: "later", ms: 0 };
       throw error;
     }
   }
 
-  async sync({ device_id, epoch, cursors, waitMs }: SyncQuestion, signal?: AbortSignal): Promise<Synced> {
+  async sync({ device_id, epoch, cursors, waitMs }: SyncRequest, signal?: AbortSignal): Promise<SyncResponse> {
     const query = { device_id, epoch, cursors: cursors && JSON.stringify(cursors), wait: waitMs / 1_000 };
-    const body = await this.ask("/sync", { query, extraMs: waitMs, ...(signal && { signal }) });
-    const answer = body as Partial<Synced> | null;
-    if (typeof answer?.epoch !== "string" || typeof answer.heads !== "object")
-      throw new Unreachable("not Waypost's answer");
+    const body = await this.request("/sync", { query, extraMs: waitMs, ...(signal && { signal }) });
+    const response = body as Partial<SyncResponse> | null;
+    if (typeof response?.epoch !== "string" || typeof response.heads !== "object")
+      throw new Unreachable("the response is not from Waypost");
     return {
-      epoch: answer.epoch,
-      heads: answer.heads,
-      items: answer.items ?? [],
-      resync_required: answer.resync_required === true,
-      has_more: answer.has_more === true,
+      epoch: response.epoch,
+      heads: response.heads,
+      items: response.items ?? [],
+      resync_required: response.resync_required === true,
+      has_more: response.has_more === true,
     };
   }
 
   async conversations(query: Query): Promise<ConversationPage> {
-    return (await this.ask("/conversations", { query })) as ConversationPage;
+    return (await this.request("/conversations", { query })) as ConversationPage;
   }
 
   async conversation(id: string): Promise<Conversation> {
-    return (await this.ask(`/conversations/${encodeURIComponent(id)}`)) as Conversation;
+    return (await this.request(`/conversations/${encodeURIComponent(id)}`)) as Conversation;
   }
 
   async history(id: string, query: Query): Promise<MessagePage> {
-    return (await this.ask(`/conversations/${encodeURIComponent(id)}/messages`, { query })) as MessagePage;
+    return (await this.request(`/conversations/${encodeURIComponent(id)}/messages`, { query })) as MessagePage;
   }
 
   async markRead(id: string, message_id: string): Promise<void> {
-    await this.ask(`/conversations/${encodeURIComponent(id)}/read`, { method: "POST", body: { message_id } });
+    await this.request(`/conversations/${encodeURIComponent(id)}/read`, { method: "POST", body: { message_id } });
   }
 
-  /** The body of a 2xx; anything else is thrown. */
-  async ask(path: string, asked: Asked = {}): Promise<unknown> {
-    const { status, body, retryAfter } = await this.#exchange(path, asked);
+  /** The body of a 2xx response; throws otherwise. */
+  async request(path: string, options: RequestOptions = {}): Promise<unknown> {
+    const { status, body, retryAfter } = await this.#exchange(path, options);
     if (status >= 200 && status < 300 && typeof body === "object") return body;
-    const outcome = outcomeOfAnswer(status, body, retryAfter);
-    if (outcome.is === "later") throw new Unreachable(`HTTP ${status}`, status, outcome.ms);
-    if (outcome.is !== "refused") throw new WaypostError("unauthenticated", `HTTP ${status}`, status);
-    throw new WaypostError(outcome.code, outcome.detail ?? `${outcome.code} (HTTP ${status})`, status);
+    const result = resultFromResponse(status, body, retryAfter);
+    if (result.is === "later") throw new Unreachable(`HTTP ${status}`, status, result.ms);
+    if (result.is !== "refused") throw new WaypostError("unauthenticated", `HTTP ${status}`, status);
+    throw new WaypostError(result.code, result.detail ?? `${result.code} (HTTP ${status})`, status);
   }
 
-  async #exchange(path: string, asked: Asked): Promise<Answer> {
-    const { patience, clock, notAllowedIn } = this.#options;
-    const ending = new AbortController();
-    const end = (): void => ending.abort();
-    const cancel = clock.after(patience + (asked.extraMs ?? 0), end);
-    asked.signal?.addEventListener("abort", end);
+  async #exchange(path: string, options: RequestOptions): Promise<RestResponse> {
+    const { timeoutMs, clock, onUnauthorized } = this.#options;
+    const aborting = new AbortController();
+    const abort = (): void => aborting.abort();
+    const cancel = clock.after(timeoutMs + (options.extraMs ?? 0), abort);
+    options.signal?.addEventListener("abort", abort);
     try {
-      const answer = await this.#fetch(path, asked, ending.signal);
-      if (answer.status === 401) notAllowedIn();
-      return answer;
+      const response = await this.#fetch(path, options, aborting.signal);
+      if (response.status === 401) onUnauthorized();
+      return response;
     } catch (error) {
-      throw new Unreachable(`no answer: ${String(error)}`);
+      throw new Unreachable(`no response: ${String(error)}`);
     } finally {
       cancel();
-      asked.signal?.removeEventListener("abort", end);
+      options.signal?.removeEventListener("abort", abort);
     }
   }
 
-  async #fetch(path: string, { method = "GET", query = {}, body }: Asked, signal: AbortSignal): Promise<Answer> {
+  async #fetch(
+    path: string,
+    { method = "GET", query = {}, body }: RequestOptions,
+    signal: AbortSignal,
+  ): Promise<RestResponse> {
     const { url, token, fetch } = this.#options;
     const headers: Record<string, string> = { accept: "application/json" };
     if (token !== null) headers["authorization"] = `Bearer ${token}`;
@@ -147,7 +151,7 @@ function asQuery(query: Query): string {
   return text === "" ? "" : `?${text}`;
 }
 
-/** Null for an empty body; the text itself where it is no JSON: somebody else's page on the way. */
+/** Null for an empty body; the text itself if it is not JSON, such as a proxy's error page. */
 function asJson(text: string): unknown {
   if (text === "") return null;
   try {

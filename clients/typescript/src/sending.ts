@@ -1,18 +1,18 @@
-/** How a message goes out next and what an answer does to it: decisions, with the time as an argument. */
+/** How a message is sent next and what a response means for it; pure functions, with the time as an argument. */
 
-import type { ErrorFrame, Sent } from "./protocol.js";
+import type { ErrorFrame, Sent } from "./types.js";
 
-export interface Situation {
-  /** One is past its `welcome`. */
+export interface SendProgress {
+  /** A socket has received its `welcome`. */
   readonly socket: boolean;
   readonly polling: boolean;
-  /** On this socket. */
+  /** On the current socket. */
   readonly tries: number;
-  /** Since the message was due or last tried. */
+  /** Since the message was due or last attempted. */
   readonly waited: number;
-  /** What is left of the pause that an answer asked for. */
+  /** What remains of a requested delay. */
   readonly not_before: number;
-  /** Sockets that ended while it was under way on them. */
+  /** Sockets that closed while this message was in flight on them. */
   readonly broke?: number;
 }
 
@@ -21,10 +21,10 @@ export type Move =
 
 const TRIES_ON_A_SOCKET = 2;
 
-/** It may be the message that breaks them. */
+/** After this many, the message itself may be what breaks them. */
 const BROKEN_SOCKETS = 3;
 
-export function nextMove(now: Situation, ackTimeout: number): Move {
+export function nextMove(now: SendProgress, ackTimeout: number): Move {
   if (now.not_before > 0) return { wait: now.not_before };
   if (now.polling || (now.broke ?? 0) >= BROKEN_SOCKETS) return { go: "rest" };
   if (now.socket && now.tries === 0) return { go: "socket" };
@@ -33,21 +33,21 @@ export function nextMove(now: Situation, ackTimeout: number): Move {
   return now.tries < TRIES_ON_A_SOCKET ? { go: "socket" } : { go: "rest", drop_socket: true };
 }
 
-export type Outcome =
+export type SendResult =
   | { readonly is: "sent"; readonly message_id: string; readonly position: number; readonly duplicate: boolean }
   | { readonly is: "refused"; readonly code: string; readonly detail?: string }
   | { readonly is: "later"; readonly ms: number }
   | { readonly is: "stop"; readonly code: number };
 
-/** What a frame that names the message does to it. */
-export function outcomeOfFrame(frame: ({ readonly type: "ack" } & Sent) | ErrorFrame): Outcome {
+/** The result from a frame that names the message. */
+export function resultFromFrame(frame: ({ readonly type: "ack" } & Sent) | ErrorFrame): SendResult {
   if (frame.type === "ack") return sent(frame);
   if (frame.retryable) return { is: "later", ms: 0 };
   return { is: "refused", code: frame.code, ...(frame.detail === undefined ? {} : { detail: frame.detail }) };
 }
 
-/** What an answer of REST does to it; a 2xx without the message in it comes from somebody else on the way. */
-export function outcomeOfAnswer(status: number, body: unknown, retryAfter: string | null = null): Outcome {
+/** The result from a REST response; a 2xx without a `message_id` comes from a proxy and is retried. */
+export function resultFromResponse(status: number, body: unknown, retryAfter: string | null = null): SendResult {
   const fields = typeof body === "object" && body !== null ? (body as Record<string, unknown>) : {};
   if (status === 401) return { is: "stop", code: 4401 };
   if (status < 300 && typeof fields["message_id"] === "string") return sent(fields as unknown as Sent);
@@ -57,7 +57,7 @@ export function outcomeOfAnswer(status: number, body: unknown, retryAfter: strin
   return { is: "refused", code, ...(typeof fields["detail"] === "string" ? { detail: fields["detail"] } : {}) };
 }
 
-function sent({ message_id, position, duplicate }: Sent): Outcome {
+function sent({ message_id, position, duplicate }: Sent): SendResult {
   return { is: "sent", message_id, position, duplicate: duplicate === true };
 }
 

@@ -1,6 +1,6 @@
-/** Where the client keeps what must survive it: the shape of `localStorage`, and one that only remembers. */
+/** Key-value storage: the interface of `localStorage`, and an in-memory implementation. */
 
-/** `localStorage` fits as it is. What `setItem` was given must be there after a crash. */
+/** `localStorage` implements it. Values must survive a crash once `setItem` has returned. */
 export interface KeyValue {
   readonly length: number;
   key(index: number): string | null;
@@ -9,7 +9,7 @@ export interface KeyValue {
   removeItem(key: string): void;
 }
 
-/** For who needs nothing kept: gone with the page or process. */
+/** Lost with the page or process. */
 export class MemoryStorage implements KeyValue {
   readonly #values = new Map<string, string>();
   #keys: readonly string[] | null = null;

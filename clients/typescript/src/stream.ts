@@ -1,22 +1,22 @@
-/** What the server sends as the application is given it: resets, items in order, cursors that follow what was taken. */
+/** Turns server frames into the application's stream: resets, items in order, and cursors that follow delivery. */
 
 import { Alarm, type Clock } from "./clock.js";
 import { WaypostError } from "./errors.js";
-import { Feeds } from "./feeds.js";
-import type { Kept } from "./kept.js";
-import type { Cursors, Item, Resync, Synced, Welcome } from "./protocol.js";
-import { pause } from "./returning.js";
-import type { Timings } from "./timings.js";
+import { SequenceBuffer } from "./sequence.js";
+import type { Store } from "./store.js";
+import type { Cursors, Item, Resync, SyncResponse, Welcome } from "./types.js";
+import { reconnectDelay } from "./reconnect.js";
+import type { Timings } from "./timing.js";
 
 export interface StreamOptions {
-  readonly kept: Kept;
+  readonly store: Store;
   readonly clock: Clock;
   readonly random: () => number;
   readonly timings: Timings;
-  /** Wins over what is kept. */
+  /** Overrides the stored epoch. */
   readonly epoch?: string;
   readonly apply: (item: Item) => void;
-  /** Returns when the application has read everything again; rejects if it could not. */
+  /** Resolves when the application has reloaded everything; rejects if that failed. */
   readonly reset: (reason: string) => Promise<unknown>;
   readonly fetch: (feeds: readonly string[]) => Promise<unknown>;
   readonly ack: (feed: string, seq: number) => void;
@@ -24,10 +24,10 @@ export interface StreamOptions {
 
 export class Stream {
   readonly #options: StreamOptions;
-  readonly #feeds: Feeds;
+  readonly #feeds: SequenceBuffer;
   readonly #gaps: Alarm;
   readonly #acks: Alarm;
-  readonly #again: Alarm;
+  readonly #resetRetry: Alarm;
   #epoch: string | null;
   #heads: Cursors = {};
   #acked: Cursors = {};
@@ -35,22 +35,22 @@ export class Stream {
   #resetting = false;
 
   constructor(options: StreamOptions) {
-    const { kept, clock, timings } = options;
+    const { store, clock, timings } = options;
     this.#options = options;
-    const place = kept.place();
-    this.#epoch = place && (options.epoch ?? place.epoch);
-    this.#feeds = new Feeds(options.apply, timings.hold, place?.cursors);
+    const position = store.feedPosition();
+    this.#epoch = position && (options.epoch ?? position.epoch);
+    this.#feeds = new SequenceBuffer(options.apply, timings.hold, position?.cursors);
     this.#gaps = new Alarm(clock);
     this.#acks = new Alarm(clock);
-    this.#again = new Alarm(clock);
+    this.#resetRetry = new Alarm(clock);
   }
 
-  /** What a hello and a sync say of this device; nothing, if it is fresh. */
-  get place(): { readonly epoch: string; readonly cursors: Cursors } | null {
+  /** The epoch and cursors for hello and sync; null for a fresh device. */
+  get feedPosition(): { readonly epoch: string; readonly cursors: Cursors } | null {
     return this.#epoch === null ? null : { epoch: this.#epoch, cursors: this.#feeds.cursors() };
   }
 
-  /** Whose feeds these are, once one of them is known. */
+  /** The user whose feeds these are; null until one is known. */
   get user(): string | null {
     const own = Object.keys(this.#feeds.cursors()).find((feed) => feed.startsWith("user:"));
     return own?.slice("user:".length) ?? null;
@@ -63,10 +63,10 @@ export class Stream {
     this.#feeds.keepOnly(heads, Object.keys(this.#feeds.cursors()));
   }
 
-  /** What the server says to have sent is missing if it did not come. */
+  /** Heads beyond the received items mark a gap. */
   live(heads: Cursors): void {
     this.#feeds.live(this.#heads, this.#now(), heads);
-    this.#heads = {}; // said again after a pause: a feed that ended meanwhile must not begin anew
+    this.#heads = {}; // `live` may be repeated: a feed that has ended meanwhile must not start again
     this.heads(heads);
   }
 
@@ -82,27 +82,27 @@ export class Stream {
 
   resync({ epoch, heads, reason = "resync_required" }: Resync): void {
     this.#heads = heads;
-    if (this.#saysSomethingNew(epoch, heads)) this.#reset(epoch, heads, reason);
+    if (this.#isNew(epoch, heads)) this.#reset(epoch, heads, reason);
   }
 
-  /** The answer to these cursors; `alone`: there is no socket that says `live`. */
-  synced(answer: Synced, asked: Cursors, alone: boolean): void {
-    if (this.#epoch === null) return this.#reset(answer.epoch, answer.heads, "fresh");
-    if (answer.resync_required) return this.resync({ type: "resync_required", ...answer });
-    for (const item of answer.items) this.#feeds.item(item, this.#now());
-    this.#feeds.keepOnly(answer.heads, Object.keys(asked));
-    if (alone && !answer.has_more) this.#feeds.live(answer.heads, this.#now());
-    this.heads(answer.heads);
+  /** The response to a sync request; `isPolling`: there is no socket that sends `live`. */
+  synced(response: SyncResponse, requested: Cursors, isPolling: boolean): void {
+    if (this.#epoch === null) return this.#reset(response.epoch, response.heads, "fresh");
+    if (response.resync_required) return this.resync({ type: "resync_required", ...response });
+    for (const item of response.items) this.#feeds.item(item, this.#now());
+    this.#feeds.keepOnly(response.heads, Object.keys(requested));
+    if (isPolling && !response.has_more) this.#feeds.live(response.heads, this.#now());
+    this.heads(response.heads);
   }
 
-  /** Nothing is applied any more; what was taken is kept. */
+  /** Stops applying items and saves the cursors. */
   stop(): void {
     this.#feeds.pause();
-    for (const alarm of [this.#gaps, this.#acks, this.#again]) alarm.clear();
-    this.#keep();
+    for (const alarm of [this.#gaps, this.#acks, this.#resetRetry]) alarm.clear();
+    this.#saveAndAck();
   }
 
-  #saysSomethingNew(epoch: string, heads: Cursors): boolean {
+  #isNew(epoch: string, heads: Cursors): boolean {
     const cursors = this.#feeds.cursors();
     return epoch !== this.#epoch || Object.entries(heads).some(([feed, head]) => head > (cursors[feed] ?? -1));
   }
@@ -114,31 +114,32 @@ export class Stream {
     this.#feeds.pause();
     this.#resetting = true;
     this.#resets += 1;
-    void this.#readAgain(reason, this.#resets, 0);
+    void this.#runReset(reason, this.#resets, 0);
   }
 
-  /** Items wait until the application has read; should it fail, it is asked again. */
-  async #readAgain(reason: string, reset: number, failures: number): Promise<void> {
+  /** Items are held until the application has reloaded; if that fails, it is retried. */
+  async #runReset(reason: string, reset: number, failures: number): Promise<void> {
     const { random, timings } = this.#options;
     const done = await this.#options.reset(reason).then(
       () => true,
       () => false,
     );
-    if (reset !== this.#resets) return; // another one came meanwhile
+    if (reset !== this.#resets) return; // superseded by another reset
     if (!done)
-      return this.#again.set(
-        pause(failures, random(), timings),
-        () => void this.#readAgain(reason, reset, failures + 1),
+      return this.#resetRetry.set(
+        reconnectDelay(failures, random(), timings),
+        () => void this.#runReset(reason, reset, failures + 1),
       );
     this.#resetting = false;
     this.#feeds.resume(this.#now());
     this.#settle();
   }
 
-  /** After whatever may have moved a cursor or opened a gap. */
+  /** Called after any change that may have moved a cursor or opened a gap. */
   #settle(): void {
     this.#watchGaps();
-    if (!this.#resetting && !this.#acks.isSet) this.#acks.set(this.#options.timings.ack_every, () => this.#keep());
+    if (this.#resetting || this.#acks.isSet) return;
+    this.#acks.set(this.#options.timings.ack_every, () => this.#saveAndAck());
   }
 
   #watchGaps(): void {
@@ -150,18 +151,18 @@ export class Stream {
   async #fetch(): Promise<void> {
     const feeds = this.#feeds.tick(this.#now());
     this.#watchGaps();
-    if (feeds.length > 0) await this.#options.fetch(feeds).catch(ifWaypost);
+    if (feeds.length > 0) await this.#options.fetch(feeds).catch(ignoreWaypostError);
   }
 
-  /** Kept, then acked: what the server may forget is never ahead of what is kept. */
-  #keep(): void {
-    const place = this.place;
-    if (place === null || this.#resetting) return;
-    const moved = Object.entries(place.cursors).filter(([feed, seq]) => this.#acked[feed] !== seq);
+  /** Saved before acked: the server may prune acked items, so the stored cursor must never be behind an ack. */
+  #saveAndAck(): void {
+    const position = this.feedPosition;
+    if (position === null || this.#resetting) return;
+    const moved = Object.entries(position.cursors).filter(([feed, seq]) => this.#acked[feed] !== seq);
     if (moved.length === 0) return;
-    this.#options.kept.keepPlace(place);
+    this.#options.store.saveFeedPosition(position);
     for (const [feed, seq] of moved) this.#options.ack(feed, seq);
-    this.#acked = place.cursors;
+    this.#acked = position.cursors;
   }
 
   #now(): number {
@@ -169,7 +170,7 @@ export class Stream {
   }
 }
 
-/** A fetch that failed is tried again by the gap's own time. */
-function ifWaypost(error: unknown): void {
+/** A failed fetch is retried when the gap is next due. */
+function ignoreWaypostError(error: unknown): void {
   if (!(error instanceof WaypostError)) throw error;
 }

@@ -1,6 +1,6 @@
-/** How many messages wait to be read, per conversation: the server's count, and what was applied since. */
+/** The unread count of each conversation: the server's count plus messages applied since. */
 
-import type { Conversation, Item } from "./protocol.js";
+import type { Conversation, Item } from "./types.js";
 
 interface Counted {
   readonly count: number;
@@ -14,15 +14,15 @@ interface Recent {
   readonly sender: string;
 }
 
-/** More are not told apart: who has so many unread is given the server's count at the next reading. */
+/** Older entries are dropped; the next response from the server corrects the count. */
 const MOST_RECENT = 1_000;
 
 export class Unread {
   readonly #counts = new Map<string, Counted>();
-  /** Messages of others that were applied, for each conversation. */
+  /** Applied messages from others, by conversation. */
   readonly #recent = new Map<string, readonly Recent[]>();
 
-  /** Undefined: the server was not asked. */
+  /** Undefined: the server's count is not known. */
   of(conversation: string): number | undefined {
     const counted = this.#counts.get(conversation);
     if (counted === undefined) return undefined;
@@ -31,7 +31,7 @@ export class Unread {
     );
   }
 
-  /** What the server says; messages that it counted are not counted twice, those that came since are. */
+  /** The server's count; messages up to its position are not counted twice. */
   counted({ conversation_id, kind, unread, last_message }: Conversation): void {
     const upTo = last_message?.position ?? 0;
     this.#counts.set(conversation_id, { count: unread, upTo, kind });
@@ -59,7 +59,7 @@ export class Unread {
   }
 }
 
-/** In a customer's conversation only the customer waits for the team; among people everybody's words do. */
+/** In a customer conversation only the customer's messages count; in internal chats everyone's do. */
 function waits(sender: string, kind: Conversation["kind"]): boolean {
   return kind !== "customer" || sender.startsWith("contact:");
 }

@@ -1,12 +1,13 @@
-/** The pure sections of the shared table of cases, on the modules that decide. */
+/** The pure sections of the shared case table, run against the decision modules. */
 
 import assert from "node:assert/strict";
 
-import { Feeds } from "../src/feeds.js";
-import type { Cursors, ErrorFrame, Item, Sent } from "../src/protocol.js";
-import { afterClose, pause } from "../src/returning.js";
-import { nextMove, outcomeOfAnswer, outcomeOfFrame, type Move, type Outcome, type Situation } from "../src/sending.js";
-import { DEFAULTS } from "../src/timings.js";
+import { SequenceBuffer } from "../src/sequence.js";
+import type { Cursors, ErrorFrame, Item, Sent } from "../src/types.js";
+import { afterClose, reconnectDelay } from "../src/reconnect.js";
+import { nextMove, resultFromFrame, resultFromResponse } from "../src/sending.js";
+import type { Move, SendProgress, SendResult } from "../src/sending.js";
+import { DEFAULTS } from "../src/timing.js";
 import { eachCase } from "./cases.js";
 
 type Place = readonly [feed: string, seq: number];
@@ -31,8 +32,8 @@ interface BufferCase {
 const asItem = (item: Place | Item): Item =>
   "feed" in item ? item : { feed: item[0], seq: item[1], prev: item[1] - 1, kind: "message" };
 
-/** The feeds that a tick asks to fetch; every other step asks for none. */
-function play(feeds: Feeds, step: BufferStep): readonly string[] {
+/** The feeds that a tick wants to fetch; other steps return none. */
+function play(feeds: SequenceBuffer, step: BufferStep): readonly string[] {
   if (step.item !== undefined) feeds.item(asItem(step.item), step.at);
   else if (step.heads !== undefined) feeds.heads(step.heads, step.at);
   else if (step.live !== undefined) feeds.live(step.live, step.at);
@@ -43,7 +44,7 @@ function play(feeds: Feeds, step: BufferStep): readonly string[] {
 
 eachCase<BufferCase>("buffer", ({ cursors, steps, cursors_after }) => {
   let applied: Place[] = [];
-  const feeds = new Feeds((item) => applied.push([item.feed, item.seq]), 500, cursors);
+  const feeds = new SequenceBuffer((item) => applied.push([item.feed, item.seq]), 500, cursors);
   for (const step of steps) {
     const fetched = play(feeds, step);
     assert.deepEqual(
@@ -57,14 +58,14 @@ eachCase<BufferCase>("buffer", ({ cursors, steps, cursors_after }) => {
 });
 
 eachCase<{ failures: number; dice: number; wait: number }>("backoff", ({ failures, dice, wait }) => {
-  assert.equal(pause(failures, dice, DEFAULTS), wait);
+  assert.equal(reconnectDelay(failures, dice, DEFAULTS), wait);
 });
 
 eachCase<{ code: number }>("closes", ({ code, ...rest }) => {
   assert.deepEqual(afterClose(code), without(rest, "behaviours"));
 });
 
-eachCase<{ when: Situation; then: Move }>("sending", ({ when, then }) => {
+eachCase<{ when: SendProgress; then: Move }>("sending", ({ when, then }) => {
   assert.deepEqual(nextMove(when, 5_000), then);
 });
 
@@ -77,20 +78,21 @@ interface AnswerCase {
 }
 
 eachCase<AnswerCase>("answers", ({ frame, status, body, retry_after, then }) => {
-  const outcome = frame === undefined ? outcomeOfAnswer(status ?? 0, body, retry_after ?? null) : outcomeOfFrame(frame);
-  assert.deepEqual(asWritten(outcome), then);
+  const result =
+    frame === undefined ? resultFromResponse(status ?? 0, body, retry_after ?? null) : resultFromFrame(frame);
+  assert.deepEqual(asWritten(result), then);
 });
 
-function asWritten(outcome: Outcome): Record<string, unknown> {
-  switch (outcome.is) {
+function asWritten(result: SendResult): Record<string, unknown> {
+  switch (result.is) {
     case "sent":
-      return { sent: outcome.message_id, position: outcome.position };
+      return { sent: result.message_id, position: result.position };
     case "refused":
-      return { refused: outcome.code, ...(outcome.detail === undefined ? {} : { detail: outcome.detail }) };
+      return { refused: result.code, ...(result.detail === undefined ? {} : { detail: result.detail }) };
     case "later":
-      return { later: outcome.ms };
+      return { later: result.ms };
     case "stop":
-      return { stop: outcome.code };
+      return { stop: result.code };
   }
 }
 

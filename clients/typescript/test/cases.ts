@@ -1,10 +1,10 @@
-/** The shared table of cases, and a test for each entry of a section. */
+/** The shared case table, with one test per entry of a section. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-/** The package lies in `clients/`, beside the table; a built copy elsewhere is told where. */
+/** The table is in `clients/`, next to this package; WAYPOST_CASES overrides the path. */
 const TABLE = process.env["WAYPOST_CASES"] ?? join(process.cwd(), "..", "cases.json");
 
 const table = JSON.parse(readFileSync(TABLE, "utf8")) as Record<string, unknown[]>;

@@ -1,4 +1,4 @@
-/** The client over real sockets, against a server that misbehaves. */
+/** The client over real sockets, against a misbehaving server. */
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
@@ -20,13 +20,13 @@ const FAST = {
   ...{ open_timeout: 5_000, upgrade_base: 50, upgrade_cap: 100, poll_wait: 500 },
 };
 
-/** For tests that count tries: a busy machine must not add one. */
+/** For tests that count attempts: a slow machine must not add one. */
 const PATIENT = { timings: { ...FAST, ack_timeout: 60_000 } };
 
-/** A token of null is none. */
+/** `token: null` means no token. */
 type Options = Partial<Omit<ClientOptions, "token">> & { readonly token?: string | null };
 
-/** The application: a list of what it was shown. */
+/** The application: records everything it is shown. */
 class App {
   readonly client: WaypostClient;
   readonly shown: unknown[] = [];
@@ -53,7 +53,7 @@ class App {
     apps.push(this);
   }
 
-  /** Waits for an event after which this is true. */
+  /** Waits for an event after which the condition is true. */
   until(name: keyof ClientEvents, isTrue: () => boolean): Promise<void> {
     if (isTrue()) return Promise.resolve();
     return new Promise((resolve) => {
@@ -89,13 +89,13 @@ afterEach(async () => {
   await server.stop();
 });
 
-test("the token is in the first frame and in no address", async () => {
+test("the token is in the first frame and in no URL", async () => {
   await new App(server).live();
-  assert.deepEqual(server.heard[0], { type: "hello", device_id: "d1", token: TOKEN });
-  assert.deepEqual(server.asked, ["UPGRADE /api/v1/ws"]);
+  assert.deepEqual(server.frames[0], { type: "hello", device_id: "d1", token: TOKEN });
+  assert.deepEqual(server.requests, ["UPGRADE /api/v1/ws"]);
 });
 
-test("without a token neither a frame nor a header names one: the browser's cookie does", async () => {
+test("without a token neither frames nor headers carry one: the cookie authenticates", async () => {
   const headers: unknown[] = [];
   const fetch: Fetch = (url, init) => {
     headers.push(init.headers);
@@ -104,11 +104,11 @@ test("without a token neither a frame nor a header names one: the browser's cook
   server.signedIn = true;
   const app = await new App(server, { fetch, token: null }).live();
   await app.client.conversations();
-  assert.deepEqual(server.heard[0], { type: "hello", device_id: "d1" });
+  assert.deepEqual(server.frames[0], { type: "hello", device_id: "d1" });
   assert.deepEqual(headers, [{ accept: "application/json" }]);
 });
 
-test("a fresh device is reset, the next start goes on where it was", async () => {
+test("a fresh device gets a reset; the next start resumes", async () => {
   const storage = new MemoryStorage();
   const app = await new App(server, { storage }).live();
   server.otherPosts("one");
@@ -119,7 +119,7 @@ test("a fresh device is reset, the next start goes on where it was", async () =>
   assert.deepEqual([app.resets, again.resets, again.shown], [["fresh"], [], ["two"]]);
 });
 
-test("items wait until the application has read after a reset, and one that failed is asked again", async () => {
+test("items are held until the application has reloaded after a reset, and a failed reload is retried", async () => {
   const app = new App(server);
   let reads = 0;
   app.client.on("reset", async () => {
@@ -134,7 +134,7 @@ test("items wait until the application has read after a reset, and one that fail
   assert.equal(reads, 2);
 });
 
-test("what was not taken is not kept: who dies while reading is fresh again", async () => {
+test("undelivered items are not saved: a client that dies while reloading is fresh again", async () => {
   const storage = new MemoryStorage();
   const app = new App(server, { storage });
   app.client.on("reset", () => new Promise(() => undefined));
@@ -144,7 +144,7 @@ test("what was not taken is not kept: who dies while reading is fresh again", as
   assert.deepEqual(again.resets, ["fresh"]);
 });
 
-test("another epoch drops what was held and reads again", async () => {
+test("a new epoch drops held items and resets", async () => {
   const app = await new App(server).live();
   server.epoch = "e2";
   server.cut();
@@ -162,7 +162,7 @@ test("a lost item is fetched", async () => {
   await app.shows("lost", "shows the gap");
 });
 
-test("messages of a conversation are stored in the order they were sent, whatever breaks", async () => {
+test("messages of a conversation are stored in the order they were sent, despite failures", async () => {
   const app = await new App(server).live();
   let frames = 0;
   server.passes = () => {
@@ -189,32 +189,32 @@ test("a message too large for a frame goes by REST", async () => {
   assert.deepEqual(app.tries, ["rest", "socket"]);
 });
 
-test("a message that is no longer there is an item like any other", async () => {
+test("an item whose message no longer exists is applied like any other", async () => {
   const app = await new App(server).live();
   server.add({ kind: "message", conversation_id: ROOM, message: null });
   server.otherPosts("next");
   await app.shows(undefined, "next");
 });
 
-test("typing is told once in a while, however many keys are pressed", async () => {
+test("typing is sent at most once per interval, for any number of key presses", async () => {
   const app = await new App(server).live();
   for (let key = 0; key < 9; key += 1) app.client.typing(ROOM);
   app.client.typing("side");
   await app.client.send(ROOM, "typed");
-  const typed = server.heard.filter(({ type }) => type === "typing");
+  const typed = server.frames.filter(({ type }) => type === "typing");
   assert.deepEqual(
     typed,
     [ROOM, "side"].map((conversation_id) => ({ type: "typing", conversation_id })),
   );
 });
 
-test("an own message that is shown was sent, though its ack was lost", async () => {
+test("the user's own item confirms a send whose ack was lost", async () => {
   const app = await new App(server, PATIENT).live();
   server.passes = ({ type }) => type !== "ack";
   assert.equal((await app.client.send(ROOM, "hello")).message_id, "m1");
 });
 
-test("what was not answered is sent by the next start", async () => {
+test("messages without a response are sent by the next start", async () => {
   const storage = new MemoryStorage();
   const app = await new App(server, { storage }).live();
   server.passes = () => false;
@@ -236,7 +236,7 @@ test("what was not answered is sent by the next start", async () => {
   );
 });
 
-test("another tab of the user sends what a closed one left", async () => {
+test("another tab of the user sends the queue of a closed tab", async () => {
   const storage = new MemoryStorage();
   const closed = await new App(server, { storage, deviceId: "tab 1" }).live();
   server.passes = ({ type }) => type !== "ack" && type !== "item";
@@ -250,7 +250,7 @@ test("another tab of the user sends what a closed one left", async () => {
   assert.deepEqual(server.texts, ["left"]);
 });
 
-test("a refused message ends with its code, and the next one goes", async () => {
+test("a refused message ends with its code, and the next one is sent", async () => {
   server.blockUpgrades = true;
   const app = new App(server);
   app.client.connect();
@@ -262,7 +262,7 @@ test("a refused message ends with its code, and the next one goes", async () => 
   assert.deepEqual(server.texts, ["yes"]);
 });
 
-test("where upgrades are blocked the long poll does it, until they pass", async () => {
+test("the client polls while upgrades are blocked and switches back when they succeed", async () => {
   server.blockUpgrades = true;
   const app = new App(server);
   app.client.connect();
@@ -277,19 +277,19 @@ test("where upgrades are blocked the long poll does it, until they pass", async 
   assert.deepEqual([app.resets, app.tries], [["fresh"], ["rest"]]);
 });
 
-test("a large group is not begun by a full page of the long poll: what moved it there may come with the next", async () => {
+test("a full page of the long poll does not start a group's feed: its `joined` may be on the next page", async () => {
   server.blockUpgrades = true;
   const app = new App(server);
   app.client.connect();
   await app.until("state", () => app.client.state === "polling");
   const at = (feed: string, seq: number, more: object): object => ({ feed, seq, prev: seq - 1, conversation_id: ROOM, ...more });
-  const said = (feed: string, seq: number, text: string): object =>
+  const messageItem = (feed: string, seq: number, text: string): object =>
     at(feed, seq, { kind: "message", message: { content: { text } } });
   const pages = [
-    { heads: { [FEED]: 0, "group:g": 2 }, items: [said("group:g", 1, "two"), said("group:g", 2, "three")], has_more: true },
+    { heads: { [FEED]: 0, "group:g": 2 }, items: [messageItem("group:g", 1, "two"), messageItem("group:g", 2, "three")], has_more: true },
     {
       heads: { [FEED]: 2, "group:g": 2 },
-      items: [said(FEED, 1, "one"), at(FEED, 2, { kind: "joined", joins: { feed: "group:g", from: 0 } })],
+      items: [messageItem(FEED, 1, "one"), at(FEED, 2, { kind: "joined", joins: { feed: "group:g", from: 0 } })],
       has_more: false,
     },
   ];
@@ -300,7 +300,7 @@ test("a large group is not begun by a full page of the long poll: what moved it 
   await app.shows("one", "joined", "two", "three");
 });
 
-test("a connection on which nothing comes is left", async () => {
+test("a silent connection is dropped", async () => {
   server.heartbeat = 30;
   const app = await new App(server).live();
   server.passes = () => false;
@@ -322,7 +322,7 @@ for (const [code, end] of [
   });
 }
 
-test("a token that nobody has stops the client, by socket and by REST", async () => {
+test("an invalid token stops the client, by socket and by REST", async () => {
   for (const blocked of [false, true]) {
     server.blockUpgrades = blocked;
     const app = new App(server, { token: "wrong" });
@@ -349,7 +349,7 @@ test("unread counts others' messages once, and reading clears it", async () => {
   await app.until("unread", () => count === 0);
 });
 
-test("history is given page by page, each message once", async () => {
+test("history is read page by page, each message once", async () => {
   for (let number = 1; number <= 7; number += 1) server.otherPosts(String(number));
   const app = await new App(server).live();
   const given: unknown[] = [];
@@ -357,7 +357,7 @@ test("history is given page by page, each message once", async () => {
   assert.deepEqual(given, ["7", "6", "5", "4", "3", "2", "1"]);
 });
 
-test("a cursor that the server no longer takes starts over, and nothing is given twice", async () => {
+test("an expired cursor starts over, and no message is returned twice", async () => {
   for (let number = 1; number <= 5; number += 1) server.otherPosts(String(number));
   const app = await new App(server).live();
   let asked = 0;
@@ -370,13 +370,13 @@ test("a cursor that the server no longer takes starts over, and nothing is given
   assert.deepEqual(given, ["5", "4", "3", "2", "1"]);
 });
 
-test("any other call goes out with the token, and a refusal is thrown with its code", async () => {
+test("other API calls carry the token, and a refusal is thrown with its code", async () => {
   const app = new App(server);
   assert.deepEqual(await app.client.request(`/conversations/${ROOM}/read`, { method: "POST", body: {} }), {});
   await assert.rejects(app.client.request("/nowhere"), { code: "not_found", status: 404 });
 });
 
-test("a queue of a thousand takes no more", async () => {
+test("a queue of a thousand rejects further messages", async () => {
   const app = new App(server);
   const sending = Array.from({ length: 1_000 }, (_, index) => app.client.send(ROOM, String(index)));
   await assert.rejects(app.client.send(ROOM, "one more"), { code: "queue_full" });

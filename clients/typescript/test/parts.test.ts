@@ -1,4 +1,4 @@
-/** The parts that stand alone: frames from the wire, states, the file store, the queue of a tab that is gone. */
+/** Unit tests: frame parsing, state transitions, file storage, and taking over a closed tab's queue. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -8,14 +8,14 @@ import { test } from "node:test";
 
 import { FileStorage } from "../node/index.js";
 import { newId } from "../src/ids.js";
-import { GONE_AFTER_MS, Kept } from "../src/kept.js";
-import { Lately } from "../src/lately.js";
-import { parseFrame, type Outgoing } from "../src/protocol.js";
-import { Sender } from "../src/sender.js";
-import { MOST_HELD, startingAt, withItem } from "../src/sequence.js";
-import { next, type Happening, type State } from "../src/states.js";
+import { GONE_AFTER_MS, Store } from "../src/store.js";
+import { Throttle } from "../src/throttle.js";
+import { parseFrame, type Outgoing } from "../src/types.js";
+import { MessageSender } from "../src/post.js";
+import { MOST_HELD, startingAt, withItem } from "../src/feed_state.js";
+import { nextState, type ConnectionEvent, type State } from "../src/connection_state.js";
 import { MemoryStorage } from "../src/storage.js";
-import { DEFAULTS } from "../src/timings.js";
+import { DEFAULTS } from "../src/timing.js";
 
 const NONSENSE: readonly unknown[] = [
   ...[
@@ -38,15 +38,15 @@ const NONSENSE: readonly unknown[] = [
 ];
 
 for (const text of NONSENSE) {
-  test(`${String(text)} is no frame`, () => assert.equal(parseFrame(text), null));
+  test(`${String(text)} is not a frame`, () => assert.equal(parseFrame(text), null));
 }
 
-test("a frame with more in it than is known is taken as it is", () => {
+test("unknown fields of a frame are kept", () => {
   const frame = { type: "pong", heads: { "user:1": 4 }, more: [1] };
   assert.deepEqual(parseFrame(JSON.stringify(frame)), frame);
 });
 
-const PATHS: readonly (readonly [State, ...Happening[]])[] = [
+const PATHS: readonly (readonly [State, ...ConnectionEvent[]])[] = [
   ["live", "attempt", "welcome", "live"],
   ["waiting", "attempt", "lost"],
   ["waiting", "attempt", "welcome", "live", "lost"],
@@ -58,13 +58,13 @@ const PATHS: readonly (readonly [State, ...Happening[]])[] = [
   ["live", "attempt", "welcome", "live", "live", "welcome", "answered"],
 ];
 
-for (const [end, ...happenings] of PATHS) {
-  test(`${happenings.join(", ")} ends in ${end}`, () => {
-    assert.equal(happenings.reduce(next, "waiting"), end);
+for (const [end, ...events] of PATHS) {
+  test(`${events.join(", ")} ends in ${end}`, () => {
+    assert.equal(events.reduce(nextState, "waiting"), end);
   });
 }
 
-test("a held thousand and one more is dropped, and still known to be missing", () => {
+test("held items beyond a thousand are dropped and stay reported as a gap", () => {
   let state = startingAt(0);
   for (let seq = 2; seq <= MOST_HELD + 2; seq += 1)
     state = withItem(state, { feed: "user:1", seq, prev: seq - 1, kind: "message" });
@@ -77,7 +77,7 @@ test("ids are random UUIDs", () => {
   assert.equal(new Set(ids).size, 100);
 });
 
-test("files keep what was set, and a write that was cut off is nothing", (t) => {
+test("files keep their values, and an incomplete write is ignored", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "waypost-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const storage = new FileStorage(folder);
@@ -96,85 +96,85 @@ test("files keep what was set, and a write that was cut off is nothing", (t) => 
 
 const message = (client_message_id: string) => ({ client_message_id, conversation_id: "c", content: { type: "text" } });
 
-test("the queue comes back in its order, however long it was", () => {
+test("the queue is restored in order, at any length", () => {
   const storage = new MemoryStorage();
-  const kept = new Kept(storage, "d");
+  const store = new Store(storage, "d");
   const ids = Array.from({ length: 25 }, (_, index) => `m${index}`);
-  for (const id of ids) kept.add(message(id));
-  kept.remove("m3");
-  const again = new Kept(storage, "d");
+  for (const id of ids) store.add(message(id));
+  store.remove("m3");
+  const again = new Store(storage, "d");
   assert.deepEqual(
     again.outgoing().map(({ client_message_id }) => client_message_id),
     ids.filter((id) => id !== "m3"),
   );
   again.add(message("last"));
-  assert.equal(new Kept(storage, "d").outgoing().at(-1)?.client_message_id, "last");
+  assert.equal(new Store(storage, "d").outgoing().at(-1)?.client_message_id, "last");
 });
 
-test("only a tab of the same user that is gone is taken over, and once", () => {
+test("only closed tabs of the same user are taken over, once", () => {
   const storage = new MemoryStorage();
   for (const [device, user, at] of [
     ["gone", "u", 0],
     ["alive", "u", 1],
     ["stranger's", "v", 0],
   ] as const) {
-    const kept = new Kept(storage, device);
-    kept.add(message(`of ${device}`));
-    kept.sayAlive(user, at);
+    const store = new Store(storage, device);
+    store.add(message(`of ${device}`));
+    store.markAlive(user, at);
   }
-  const mine = new Kept(storage, "mine");
-  mine.sayAlive("u", GONE_AFTER_MS);
+  const mine = new Store(storage, "mine");
+  mine.markAlive("u", GONE_AFTER_MS);
   const adopted = mine.adopt("u", GONE_AFTER_MS);
   assert.deepEqual(
     adopted.map(({ client_message_id }) => client_message_id),
     ["of gone"],
   );
   assert.deepEqual(mine.adopt("u", GONE_AFTER_MS), []);
-  assert.deepEqual(new Kept(storage, "mine").outgoing(), adopted);
+  assert.deepEqual(new Store(storage, "mine").outgoing(), adopted);
 });
 
-test("what somebody else wrote into the store harms nothing", () => {
+test("invalid values in the storage are ignored", () => {
   const storage = new MemoryStorage();
   storage.setItem("waypost:d:place", "{");
   storage.setItem("waypost:d:out:1", "nonsense");
-  const kept = new Kept(storage, "d");
-  assert.deepEqual([kept.place(), kept.outgoing()], [null, []]);
+  const store = new Store(storage, "d");
+  assert.deepEqual([store.feedPosition(), store.outgoing()], [null, []]);
 });
 
-test("a sender holds nothing of a conversation in which nothing waits", async () => {
+test("a sender keeps no state for a conversation without queued messages", async () => {
   const refused = { is: "refused", code: "not_found" } as const;
   const options = {
-    kept: new Kept(new MemoryStorage(), "d"),
+    store: new Store(new MemoryStorage(), "d"),
     clock: { now: () => 0, after: () => () => undefined },
     random: () => 0,
     timings: DEFAULTS,
-    ways: () => ({ link: null, polling: true }),
-    tell: () => undefined,
+    transports: () => ({ socket: null, polling: true }),
+    emit: () => undefined,
   };
   const sent = { is: "sent", message_id: "m", position: 1, duplicate: false } as const;
   const post = (asked: Outgoing) => Promise.resolve(asked.client_message_id === "no" ? refused : sent);
-  const sender = new Sender({ ...options, post });
+  const sender = new MessageSender({ ...options, post });
   sender.start();
   const all = ["yes", "no", "again", "other"].map((id) =>
     sender.send({ ...message(id), conversation_id: id === "other" ? "2" : "1" }),
   );
-  assert.equal(sender.lanes, 2);
+  assert.equal(sender.activeConversations, 2);
   const settled = await Promise.allSettled(all);
   assert.deepEqual(
     settled.map(({ status }) => status),
     ["fulfilled", "rejected", "fulfilled", "fulfilled"],
   );
-  assert.equal(sender.lanes, 0);
+  assert.equal(sender.activeConversations, 0);
   await sender.send(message("later"));
-  assert.equal(sender.lanes, 0);
+  assert.equal(sender.activeConversations, 0);
 });
 
-test("what was done lately is not done again, and what is long ago is let go", () => {
-  const lately = new Lately(10);
+test("an action is limited to once per interval, and expired entries are removed", () => {
+  const throttle = new Throttle(10);
   assert.deepEqual(
-    [lately.isDue("a", 0), lately.isDue("a", 9), lately.isDue("b", 9), lately.isDue("a", 10)],
+    [throttle.isDue("a", 0), throttle.isDue("a", 9), throttle.isDue("b", 9), throttle.isDue("a", 10)],
     [true, false, true, true],
   );
-  assert.equal(lately.isDue("c", 100), true);
-  assert.equal(lately.size, 1);
+  assert.equal(throttle.isDue("c", 100), true);
+  assert.equal(throttle.size, 1);
 });

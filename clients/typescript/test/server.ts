@@ -1,11 +1,11 @@
-/** A server of one user's feed in memory, over real sockets, that misbehaves as it is told. */
+/** An in-memory server with one user's feed, over real sockets, that misbehaves on request. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 import { WebSocketServer, type WebSocket } from "ws";
 
-import type { ClientFrame, Conversation, Item, Message, Outgoing } from "../src/protocol.js";
+import type { ClientFrame, Conversation, Item, Message, Outgoing } from "../src/types.js";
 
 export const ME = "u1";
 export const OTHER = "u2";
@@ -19,17 +19,17 @@ type Body = Readonly<Record<string, unknown>>;
 export class TestServer {
   readonly items: Item[] = [];
   readonly messages: Message[] = [];
-  readonly heard: ClientFrame[] = [];
-  readonly asked: string[] = [];
+  readonly frames: ClientFrame[] = [];
+  readonly requests: string[] = [];
   readonly sockets = new Set<WebSocket>();
   epoch = "e1";
   heartbeat = 60_000;
   blockUpgrades = false;
-  /** Whoever comes has signed in, as a browser with a cookie has. */
+  /** Accepts requests without a token, as for a browser with a cookie. */
   signedIn = false;
-  /** Whether a frame to a client goes out. */
+  /** Whether a frame is delivered to the client. */
   passes: (frame: Frame) => boolean = () => true;
-  /** Answers a request instead of the server. */
+  /** Overrides the server's response. */
   instead: (path: string) => { status: number; body: Body } | null = () => null;
   readFrom = 0;
   readonly #http: Server = createServer((request, response) => void this.#answer(request, response));
@@ -38,8 +38,8 @@ export class TestServer {
 
   async start(): Promise<this> {
     this.#http.on("upgrade", (request, socket, head) => {
-      this.asked.push(`UPGRADE ${request.url ?? ""}`);
-      socket.on("error", () => undefined); // a client may be gone before it is answered
+      this.requests.push(`UPGRADE ${request.url ?? ""}`);
+      socket.on("error", () => undefined); // the client may disconnect before the response
       if (this.blockUpgrades) return void socket.end("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n");
       this.#upgrades.handleUpgrade(request, socket, head, (accepted) => this.#welcome(accepted));
     });
@@ -57,7 +57,7 @@ export class TestServer {
     return `http://127.0.0.1:${(this.#http.address() as AddressInfo).port}`;
   }
 
-  /** The texts of the log. */
+  /** The texts of all stored messages. */
   get texts(): unknown[] {
     return this.messages.map(({ content }) => content?.["text"]);
   }
@@ -66,7 +66,7 @@ export class TestServer {
     for (const socket of this.sockets) code === undefined ? socket.terminate() : socket.close(code);
   }
 
-  say(frame: Frame): void {
+  broadcast(frame: Frame): void {
     for (const socket of this.sockets) this.#send(socket, frame);
   }
 
@@ -77,7 +77,7 @@ export class TestServer {
   add(fields: Omit<Item, "feed" | "seq" | "prev">): void {
     const item = { ...fields, feed: FEED, seq: this.items.length + 1, prev: this.items.length } as Item;
     this.items.push(item);
-    this.say({ type: "item", ...item });
+    this.broadcast({ type: "item", ...item });
     for (const wake of this.#pollers) wake();
   }
 
@@ -88,19 +88,19 @@ export class TestServer {
   #welcome(socket: WebSocket): void {
     this.sockets.add(socket);
     socket.on("close", () => this.sockets.delete(socket));
-    socket.on("message", (data) => this.#hear(socket, JSON.parse(String(data)) as ClientFrame));
+    socket.on("message", (data) => this.#onFrame(socket, JSON.parse(String(data)) as ClientFrame));
     socket.on("error", () => undefined);
   }
 
-  #hear(socket: WebSocket, frame: ClientFrame): void {
-    this.heard.push(frame);
-    if (frame.type === "hello") this.#greet(socket, frame);
+  #onFrame(socket: WebSocket, frame: ClientFrame): void {
+    this.frames.push(frame);
+    if (frame.type === "hello") this.#onHello(socket, frame);
     if (frame.type === "ping") this.#send(socket, { type: "pong", heads: this.#heads() });
     if (frame.type === "send") this.#send(socket, { type: "ack", ...this.#post(frame, ME) });
     if (frame.type === "read") this.#read();
   }
 
-  #greet(socket: WebSocket, hello: ClientFrame & { type: "hello" }): void {
+  #onHello(socket: WebSocket, hello: ClientFrame & { type: "hello" }): void {
     if (hello.token !== TOKEN && !this.signedIn) return socket.close(4401);
     const known = hello.epoch === undefined || hello.epoch === this.epoch;
     this.#send(socket, {
@@ -157,7 +157,7 @@ export class TestServer {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? "", this.url);
     const path = `${request.method ?? ""} ${pathname.replace("/api/v1", "")}`;
-    this.asked.push(`${path}${new URL(request.url ?? "", this.url).search}`);
+    this.requests.push(`${path}${new URL(request.url ?? "", this.url).search}`);
     let text = "";
     for await (const chunk of request) text += String(chunk);
     const allowed = this.signedIn || request.headers.authorization === `Bearer ${TOKEN}`;
@@ -198,11 +198,11 @@ export class TestServer {
   async #sync(query: URLSearchParams): Promise<Body> {
     const cursors = JSON.parse(query.get("cursors") ?? "{}") as Record<string, number>;
     const from = cursors[FEED] ?? this.items.length;
-    if (from === this.items.length) await this.#news(Number(query.get("wait")) * 1_000);
+    if (from === this.items.length) await this.#nextItem(Number(query.get("wait")) * 1_000);
     return { epoch: this.epoch, heads: this.#heads(), items: this.items.slice(from), resync_required: false };
   }
 
-  #news(ms: number): Promise<void> {
+  #nextItem(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
         clearTimeout(timer);

@@ -1,4 +1,4 @@
-/** Many messages both ways over a line that loses, doubles and breaks at random: in the end the screen is the log. */
+/** Many messages over a connection that drops, duplicates and breaks at random; the screen must equal the log. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,8 +13,8 @@ const FAST = {
   ...{ open_timeout: 300, upgrade_base: 20, upgrade_cap: 50, poll_wait: 200 },
 };
 
-/** Dice that a seed loads. */
-function diceOf(seed: number): () => number {
+/** A seeded random source. */
+function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -22,14 +22,14 @@ function diceOf(seed: number): () => number {
   };
 }
 
-function misbehave(server: TestServer, dice: () => number): void {
+function misbehave(server: TestServer, random: () => number): void {
   server.passes = () => {
-    const fate = dice();
+    const fate = random();
     if (fate < 0.02) server.cut(fate < 0.01 ? 4001 : undefined);
-    if (dice() < 0.01) server.blockUpgrades = !server.blockUpgrades;
+    if (random() < 0.01) server.blockUpgrades = !server.blockUpgrades;
     return fate > 0.15;
   };
-  server.instead = () => (dice() < 0.2 ? { status: 503, body: {} } : null);
+  server.instead = () => (random() < 0.2 ? { status: 503, body: {} } : null);
 }
 
 function behave(server: TestServer): void {
@@ -44,7 +44,7 @@ for (const seed of [1, 2, 3, 4]) {
     t.after(() => server.stop());
     const Socket = WebSocket as unknown as SocketConstructor;
     const options = { url: server.url, token: TOKEN, deviceId: "d", WebSocket: Socket, timings: FAST };
-    const client = new WaypostClient({ ...options, storage: new MemoryStorage(), random: diceOf(seed) });
+    const client = new WaypostClient({ ...options, storage: new MemoryStorage(), random: randomOf(seed) });
     t.after(() => client.close());
     const shown: unknown[] = [];
     let calm = false;
@@ -56,7 +56,7 @@ for (const seed of [1, 2, 3, 4]) {
     });
     client.connect();
     await new Promise<void>((live) => client.on("state", ({ state }) => state === "live" && live()));
-    misbehave(server, diceOf(seed + 100));
+    misbehave(server, randomOf(seed + 100));
     const mine = Array.from({ length: 40 }, (_, index) => `mine ${index}`);
     await Promise.all(
       mine.map(async (text, index) => {

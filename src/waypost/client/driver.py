@@ -1,4 +1,4 @@
-"""A client behind pipes: commands as lines of JSON in, events as lines of JSON out (clients/README.md)."""
+"""Runs a client over pipes: reads commands and writes events as lines of JSON (clients/README.md)."""
 
 from __future__ import annotations
 
@@ -12,61 +12,61 @@ from typing import Any, assert_never
 import msgspec
 
 from waypost.client.client import Client
-from waypost.client.nouns import (
+from waypost.client.store import FileStore, StoredState
+from waypost.client.timing import Timing
+from waypost.client.types import (
     ClientError,
+    ClientEvent,
+    EphemeralEvent,
     Fetching,
-    Happening,
-    Heard,
     Item,
     Json,
-    Queued,
-    Refusal,
     Reset,
+    SendAttempted,
+    SendQueued,
     SendRefused,
-    Sent,
-    StateIs,
+    SendRejected,
+    SendStored,
+    StateChanged,
     Stopped,
-    Tried,
 )
-from waypost.client.store import FileStore, Kept
-from waypost.client.timing import Timing
 
 
-class ClaimedEpoch(FileStore):
-    """For a case in which a device comes from another time."""
+class FixedEpochStore(FileStore):
+    """For test cases in which a device returns with another epoch."""
 
     def __init__(self, path: Path, epoch: str | None) -> None:
         super().__init__(path)
-        self._claimed = epoch
+        self._fixed_epoch = epoch
 
-    async def open(self) -> Kept:
+    async def open(self) -> StoredState:
         kept = await super().open()
-        return kept if self._claimed is None else msgspec.structs.replace(kept, epoch=self._claimed)
+        return kept if self._fixed_epoch is None else msgspec.structs.replace(kept, epoch=self._fixed_epoch)
 
 
-def tell(**event: Any) -> None:
+def emit_event(**event: Any) -> None:
     sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
     sys.stdout.flush()
 
 
-def told(happening: Happening) -> None:
-    match happening:
-        case StateIs(state, code):
-            tell(event="state", **{"is": state}, code=code)
-        case Queued(name):
-            tell(event="queued", client_message_id=name)
-        case Tried(name, path):
-            tell(event="try", client_message_id=name, path=path)
-        case Sent(name, message_id, position):
-            tell(event="sent", client_message_id=name, message_id=message_id, position=position)
-        case Refusal(name, code):
-            tell(event="refused", client_message_id=name, code=code)
+def emit_client_event(event: ClientEvent) -> None:
+    match event:
+        case StateChanged(state, code):
+            emit_event(event="state", **{"is": state}, code=code)
+        case SendQueued(name):
+            emit_event(event="queued", client_message_id=name)
+        case SendAttempted(name, path):
+            emit_event(event="try", client_message_id=name, path=path)
+        case SendStored(name, message_id, position):
+            emit_event(event="sent", client_message_id=name, message_id=message_id, position=position)
+        case SendRejected(name, code):
+            emit_event(event="refused", client_message_id=name, code=code)
         case Fetching(feeds):
-            tell(event="fetch", feeds=feeds)
-        case Heard(frame):
-            tell(event="frame", frame=frame)
+            emit_event(event="fetch", feeds=feeds)
+        case EphemeralEvent(frame):
+            emit_event(event="frame", frame=frame)
         case _:
-            assert_never(happening)
+            assert_never(event)
 
 
 async def commands() -> AsyncIterator[Json]:
@@ -81,13 +81,13 @@ async def show(client: Client) -> None:
         async for applied in client.items():
             match applied:
                 case Item(body=body):
-                    tell(event="item", item=body)
+                    emit_event(event="item", item=body)
                 case Reset(reason=reason):
-                    tell(event="reset", reason=reason, messages=await everything(client))
+                    emit_event(event="reset", reason=reason, messages=await all_histories(client))
 
 
-async def everything(client: Client) -> list[Any]:
-    """All histories, oldest first in each."""
+async def all_histories(client: Client) -> list[Any]:
+    """The messages of all conversations, oldest first in each."""
     found: list[Any] = []
     for conversation in await client.conversations():
         messages = [message async for message in client.history(conversation.conversation_id, limit=200)]
@@ -95,52 +95,52 @@ async def everything(client: Client) -> list[Any]:
     return found
 
 
-async def obey(client: Client, command: Json) -> None:
+async def run_command(client: Client, command: Json) -> None:
     where = command.get("conversation_id", "")
     match command["do"]:
         case "send":
             try:
                 await client.send(where, command["content"], client_message_id=command["client_message_id"])
             except SendRefused as refused:
-                if refused.code in {"queue_full", "client_message_id_in_use"}:  # the others were told already
-                    tell(event="refused", client_message_id=command["client_message_id"], code=refused.code)
+                if refused.code in {"queue_full", "client_message_id_in_use"}:  # other refusals were already emitted
+                    emit_event(event="refused", client_message_id=command["client_message_id"], code=refused.code)
         case "read":
             await client.read(where, command["message_id"])
         case "typing":
             await client.typing(where)
         case "history":
             messages = [message async for message in client.history(where, limit=command.get("limit", 50))]
-            tell(event="history", conversation_id=where, messages=messages)
+            emit_event(event="history", conversation_id=where, messages=messages)
         case "unread":
-            tell(event="unread", conversation_id=where, count=await client.unread(where))
+            emit_event(event="unread", conversation_id=where, count=await client.unread(where))
         case unknown:
-            raise ValueError(f"no such command: {unknown}")
+            raise ValueError(f"unknown command: {unknown}")
 
 
-async def obey_quietly(client: Client, command: Json) -> None:
-    """A command that the end of the client overtakes has no answer."""
+async def run_command_quietly(client: Client, command: Json) -> None:
+    """Ignores the error of a command that the client's end interrupts."""
     with suppress(ClientError):
-        await obey(client, command)
+        await run_command(client, command)
 
 
 async def drive() -> None:
-    heard = commands()
-    first = await anext(heard)
+    lines = commands()
+    first = await anext(lines)
     client = Client(
         first["url"],
         first["token"],
         first["device_id"],
-        store=ClaimedEpoch(Path(first["store"]) / "client.db", first.get("epoch")),
+        store=FixedEpochStore(Path(first["store"]) / "client.db", first.get("epoch")),
         timing=Timing(**first.get("timing", {})),
-        watch=told,
+        watch=emit_client_event,
     )
     async with asyncio.TaskGroup() as tasks, client:
         showing = tasks.create_task(show(client))
-        async for command in heard:
+        async for command in lines:
             if command["do"] == "stop":
                 break
-            tasks.create_task(obey_quietly(client, command))
-            await asyncio.sleep(0)  # in the order in which they came
+            tasks.create_task(run_command_quietly(client, command))
+            await asyncio.sleep(0)  # keep their order
         showing.cancel()
 
 

@@ -1,4 +1,4 @@
-"""Sending: kept first, then tried until it is answered, each message once (B18 to B23)."""
+"""Sends messages: stores each first, then retries until it is answered (B18 to B23)."""
 
 from __future__ import annotations
 
@@ -7,50 +7,65 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from waypost.client.nouns import Queued, QueueFull, Refusal, SendRefused, Sent, State, Stopped, Tried
-from waypost.client.outgoing import MOST_QUEUED, OutgoingQueue, Send
-from waypost.client.rest import NoAnswer, Rest
-from waypost.client.returning import Stop
-from waypost.client.sending import ByRest, BySocket, Later, Wait, told_by_frame, told_by_rest
-from waypost.client.situation import Situation, heard, now_ms
-from waypost.client.store import Kept, Outgoing, Store
+from waypost.client.connection_state import ConnectionState, now_ms, wait_for_signal
+from waypost.client.outgoing import MOST_QUEUED, OutgoingQueue, PendingSend
+from waypost.client.reconnect import StopReconnecting
+from waypost.client.rest import NoResponse, RestClient
+from waypost.client.sending import ByRest, BySocket, KeepWaiting, RetryLater, result_from_frame, result_from_response
+from waypost.client.store import Outgoing, Store, StoredState
 from waypost.client.timing import Timing
+from waypost.client.types import (
+    QueueFull,
+    SendAttempted,
+    SendQueued,
+    SendRefused,
+    SendRejected,
+    SendStored,
+    State,
+    Stopped,
+)
 
 
-class Posting:
+class MessageSender:
     def __init__(
-        self, kept: Kept, store: Store, rest: Rest, situation: Situation, timing: Timing, dice: Callable[[], float]
+        self,
+        kept: StoredState,
+        store: Store,
+        rest: RestClient,
+        connection: ConnectionState,
+        timing: Timing,
+        random: Callable[[], float],
     ) -> None:
-        self._store, self._rest, self._situation, self._dice = store, rest, situation, dice
+        self._store, self._rest, self._connection, self._random = store, rest, connection, random
         self._queue = OutgoingQueue(timing)
-        self._answers: dict[str, asyncio.Future[Sent]] = {}
+        self._answers: dict[str, asyncio.Future[SendStored]] = {}
         self._settled: deque[str] = deque(maxlen=MOST_QUEUED)
         self._posts: set[asyncio.Task[None]] = set()
-        self._bell = situation.bell()
+        self._signal = connection.signal()
         for outgoing in kept.outgoing:
             self._queue.add(outgoing, now_ms())
 
-    async def send(self, outgoing: Outgoing) -> Sent:
-        """Returns when the server has it. Who is cancelled while waiting has not taken it back: it is kept."""
+    async def send(self, outgoing: Outgoing) -> SendStored:
+        """Returns when the server has it. Cancelling does not withdraw the message: it stays stored."""
         self._refuse_early(outgoing.client_message_id)
-        answer: asyncio.Future[Sent] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[SendStored] = asyncio.get_running_loop().create_future()
         self._answers[outgoing.client_message_id] = answer
-        await asyncio.shield(self._keep(outgoing))
+        await asyncio.shield(self._store_and_queue(outgoing))
         return await answer
 
-    async def _keep(self, outgoing: Outgoing) -> None:
+    async def _store_and_queue(self, outgoing: Outgoing) -> None:
         try:
             await self._store.add(outgoing)
         except BaseException:
             self._answers.pop(outgoing.client_message_id, None)
             raise
-        self._situation.tell(Queued(outgoing.client_message_id))
+        self._connection.emit(SendQueued(outgoing.client_message_id))
         self._queue.add(outgoing, now_ms())
-        self._bell.set()
+        self._signal.set()
 
     def _refuse_early(self, name: str) -> None:
-        if self._situation.state is State.STOPPED:
-            raise Stopped(self._situation.code)
+        if self._connection.state is State.STOPPED:
+            raise Stopped(self._connection.code)
         if name in self._queue or name in self._answers:
             raise SendRefused("client_message_id_in_use")
         if len(self._queue) >= MOST_QUEUED:
@@ -59,34 +74,34 @@ class Posting:
     async def run(self) -> None:
         """Runs as long as the client."""
         while True:
-            await heard(self._bell, await self._round())
+            await wait_for_signal(self._signal, await self._round())
 
     async def _round(self) -> float | None:
-        """Everything that is to be done now; how long there is nothing more to do."""
+        """Does everything that is due; returns the milliseconds until the next action, or None."""
         waits: list[float] = []
-        line, polling = self._situation.line, self._situation.state is State.POLLING
-        for send, move in list(self._queue.moves(now_ms(), socket=line is not None, polling=polling)):
+        socket, polling = self._connection.socket, self._connection.state is State.POLLING
+        for send, move in list(self._queue.moves(now_ms(), socket=socket is not None, polling=polling)):
             match move:
-                case Wait(ms):
+                case KeepWaiting(ms):
                     waits.append(ms)
                 case BySocket():
                     await self._by_socket(send)
                     waits.append(0)
                 case ByRest(drop_socket):
                     self._by_rest(send)
-                    if drop_socket and line is not None:
-                        line.drop()
+                    if drop_socket and socket is not None:
+                        socket.drop()
         return min(waits, default=None)
 
-    async def _by_socket(self, send: Send) -> None:
-        line = self._situation.line
-        if line is None:
+    async def _by_socket(self, send: PendingSend) -> None:
+        socket = self._connection.socket
+        if socket is None:
             return
-        send.tries += 1
+        send.attempts += 1
         send.since = now_ms()
-        self._situation.tell(Tried(send.name, "socket"))
+        self._connection.emit(SendAttempted(send.name, "socket"))
         out = send.outgoing
-        await line.send(
+        await socket.send(
             {
                 "type": "send",
                 "client_message_id": out.client_message_id,
@@ -95,68 +110,70 @@ class Posting:
             }
         )
 
-    def _by_rest(self, send: Send) -> None:
+    def _by_rest(self, send: PendingSend) -> None:
         send.by_rest = True
-        self._situation.tell(Tried(send.name, "rest"))
+        self._connection.emit(SendAttempted(send.name, "rest"))
         self._posts.add(task := asyncio.create_task(self._post(send)))
         task.add_done_callback(self._posts.discard)
 
-    async def _post(self, send: Send) -> None:
+    async def _post(self, send: PendingSend) -> None:
         try:
             answer = await self._rest.post_message(send.outgoing)
-        except NoAnswer:
-            await self._told(send.name, Later(0))
+        except NoResponse:
+            await self._settle(send.name, RetryLater(0))
         else:
-            await self._told(send.name, told_by_rest(send.name, answer.status, answer.retry_after, answer.body))
+            await self._settle(
+                send.name, result_from_response(send.name, answer.status, answer.retry_after, answer.body)
+            )
 
-    async def told(self, frame: Mapping[str, Any]) -> None:
-        """An `ack` or `error` came by the socket."""
-        verdict = told_by_frame(frame)
+    async def on_frame(self, frame: Mapping[str, Any]) -> None:
+        """Handles an `ack` or `error` frame."""
+        verdict = result_from_frame(frame)
         if verdict is not None:
-            await self._told(frame["client_message_id"], verdict)
+            await self._settle(frame["client_message_id"], verdict)
 
-    async def shown(self, name: str, message_id: str, position: int) -> None:
-        """The own message came as an item: as good as an ack.
+    async def on_item(self, name: str, message_id: str, position: int) -> None:
+        """Handles an item with the user's own message, which counts as an ack.
 
-        Of an id that was used before it may be the first message, so that only the server's answer counts.
+        If the id was used before, the item may be the first message, so only the server's answer counts.
         """
         if name not in self._settled:
-            await self._told(name, Sent(name, message_id, position))
+            await self._settle(name, SendStored(name, message_id, position))
 
-    async def _told(self, name: str, verdict: Sent | Refusal | Later | Stop) -> None:
+    async def _settle(self, name: str, verdict: SendStored | SendRejected | RetryLater | StopReconnecting) -> None:
         match verdict:
-            case Sent() | Refusal():
+            case SendStored() | SendRejected():
                 if self._queue.settle(name, now_ms()):
                     self._settled.append(name)
-                    self._bell.set()
-                    self._answer(name, verdict)  # first: a crash between the two tells it again, never not at all
+                    self._signal.set()
+                    self._answer(name, verdict)  # first: a crash in between repeats the answer instead of losing it
                     await self._store.remove(name)
-            case Later():
-                self._queue.later(name, verdict, self._dice(), now_ms())
-                self._bell.set()
-            case Stop(code):
-                self._situation.become(State.STOPPED, code)
+            case RetryLater():
+                self._queue.later(name, verdict, self._random(), now_ms())
+                self._signal.set()
+            case StopReconnecting(code):
+                self._connection.become(State.STOPPED, code)
 
-    def _answer(self, name: str, verdict: Sent | Refusal) -> None:
-        self._situation.tell(verdict)
+    def _answer(self, name: str, verdict: SendStored | SendRejected) -> None:
+        self._connection.emit(verdict)
         waiting = self._answers.pop(name, None)
         if waiting is None or waiting.done():
             return
-        if isinstance(verdict, Sent):
+        if isinstance(verdict, SendStored):
             waiting.set_result(verdict)
         else:
             waiting.set_exception(SendRefused(verdict.code, verdict.detail))
 
     def socket_broke(self) -> None:
         self._queue.socket_broke()
-        self._bell.set()
+        self._signal.set()
 
     async def stop(self) -> None:
-        """Who still waits is told; the messages stay kept."""
+        """Ends pending `send` calls with Stopped; their messages stay stored."""
         for task in list(self._posts):
             task.cancel()
         await asyncio.gather(*self._posts, return_exceptions=True)
         for waiting in self._answers.values():
             if not waiting.done():
-                waiting.set_exception(Stopped(self._situation.code))
+                waiting.set_exception(Stopped(self._connection.code))
         self._answers.clear()

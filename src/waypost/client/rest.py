@@ -1,4 +1,4 @@
-"""The client's HTTP: the same server, the same ids, for when a socket is not there or not the thing."""
+"""The client's HTTP requests, for reads and for when there is no socket."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ import msgspec
 from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.exceptions import RequestError
 
-from waypost.client.nouns import Json
 from waypost.client.store import Outgoing
+from waypost.client.types import Json
 
 API = "/api/v1"
 
 
-class NoAnswer(Exception):
-    """Refused, cut or too late: nobody knows whether the server has it."""
+class NoResponse(Exception):
+    """Refused, cut or timed out: the server may or may not have handled the request."""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class RestResponse(msgspec.Struct, frozen=True):
     status: int
     retry_after: str | None
     body: Any
-    """None: not JSON."""
+    """None if it is not JSON."""
 
     @property
     def fields(self) -> Json:
         return self.body if isinstance(self.body, dict) else {}
 
 
-class Rest:
+class RestClient:
     def __init__(self, url: str, token: str, patience: float) -> None:
-        """`patience`: seconds that an answer may take."""
+        """`patience` is how many seconds an answer may take."""
         self._patience = patience
         self._base = url.rstrip("/") + API
         self._headers = {"authorization": f"Bearer {token}"}
@@ -49,35 +49,35 @@ class Rest:
     ) -> None:
         await self._client.close()
 
-    async def post_message(self, outgoing: Outgoing) -> Answer:
+    async def post_message(self, outgoing: Outgoing) -> RestResponse:
         return await self._ask("POST", "/messages", msgspec.to_builtins(outgoing))
 
-    async def sync(self, device_id: str, stand: Json, wait: float) -> Answer:
-        """`wait` in seconds, the long poll's."""
+    async def sync(self, device_id: str, resume_point: Json, wait: float) -> RestResponse:
+        """`wait` is the duration of the long poll in seconds."""
         query: dict[str, str] = {"device_id": device_id, "wait": f"{wait:g}"}
-        if "cursors" in stand:
-            query["cursors"] = msgspec.json.encode(stand["cursors"]).decode()
-        if "epoch" in stand:
-            query["epoch"] = str(stand["epoch"])
+        if "cursors" in resume_point:
+            query["cursors"] = msgspec.json.encode(resume_point["cursors"]).decode()
+        if "epoch" in resume_point:
+            query["epoch"] = str(resume_point["epoch"])
         return await self._ask("GET", f"/sync?{urlencode(query)}", wait=wait)
 
-    async def conversations(self, cursor: str | None) -> Answer:
+    async def conversations(self, cursor: str | None) -> RestResponse:
         return await self._ask(
             "GET", "/conversations" + ("" if cursor is None else f"?{urlencode({'cursor': cursor})}")
         )
 
-    async def conversation(self, conversation_id: str) -> Answer:
+    async def conversation(self, conversation_id: str) -> RestResponse:
         return await self._ask("GET", f"/conversations/{quote(conversation_id, safe='')}")
 
-    async def messages(self, conversation_id: str, limit: int, cursor: str | None) -> Answer:
+    async def messages(self, conversation_id: str, limit: int, cursor: str | None) -> RestResponse:
         query = {"limit": str(limit)} | ({} if cursor is None else {"cursor": cursor})
         return await self._ask("GET", f"/conversations/{quote(conversation_id, safe='')}/messages?{urlencode(query)}")
 
-    async def read(self, conversation_id: str, message_id: str) -> Answer:
+    async def read(self, conversation_id: str, message_id: str) -> RestResponse:
         path = f"/conversations/{quote(conversation_id, safe='')}/read"
         return await self._ask("POST", path, {"message_id": message_id})
 
-    async def _ask(self, method: str, path: str, body: object = None, wait: float = 0) -> Answer:
+    async def _ask(self, method: str, path: str, body: object = None, wait: float = 0) -> RestResponse:
         within = timedelta(seconds=wait + self._patience)
         call = self._client.request(method, self._base + path).headers(self._headers).timeout(within)
         if body is not None:
@@ -87,10 +87,10 @@ class Rest:
             reply = await call.build().send()
             content = (await reply.bytes()).to_bytes()
         except (TimeoutError, RequestError) as error:
-            raise NoAnswer(f"{method} {path.partition('?')[0]}") from error
+            raise NoResponse(f"{method} {path.partition('?')[0]}") from error
         if _cancelled() > before:
-            raise asyncio.CancelledError  # the library drops it when the answer comes at the same moment
-        return Answer(reply.status, reply.get_header("retry-after"), _decoded(content))
+            raise asyncio.CancelledError  # the library loses a cancellation that coincides with the answer
+        return RestResponse(reply.status, reply.get_header("retry-after"), _decoded(content))
 
 
 def _decoded(content: bytes) -> Any:

@@ -1,11 +1,11 @@
-"""The sequence buffer: items of all feeds in, each feed's items out in order, and which feeds have a gap to fetch."""
+"""Orders the items of each feed and finds the gaps to fetch."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from waypost.client.nouns import Item
+from waypost.client.types import Item
 
 MOST_HELD = 1_000
 
@@ -13,10 +13,10 @@ MOST_HELD = 1_000
 @dataclass
 class _Feed:
     last: int | None = None
-    """None: nobody has said yet where this feed starts."""
+    """None while the start of this feed is unknown."""
     held: dict[int, Item] = field(default_factory=dict)
     head: int = 0
-    """The highest that anybody told of."""
+    """The highest seq that the server has announced."""
     due: float | None = None
     """When its gap is old enough to be fetched."""
 
@@ -26,7 +26,7 @@ class _Feed:
 
 
 class SequenceBuffer:
-    """No clock of its own: `now` is an argument, in milliseconds (B4, B7 to B11)."""
+    """Has no clock: `now` is an argument, in milliseconds (B4, B7 to B11)."""
 
     def __init__(self, cursors: Mapping[str, int], me: str = "", hold: float = 500) -> None:
         self._feeds = {feed: _Feed(last) for feed, last in cursors.items()}
@@ -35,14 +35,14 @@ class SequenceBuffer:
 
     @property
     def cursors(self) -> dict[str, int]:
-        """The last applied of each feed."""
+        """The last applied seq of each feed."""
         return {name: feed.last for name, feed in self._feeds.items() if feed.last is not None}
 
     def is_me(self, user_id: str) -> None:
         self._me = user_id
 
     def offer(self, item: Item, now: float) -> list[Item]:
-        """What can be applied now that this one came."""
+        """Adds an item; returns the items that can be applied now."""
         feed = self._feeds.setdefault(item.feed, _Feed())
         if feed.last is not None and item.seq <= feed.last:
             return []
@@ -52,7 +52,7 @@ class SequenceBuffer:
         return self._flush([item.feed], now)
 
     def heads(self, heads: Mapping[str, int], now: float) -> None:
-        """A head beyond what came is a gap, though no item shows it."""
+        """A head beyond the last item is a gap too."""
         for name, head in heads.items():
             feed = self._feeds.get(name)
             if feed is not None and feed.last is not None:
@@ -60,7 +60,7 @@ class SequenceBuffer:
                 self._watch(feed, now, moved=False)
 
     def live(self, heads: Mapping[str, int], now: float, among: Container[str] | None = None) -> list[Item]:
-        """Who has no start yet gets one: before its first held item, else its head; of others than these, none is."""
+        """Gives feeds without a start one: before the first held item, else at the head. Drops those not `among`."""
         for name in {*heads, *self._feeds}:
             feed = self._feeds.setdefault(name, _Feed())
             if feed.last is None and among is not None and name not in among:
@@ -73,12 +73,12 @@ class SequenceBuffer:
         self._feeds = {feed: _Feed(last) for feed, last in heads.items()}
 
     def keep_only(self, feeds: Iterable[str]) -> None:
-        """The others are not the user's any more."""
+        """Drops the feeds that the user no longer follows."""
         named = set(feeds)
         self._feeds = {name: feed for name, feed in self._feeds.items() if name in named}
 
     def tick(self, now: float) -> list[str]:
-        """The feeds to fetch now; each again after another hold, while its gap stays."""
+        """The feeds to fetch now; while its gap stays, a feed is due again after another hold."""
         due = sorted(name for name, feed in self._feeds.items() if feed.due is not None and feed.due <= now)
         for name in due:
             self._feeds[name].due = now + self._hold
@@ -86,11 +86,11 @@ class SequenceBuffer:
 
     @property
     def due(self) -> float | None:
-        """When the next tick has something to say."""
+        """When the next feed must be fetched, or None."""
         return min((feed.due for feed in self._feeds.values() if feed.due is not None), default=None)
 
     def _flush(self, names: list[str], now: float) -> list[Item]:
-        """A joined among the applied opens another feed, which may have waited for it."""
+        """Applies held items in order; a `joined` item opens another feed, whose items may be held."""
         applied: list[Item] = []
         while names:
             name = names.pop(0)
@@ -112,7 +112,7 @@ class SequenceBuffer:
             feed.due = now + self._hold
 
     def _follow(self, item: Item) -> list[str]:
-        """The feeds that this item opens; the one that it ends is gone."""
+        """Returns the feeds that this item opens; drops the feed that it ends."""
         if item.kind == "joined":
             return self._join(item.body.get("joins"))
         removed = item.body.get("removed")

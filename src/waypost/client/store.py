@@ -1,4 +1,4 @@
-"""What a client keeps over a crash: where it stands in each feed, and what it has not been able to send."""
+"""Stores what must survive a crash: the cursors of the feeds and the unanswered messages."""
 
 from __future__ import annotations
 
@@ -12,50 +12,50 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from waypost.client.nouns import Epoch, Json, StoreInUse
+from waypost.client.types import Epoch, Json, StoreInUse
 
 T = TypeVar("T")
 
 
 class Outgoing(msgspec.Struct, frozen=True):
-    """A message that waits for its answer."""
+    """A message that was not answered yet."""
 
     client_message_id: str
     conversation_id: str
     content: Json
 
 
-class Kept(msgspec.Struct, frozen=True):
+class StoredState(msgspec.Struct, frozen=True):
     epoch: Epoch | None
     cursors: dict[str, int] | None
-    """None: fresh."""
+    """None for a new device."""
     outgoing: list[Outgoing]
 
 
 class Store(Protocol):
-    """Each method returns when what it says holds after a crash."""
+    """Each method returns when its change survives a crash."""
 
-    async def open(self) -> Kept: ...
+    async def open(self) -> StoredState: ...
 
     async def add(self, outgoing: Outgoing) -> None: ...
 
     async def remove(self, client_message_id: str) -> None: ...
 
-    async def stand(self, epoch: Epoch | None, cursors: Mapping[str, int]) -> None: ...
+    async def save_cursors(self, epoch: Epoch | None, cursors: Mapping[str, int]) -> None: ...
 
     async def close(self) -> None: ...
 
 
 class MemoryStore:
-    """For an application that may forget: its queue lives as long as this object."""
+    """Keeps everything in memory: nothing survives a crash."""
 
     def __init__(self) -> None:
         self._epoch: Epoch | None = None
         self._cursors: dict[str, int] | None = None
         self._outgoing: dict[str, Outgoing] = {}
 
-    async def open(self) -> Kept:
-        return Kept(self._epoch, self._cursors, list(self._outgoing.values()))
+    async def open(self) -> StoredState:
+        return StoredState(self._epoch, self._cursors, list(self._outgoing.values()))
 
     async def add(self, outgoing: Outgoing) -> None:
         self._outgoing[outgoing.client_message_id] = outgoing
@@ -63,11 +63,11 @@ class MemoryStore:
     async def remove(self, client_message_id: str) -> None:
         self._outgoing.pop(client_message_id, None)
 
-    async def stand(self, epoch: Epoch | None, cursors: Mapping[str, int]) -> None:
+    async def save_cursors(self, epoch: Epoch | None, cursors: Mapping[str, int]) -> None:
         self._epoch, self._cursors = epoch, dict(cursors)
 
     async def close(self) -> None:
-        """Nothing to let go."""
+        """Does nothing."""
 
 
 _TABLES = """
@@ -82,14 +82,14 @@ CREATE TABLE IF NOT EXISTS outgoing (
 
 
 class FileStore:
-    """One file for one user's one device; who has it open has it alone."""
+    """A SQLite file for one device of one user; only one client may open it."""
 
     def __init__(self, path: Path | str) -> None:
         self._path = Path(path)
         self._thread: ThreadPoolExecutor | None = None
         self._open: sqlite3.Connection | None = None
 
-    async def open(self) -> Kept:
+    async def open(self) -> StoredState:
         self._thread = ThreadPoolExecutor(1, "waypost-client-store")
         try:
             return await self._run(self._opened)
@@ -105,7 +105,7 @@ class FileStore:
     async def remove(self, client_message_id: str) -> None:
         await self._run(lambda: self._do("DELETE FROM outgoing WHERE client_message_id = ?", (client_message_id,)))
 
-    async def stand(self, epoch: Epoch | None, cursors: Mapping[str, int]) -> None:
+    async def save_cursors(self, epoch: Epoch | None, cursors: Mapping[str, int]) -> None:
         row = (msgspec.json.encode(epoch).decode(), msgspec.json.encode(dict(cursors)).decode())
         await self._run(lambda: self._do("INSERT OR REPLACE INTO stand VALUES (1, ?, ?)", row))
 
@@ -120,7 +120,7 @@ class FileStore:
 
     # On the thread
 
-    def _opened(self) -> Kept:
+    def _opened(self) -> StoredState:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._open = database = sqlite3.connect(self._path, timeout=0, isolation_level=None)
         try:
@@ -132,22 +132,24 @@ class FileStore:
             database.execute("COMMIT")
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
-                raise StoreInUse(f"another client has {self._path.name} open") from error
+                raise StoreInUse(f"another client has {self._path.name} open: close it, or use another file") from error
             raise
         return self._read(database)
 
-    def _read(self, database: sqlite3.Connection) -> Kept:
-        stand = database.execute("SELECT epoch, cursors FROM stand").fetchone()
+    def _read(self, database: sqlite3.Connection) -> StoredState:
+        position = database.execute("SELECT epoch, cursors FROM stand").fetchone()
         rows = database.execute(
             "SELECT client_message_id, conversation_id, content FROM outgoing ORDER BY n"
         ).fetchall()
         queue = [Outgoing(name, where, msgspec.json.decode(content)) for name, where, content in rows]
-        if stand is None:
-            return Kept(None, None, queue)
-        return Kept(msgspec.json.decode(stand[0]), msgspec.json.decode(stand[1], type=dict[str, int]), queue)
+        if position is None:
+            return StoredState(None, None, queue)
+        return StoredState(
+            msgspec.json.decode(position[0]), msgspec.json.decode(position[1], type=dict[str, int]), queue
+        )
 
     def _do(self, statement: str, row: tuple[str, ...]) -> None:
-        assert self._open is not None, "open() comes first"  # noqa: S101  # a mistake of ours, not of the world
+        assert self._open is not None, "open() comes first"  # noqa: S101  # a bug in the caller
         with closing(self._open.execute(statement, row)):
             pass
 

@@ -1,31 +1,31 @@
-"""What the server said, made into what the application is given: one ordered stream, whatever way it came."""
+"""Turns frames and sync answers into one ordered stream of items for the application."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from waypost.client.nouns import Applied, Epoch, Item, Json, Reset, heads_of, item_of
 from waypost.client.sequence import SequenceBuffer
-from waypost.client.store import Kept
+from waypost.client.store import StoredState
+from waypost.client.types import Applied, Epoch, Item, Json, Reset, heads_of, item_of
 
 FRESH = "fresh"
 _OWN_FEED = "user:"
 
 
 class Stream:
-    """One per client, over all its connections; `now` is in milliseconds (B1 to B11)."""
+    """One per client, across all its connections; `now` is in milliseconds (B1 to B11)."""
 
-    def __init__(self, kept: Kept, hold: float) -> None:
+    def __init__(self, kept: StoredState, hold: float) -> None:
         self.epoch: Epoch | None = kept.epoch
         self.me = ""
         self._fresh = kept.cursors is None
         self._welcomed: dict[str, int] = {}
         self.buffer = SequenceBuffer(kept.cursors or {}, hold=hold)
-        self._meet(kept.cursors or {})
+        self._learn_user(kept.cursors or {})
 
-    def stand(self) -> Json:
-        """The part of a `hello` or a `GET /sync` that says where we are."""
+    def resume_point(self) -> Json:
+        """The cursors and epoch for a `hello` or `GET /sync`; empty for a new device."""
         if self._fresh:
             return {}
         return {"cursors": self.buffer.cursors} | ({} if self.epoch is None else {"epoch": self.epoch})
@@ -40,8 +40,8 @@ class Stream:
     def live(self, frame: Mapping[str, Any], now: float) -> list[Applied]:
         named = heads_of(frame.get("heads"))
         applied: list[Applied] = [*self.buffer.live(self._welcomed, now, among=named or None)]
-        self._welcomed = {}  # said again after a pause: a feed that ended meanwhile must not begin anew
-        self.pong(frame, now)  # it tells the heads, too
+        self._welcomed = {}  # a repeated `live` must not reopen a feed that ended meanwhile
+        self.pong(frame, now)  # it has the heads too
         return applied
 
     def item(self, frame: Mapping[str, Any], now: float) -> list[Applied]:
@@ -52,7 +52,7 @@ class Stream:
         self.buffer.heads(heads_of(frame.get("heads")), now)
 
     def resync(self, frame: Mapping[str, Any]) -> list[Applied]:
-        """One that says nothing new came twice."""
+        """Ignores a repeated frame."""
         cursors = self.buffer.cursors
         beyond = any(head > cursors.get(feed, -1) for feed, head in heads_of(frame.get("heads")).items())
         if not beyond and frame.get("epoch") == self.epoch and not self._fresh:
@@ -61,7 +61,7 @@ class Stream:
         return self._start_over(str(frame.get("reason") or "resync_required"), frame)
 
     def synced(self, answer: Mapping[str, Any], now: float) -> list[Applied]:
-        """The answer of `GET /sync`."""
+        """Applies the answer of `GET /sync`."""
         applied: list[Applied] = []
         if self._fresh:
             applied += self._start_over(FRESH, answer)
@@ -74,16 +74,16 @@ class Stream:
         self.pong(answer, now)
         return applied
 
-    def _start_over(self, reason: str, told: Mapping[str, Any]) -> list[Applied]:
-        heads, epoch = heads_of(told.get("heads")), told.get("epoch")
+    def _start_over(self, reason: str, frame: Mapping[str, Any]) -> list[Applied]:
+        heads, epoch = heads_of(frame.get("heads")), frame.get("epoch")
         self.epoch = epoch if isinstance(epoch, str | int) else None
         self._fresh = False
         self.buffer.reset(heads)
-        self._meet(heads)
+        self._learn_user(heads)
         return [Reset(reason, self.epoch, heads)]
 
-    def _meet(self, feeds: Mapping[str, int]) -> None:
-        """The user's own feed has the user's name."""
+    def _learn_user(self, feeds: Mapping[str, int]) -> None:
+        """Learns the user's id from the name of the user's own feed."""
         for feed in feeds:
             if feed.startswith(_OWN_FEED):
                 self.me = feed.removeprefix(_OWN_FEED)
@@ -91,7 +91,7 @@ class Stream:
 
 
 def settles(applied: Applied, me: str) -> tuple[str, str, int] | None:
-    """The send that this item is the answer to: client_message_id, message_id, position."""
+    """The own message in this item: client_message_id, message_id, position; None if there is none."""
     if not isinstance(applied, Item) or applied.kind != "message":
         return None
     message = applied.message

@@ -1,4 +1,4 @@
-"""How long a client waits for what, in milliseconds (docs/reference/client-behaviour.md has the meanings)."""
+"""The client's timeouts and intervals in milliseconds, explained in docs/reference/client-behaviour.md."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     upgrade_cap: float = 300_000
     poll_wait: float = 25_000
     heartbeat: float | None = None
-    """None: what `welcome` says."""
+    """None means the interval in `welcome`."""

@@ -1,18 +1,18 @@
-"""How many messages of others a user has not read, exact with one question per conversation (B26)."""
+"""Counts unread messages exactly, with one request per conversation (B26)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from waypost.client.nouns import Applied, Conversation, Item, Reset
 from waypost.client.stream import Stream
+from waypost.client.types import Applied, Conversation, Item, Reset
 
 
 @dataclass
 class _Count:
     unread: int
     up_to: int
-    """The position that the server counted to."""
+    """The position up to which messages are counted."""
 
 
 class Unread:
@@ -21,11 +21,11 @@ class Unread:
         self._counts: dict[str, _Count] = {}
 
     def count(self, conversation_id: str) -> int | None:
-        """None: ask the server."""
+        """None if the server must be asked."""
         known = self._counts.get(conversation_id)
         return None if known is None else known.unread
 
-    def told(self, conversation: Conversation) -> int:
+    def set_count(self, conversation: Conversation) -> int:
         last = (conversation.last_message or {}).get("position")
         self._counts[conversation.conversation_id] = _Count(conversation.unread, last if type(last) is int else 0)
         return conversation.unread

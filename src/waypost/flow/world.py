@@ -1,4 +1,4 @@
-"""Everything that the steps stand on; built once by the composition root, so that several can live in one loop."""
+"""The ports, caches and settings that the steps use; the composition root builds one per server."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from waypost.flow.mail_book import MailBook
-from waypost.flow.numbers import NumberBook
-from waypost.flow.policy_book import InForce, PolicyBook
-from waypost.flow.template_book import TemplateBook
-from waypost.model.conversation import Times
+from waypost.flow.mailbox_cache import MailboxCache
+from waypost.flow.number_cache import NumberCache
+from waypost.flow.policy_cache import EffectivePolicy, PolicyCache
+from waypost.flow.template_cache import TemplateCache
+from waypost.model.conversation import TurnTiming
 from waypost.model.gate import GateName
 from waypost.model.ids import OrgId, WorkerId
 from waypost.model.policy import RequestRate
-from waypost.model.push import Habits
+from waypost.model.push import NotificationSettings
 from waypost.model.sign_in import OfferedCode
 from waypost.model.time import Instant, Span, days, hours, minutes, seconds
-from waypost.ports.bot import Bot
-from waypost.ports.clock import Clock, Dice, Ids
-from waypost.ports.extras import Extras
-from waypost.ports.hints import Hints
+from waypost.ports.conversations.bot import Bot
+from waypost.ports.history.history import History
 from waypost.ports.ledger import Ledger
-from waypost.ports.log import Log
-from waypost.ports.mailer import Mailer
-from waypost.ports.media import Shelf, Source
-from waypost.ports.meters import Meters
-from waypost.ports.provider import Provider
-from waypost.ports.push import Pusher
-from waypost.ports.vault import Vault
-from waypost.ports.whereabouts import Whereabouts
-from waypost.rules.breaker import Record
-from waypost.rules.catalogue import Catalogue
-from waypost.rules.delivery import Unsettled
-from waypost.rules.media import LARGEST_OF_ALL
-from waypost.rules.pair import BURST
-from waypost.rules.push_subscription import Reach
-from waypost.rules.retry import Backoff
+from waypost.ports.live.presence import Presence
+from waypost.ports.live.push import Pusher
+from waypost.ports.operations.meters import Meters
+from waypost.ports.platform.clock import Clock, Ids, RandomSource
+from waypost.ports.platform.hints import Hints
+from waypost.ports.platform.vault import Vault
+from waypost.ports.receiving.media import BlobStore, MediaSource
+from waypost.ports.sending.mailer import Mailer
+from waypost.ports.sending.provider import Provider
+from waypost.ports.sending.provider_extras import ProviderExtras
+from waypost.rules.content.media import LARGEST_OF_ALL
+from waypost.rules.limits.breaker import RecentAttempts
+from waypost.rules.limits.error_catalogue import ErrorCatalogue
+from waypost.rules.limits.recipient_pace import BURST
+from waypost.rules.live.push_subscription import AllowedPushServices
+from waypost.rules.sending.delivery import Unsettled
+from waypost.rules.sending.retry import Backoff
 
 TEN_MINUTES = minutes(10)
 TWENTY_SECONDS = seconds(20)
@@ -45,130 +45,130 @@ THIRTY_DAYS = days(30)
 YEAR = days(365)
 HOUR = hours(1)
 PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
-"""Before a step asks a Ledger again that was away."""
+"""The pause before a step retries after a LedgerError."""
 UPLOADS_AT_ONCE = 2
-"""Each is held in memory whole, up to 100 MB; further callers wait before their files are read."""
+"""Each file is held in memory, up to 100 MB; further callers wait before their files are read."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
-    """What an operator may set of the steps."""
+    """The operator's settings for the steps."""
 
     backoff: Backoff = field(default_factory=Backoff)
     stale: Span = TEN_MINUTES
     unsure: Unsettled = Unsettled.REQUEUE
-    door_tick: Span = FIVE_SECONDS
+    webhook_tick: Span = FIVE_SECONDS
     poll: Span = FIVE_SECONDS
     slots: int = 128
-    """Sends under way at once, per process."""
+    """Concurrent sends per process."""
     batch: int = 100
     sync_timeout: Span = TWENTY_SECONDS
     adaptive_wait: bool = False
     never_wait: bool = False
-    """In local mode nobody waits for a status."""
+    """Local mode: requests never wait for a status."""
     enforce_window: bool = True
-    """A provider that is not Meta may know no 24-hour window."""
+    """False for providers that do not enforce Meta's 24-hour window."""
     quota: int | None = 1000
-    """What a new org may send in 24 hours."""
+    """How many messages a new org may send in 24 hours."""
     pair_burst: int = BURST
-    """Messages that one customer may get at once, before one in six seconds."""
+    """How many messages a customer may get in a burst, before the limit of one in six seconds."""
     journal_kept: Span = THIRTY_DAYS
-    """How long what webhooks brought stays in the journal."""
+    """How long the journal keeps webhook items."""
     cursor_kept: Span | None = None
-    """How long a cursor of a list works; None is for ever."""
+    """How long a list cursor is valid; None means forever."""
     feed_kept: Span = THIRTY_DAYS
-    """How long what screens were told can be read again."""
+    """How long feed items are kept for devices to catch up."""
     search_kept: Span | None = YEAR
-    """How long what was said can be searched; None is for ever."""
-    log_grace: Span = HOUR
-    """How long a body stays in the Ledger after the Log has it."""
-    log_kept: Span | None = None
-    """How long messages stay in a Log of its own; None is for ever."""
+    """How long messages can be searched; None means forever."""
+    archive_grace: Span = HOUR
+    """How long a body stays in the Ledger after it was archived."""
+    history_retention: Span | None = None
+    """How long a separate history store keeps messages; None means forever."""
     indexing: bool = True
-    """Whether this server keeps the index of words."""
+    """Whether this server updates the search index."""
     figures: bool = True
-    """Whether this server looks at queues and gates for an operator's board."""
+    """Whether this server surveys queues and gates for the metrics."""
     pace: int = 80
     """Messages per second of a newly connected number."""
     default_region: str | None = None
-    """Whose national phone numbers are understood."""
+    """The region of phone numbers in national format."""
     request_rate: RequestRate | None = None
-    """Of an org that has set none itself."""
-    turns: Times = field(default_factory=Times)
+    """For orgs that have set none."""
+    turns: TurnTiming = field(default_factory=TurnTiming)
     turn_slots: int = 64
-    """Turns under way at once, per process."""
+    """Concurrent turns per process."""
     answering: bool = False
-    """Whether there is a bot: else nobody's turn ever comes, and messages wait for people only."""
+    """Whether there is a bot: without one no turn becomes due, and messages wait for users."""
     media_limit: int = LARGEST_OF_ALL
-    """Bytes of a customer's file; a larger one is not fetched."""
+    """The largest customer file that is fetched, in bytes."""
     media_kept: Span | None = None
-    """How long customers' files are kept; None is for ever."""
-    push: Habits = field(default_factory=Habits)
-    """How those who are away are told that a message waits."""
-    push_reach: Reach = field(default_factory=Reach)
+    """How long customers' files are kept; None means forever."""
+    push: NotificationSettings = field(default_factory=NotificationSettings)
+    """When push notifications are sent to offline users."""
+    push_reach: AllowedPushServices = field(default_factory=AllowedPushServices)
 
     @property
-    def defaults(self) -> InForce:
-        """What holds for an org that has set nothing."""
-        return InForce(
+    def defaults(self) -> EffectivePolicy:
+        """The policy of an org that has set none."""
+        return EffectivePolicy(
             backoff=self.backoff,
             unsure=self.unsure,
             request_rate=self.request_rate,
             default_region=self.default_region,
             turns=self.turns,
-            log_kept=self.log_kept,
+            history_retention=self.history_retention,
         )
 
     @property
-    def door_gap(self) -> Span:
-        """A longer silence means that the door was closed."""
-        return Span(self.door_tick * 3)
+    def webhook_gap(self) -> Span:
+        """A longer gap between two ticks counts as webhook downtime."""
+        return Span(self.webhook_tick * 3)
 
 
 @dataclass(frozen=True, kw_only=True)
 class World:
     clock: Clock
-    dice: Dice
+    random: RandomSource
     ids: Ids
     ledger: Ledger
     hints: Hints
-    log: Log
-    """The Ledger's own, unless another one is connected: then bodies are handed over to it."""
-    whereabouts: Whereabouts
+    history: History
+    """The Ledger itself, unless a separate history store is configured."""
+    presence: Presence
     provider: Provider
-    numbers: NumberBook
-    templates: TemplateBook
-    extras: Extras
+    numbers: NumberCache
+    templates: TemplateCache
+    extras: ProviderExtras
     mailer: Mailer
-    mailboxes: MailBook
-    media: Source
-    shelf: Shelf
-    policies: PolicyBook
+    mailboxes: MailboxCache
+    media: MediaSource
+    blob_store: BlobStore
+    policies: PolicyCache
     vault: Vault
-    catalogues: Mapping[str, Catalogue]
+    catalogues: Mapping[str, ErrorCatalogue]
     meters: Meters
     tuning: Tuning
     worker: WorkerId
     predecessors: tuple[WorkerId, ...] = ()
-    """Workers that were in this one's place and are gone."""
-    log_apart: bool = False
-    """Whether the Log is another one than the Ledger's own."""
+    """Earlier workers in this one's place, known to be gone."""
+    history_separate: bool = False
+    """Whether a separate history store is configured, to which bodies are archived."""
     bot: Bot | None = None
     pusher: Pusher | None = None
-    """None: nobody who is away is told."""
-    breakers: dict[GateName, Record] = field(default_factory=dict)
-    """How the latest tries with each provider went, as far as this process saw."""
+    """None: push notifications are off."""
+    breakers: dict[GateName, RecentAttempts] = field(default_factory=dict)
+    """The results of this process's latest attempts with each provider."""
     just_closed: dict[tuple[OrgId, GateName], Instant] = field(default_factory=dict)
-    """Gates that this process closed a moment ago, for what it had claimed before."""
+    """Gates that this process just closed; they also stop messages that it claimed before."""
     uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(UPLOADS_AT_ONCE))
-    """Places for files on their way to the provider."""
+    """Limits concurrent uploads to the provider."""
     downloads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(UPLOADS_AT_ONCE))
-    """Places for large files of customers on their way to the shelf."""
+    """Limits concurrent downloads of customers' large files."""
     buckets: dict[OrgId, Instant] = field(default_factory=dict)
-    """When each org's bucket of requests is full again."""
+    """When each org's request bucket is full again."""
     offered_codes: dict[str, OfferedCode] = field(default_factory=dict)
-    """Links that sign somebody in once: the demo prints one, other servers offer none."""
+    """One-time sign-in codes: only the demo offers one."""
     works: tuple[Callable[[], Awaitable[None]], ...] = ()
-    """What must run beside the steps, for as long as the server does."""
+    """Background work that runs as long as the server."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the server stops, so that nobody is kept waiting."""
+    """Set when the server stops, so that waiting requests return."""

@@ -1,4 +1,4 @@
-"""The edge of a server: the hot door first, then the API."""
+"""One server's ASGI application: the webhook endpoint first, then the API."""
 
 from __future__ import annotations
 
@@ -14,59 +14,43 @@ from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ASGIApp
 
 import waypost
-from waypost.http import (
-    accounts,
-    batch,
-    chats,
-    conversations,
-    dossiers,
-    error_codes,
-    extras,
-    mailboxes,
-    media,
-    operating,
-    operations,
-    org_policy,
-    outbound,
-    overview,
-    problems,
-    push,
-    quick_replies,
-    search,
-    sign_in,
-    spend,
-    sync,
-    templates,
-)
-from waypost.http.context import SCOPE_KEY, Host, host_of, reader, world_of
-from waypost.http.documented import Document
-from waypost.http.sandbox_door import BELOW, sandbox_door
-from waypost.http.strict_body import StrictRequest
-from waypost.http.web_app import WebApp, is_of_the_page
-from waypost.http.webhook_door import PATH, Receive, Scope, Send, webhook_door
-from waypost.ports.failure import LedgerError
+from waypost.http.accounts import accounts, dossiers, mailboxes, org_policy, quick_replies, sign_in
+from waypost.http.conversations import chats, conversations, media, search
+from waypost.http.edge import problems
+from waypost.http.edge.context import SCOPE_KEY, Host, host_of, reader, world_of
+from waypost.http.edge.sandbox_proxy import BELOW, sandbox_proxy
+from waypost.http.edge.strict_body import StrictRequest
+from waypost.http.edge.web_app import WebApp, is_of_the_page
+from waypost.http.edge.webhook_endpoint import PATH, AsgiReceive, AsgiScope, AsgiSend, webhook_endpoint
+from waypost.http.limits import limits, spend
+from waypost.http.live import long_poll, push
+from waypost.http.openapi import OpenApiDocument
+from waypost.http.operations import operations, overview
+from waypost.http.sending import batch, error_codes, media_upload, outbound, read_receipts, templates
+from waypost.ports.platform.failure import LedgerError
 
 ROUTES = [
     outbound.router,
     batch.router,
-    operating.router,
+    limits.router,
     spend.router,
     dossiers.router,
     error_codes.router,
-    extras.router,
+    read_receipts.router,
+    media_upload.router,
     templates.router,
     org_policy.router,
     accounts.router,
     sign_in.router,
     mailboxes.router,
     media.router,
-    Router(  # of two modules, since both have routes at the same paths
+    Router(  # one router for two modules, since both have routes at the same paths
         "/api/v1",
         dependencies={"caller": Provide(reader)},
         tags=["Conversations"],
         route_handlers=[*conversations.HANDLERS, *chats.HANDLERS, search.search],
     ),
-    sync.router,
+    long_poll.router,
     push.router,
     quick_replies.router,
     overview.router,
@@ -82,7 +66,7 @@ def _on_ledger_error(request: Request[Any, Any, Any], failure: LedgerError) -> R
 
 @cache
 def api() -> ASGIApp:
-    """The routes, built once: they find their server in the request."""
+    """The routes, built once; each request carries its server."""
     return Litestar(
         ROUTES,
         dependencies={"host": Provide(host_of), "world": Provide(world_of)},
@@ -97,9 +81,9 @@ def api() -> ASGIApp:
         openapi_config=OpenAPIConfig(
             title="Waypost",
             version=waypost.__version__,
-            description="Send WhatsApp messages durably and read what became of them.",
-            path="/api/v1/openapi.json",  # whatever is unknown below it is answered by Litestar's own page
-            render_plugins=[Document(path=["/", "/openapi.json"])],
+            description="Send WhatsApp messages durably and read their status.",
+            path="/api/v1/openapi.json",  # Litestar answers unknown paths below it with a page of its own
+            render_plugins=[OpenApiDocument(path=["/", "/openapi.json"])],
             components=Components(security_schemes={"key": SecurityScheme(type="http", scheme="bearer")}),
             security=[{"key": []}],
         ),
@@ -109,10 +93,10 @@ def api() -> ASGIApp:
 
 
 page = cache(WebApp)
-"""One for all servers of a process: its files are the same."""
+"""One for all servers of a process, since its files are the same."""
 
 
-class Edge:
+class ServerApp:
     """One server's ASGI application."""
 
     def __init__(self, host: Host) -> None:
@@ -120,13 +104,13 @@ class Edge:
         self._api = api()
         self._page = page()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: AsgiReceive, send: AsgiSend) -> None:
         if scope["type"] == "http":
             if scope["path"] == PATH:
-                await webhook_door(scope, receive, send, self._host.world)
+                await webhook_endpoint(scope, receive, send, self._host.world)
                 return
             if self._host.phones is not None and scope["path"].startswith(BELOW):
-                await sandbox_door(scope, receive, send, self._host.phones, self._host.world)
+                await sandbox_proxy(scope, receive, send, self._host.phones, self._host.world)
                 return
             if is_of_the_page(scope):
                 await self._page(scope, send)

@@ -1,1 +1,1 @@
-"""The nouns: frozen, typed, importing nothing of ours."""
+"""Data types shared by all layers: frozen, typed, with no imports from other layers."""

@@ -1,4 +1,4 @@
-"""Who may do what: orgs, their keys, their people, their connected numbers."""
+"""Orgs, API keys, users and connected numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from waypost.model.time import Instant
 
 
 class Role(StrEnum):
-    """What a caller may do; an agent is a person, the others are keys (and an admin may be either)."""
+    """What a caller may do. An agent is a user; sender and readonly are keys; an admin may be either."""
 
     ADMIN = "admin"
     SENDER = "sender"
@@ -42,7 +42,7 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Number(msgspec.Struct, frozen=True, kw_only=True):
-    """A connected business number; its secrets are sealed and only `Vault` opens them."""
+    """A connected business number; its secrets are sealed and only `Vault` can open them."""
 
     id: NumberId
     org_id: OrgId
@@ -58,13 +58,13 @@ class Number(msgspec.Struct, frozen=True, kw_only=True):
     pace: int = 80
     """Messages per second."""
     tier: int | None = None
-    """New customers a day that templates may reach; None until the account says."""
+    """New customers a day that templates may reach; None until the provider reports it."""
     failover: NumberId | None = None
-    """Another number of the org, which takes over when this one cannot send for long."""
+    """Another number of the org that takes over when this one cannot send for long."""
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """Whoever presented a valid key or token."""
+    """The holder of a valid key or token."""
 
     org_id: OrgId
     role: Role

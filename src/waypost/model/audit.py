@@ -1,4 +1,4 @@
-"""Who did what, when; and what happened to the messages of a dossier."""
+"""Audit entries, and the activity of a dossier's messages."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from waypost.model.ids import OrgId
 from waypost.model.time import Instant
 
 SYSTEM: Final = "system"
-"""Whoever acts when no person and no key does."""
+"""The actor when neither a user nor a key acts."""
 PROVIDER: Final = "provider"
 OPERATOR: Final = "cli"
-"""Somebody at the command line."""
+"""An operator at the command line."""
 
 
 class Entity(StrEnum):
     OUTBOUND_MESSAGE = "OUTBOUND_MESSAGE"
     DOSSIER = "DOSSIER"
     ADDRESS = "ADDRESS"
-    """A phone number or email address that no dossier was named with."""
+    """A phone number or email address without a dossier."""
     ORG = "ORG"
     CONVERSATION = "CONVERSATION"
     NUMBER = "NUMBER"
@@ -31,7 +31,7 @@ class Entity(StrEnum):
     QUICK_REPLY = "QUICK_REPLY"
 
 
-class Action(StrEnum):
+class AuditAction(StrEnum):
     CREATED = "CREATED"
     SENT = "SENT"
     FAILED = "FAILED"
@@ -55,32 +55,32 @@ class Action(StrEnum):
     KEY_CREATED = "KEY_CREATED"
     KEY_REVOKED = "KEY_REVOKED"
     USER_CREATED = "USER_CREATED"
-    USER_TOKEN_RENEWED = "USER_TOKEN_RENEWED"  # noqa: S105  # the name of a deed, no secret
+    USER_TOKEN_RENEWED = "USER_TOKEN_RENEWED"  # noqa: S105  # the name of an action, not a secret
     USER_REMOVED = "USER_REMOVED"
     QUICK_REPLY_ADDED = "QUICK_REPLY_ADDED"
     QUICK_REPLY_CHANGED = "QUICK_REPLY_CHANGED"
     QUICK_REPLY_RENAMED = "QUICK_REPLY_RENAMED"
     QUICK_REPLY_REMOVED = "QUICK_REPLY_REMOVED"
     RESTORED = "RESTORED"
-    """The database came back from a backup."""
+    """The database was restored from a backup."""
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     org_id: OrgId
     at: Instant
     entity_type: str
     entity_id: str
     action: str
     actor: str
-    """The id of a key or a person, or one of the words above."""
+    """The id of a key or a user, or SYSTEM, PROVIDER or OPERATOR."""
     details: str
 
 
-class Recorded(msgspec.Struct, frozen=True):
-    """An entry with a name that it keeps: a number where it is a row of its own, else where it was read from."""
+class RecordedEntry(msgspec.Struct, frozen=True):
+    """An entry with a stable id: its row number, or the message step that it is derived from."""
 
     id: str
-    entry: Entry
+    entry: AuditEntry
 
 
 class ActivityType(StrEnum):

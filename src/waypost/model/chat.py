@@ -1,4 +1,4 @@
-"""People who write to each other and to customers: chats, their members, posts, devices and what they are told."""
+"""Chats between users, their members, posts, devices and feeds."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from typing import Literal, NewType, TypeAlias
 
 import msgspec
 
-from waypost.model.conversation import ContactId, Conversation, ConversationId, Entry, FeedItem, MediaNote, Position
+from waypost.model.conversation import (
+    ContactId,
+    Conversation,
+    ConversationId,
+    Entry,
+    FeedItem,
+    MediaReference,
+    Position,
+)
 from waypost.model.ids import NumberId, OrgId, UserId, Wamid
-from waypost.model.media import FileNote
+from waypost.model.media import FileSummary
 from waypost.model.message import Draft, Status
 from waypost.model.time import Instant
 
@@ -18,9 +26,9 @@ FeedName = NewType("FeedName", str)
 """`user:…`, `team:…` or `group:…`."""
 
 NOTE = "note"
-"""The type of what the team writes for itself in a customer's conversation."""
+"""The type of an internal note in a customer's conversation."""
 LARGEST_IN_FEEDS = 32
-"""Members of a group whose items go to each one's own feed; a larger one has a feed of its own."""
+"""Up to this many members, a group's items go to each member's own feed; a larger group has its own feed."""
 MOST_MEMBERS = 1024
 
 
@@ -29,21 +37,21 @@ class ChatKind(StrEnum):
     GROUP = "group"
 
 
-History: TypeAlias = Literal["all", "joined"]
-"""What those who join a group later may read: everything, or what came since."""
+HistoryVisibility: TypeAlias = Literal["all", "joined"]
+"""What a new member of a group may read: everything, or only messages since they joined."""
 
 
 class Chat(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A conversation of people among themselves."""
+    """An internal conversation between users."""
 
     id: ConversationId
     org_id: OrgId
     kind: ChatKind
     title: str | None
     pair: str
-    """What makes it the same one: who the two are, or the token under which a group was opened."""
+    """Unique key: the two users of a direct chat, or the token that a group was created with."""
     own_feed: bool
-    history: History
+    history: HistoryVisibility
     position: Position
     last_id_at: Instant
     created_at: Instant
@@ -57,9 +65,9 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     conversation_id: ConversationId
     user_id: UserId
     sees_after: Position
-    """They read what came after this."""
+    """The member sees messages after this position."""
     feed_from: int
-    """Where the group's own feed, if it has one, begins for them."""
+    """Where the group's own feed, if it has one, begins for this member."""
     joined_at: Instant
 
 
@@ -68,28 +76,28 @@ class NewChat(msgspec.Struct, frozen=True, kw_only=True):
     kind: ChatKind
     pair: str
     title: str | None
-    history: History
+    history: HistoryVisibility
     members: tuple[UserId, ...]
-    """The one who opens it comes first."""
+    """The user who opens it comes first."""
 
 
 class NewPost(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Something that a person says in a conversation."""
+    """A message that a user posts in a conversation."""
 
     org_id: OrgId
     conversation_id: ConversationId
     sender: str
-    """A user's id, or the key that wrote in the org's name."""
+    """A user's id, or the id of the key that wrote in the org's name."""
     client_message_id: str
     type: str
     body: str
     digest: bytes
-    """Of where and what: the same id with another digest is a mistake."""
+    """Of the conversation and content: the same client id with another digest is a conflict."""
     with_customer: bool
     draft: Draft | None = None
-    """What goes out to the customer with it."""
-    file: MediaNote | None = None
-    """That the provider has, and the team wants to see again."""
+    """The outbound message to the customer, if there is one."""
+    file: MediaReference | None = None
+    """A file stored at the provider, to be fetched so that the team can see it."""
 
 
 class MemberChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,51 +106,51 @@ class MemberChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What the team changes of a customer's conversation; UNSET leaves it."""
+    """Changes to a customer's conversation; UNSET leaves a field unchanged."""
 
     assignee: UserId | msgspec.UnsetType | None = msgspec.UNSET
     state: Literal["open", "closed"] | msgspec.UnsetType = msgspec.UNSET
     labels: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Why a message did not get there, for whoever wrote it."""
+class DeliveryFailure(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Why a message was not delivered, worded for its author."""
 
     code: str
     title: str
     remedy: str
-    """What they can do about it."""
+    """What the author can do about it."""
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An item of a feed with what it is about."""
+class LoadedItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A feed item with the entry, message status and file that it refers to."""
 
     item: FeedItem
     entry: Entry | None
     contact_id: ContactId | None
     """The customer of the conversation, if it has one."""
     status: Status | None
-    """Of the message that went out with the entry."""
+    """Of the outbound message of the entry."""
     was_read: bool = False
     number: NumberId | None = None
-    """Of ours, that the customer writes to."""
+    """The business number that the customer writes to."""
     provider_id: Wamid | None = None
     error_code: str | None = None
     error_message: str | None = None
-    file: FileNote | None = None
-    """What came with a customer's message."""
-    failure: Failure | None = None
-    """In words; the Ledger knows the code only."""
+    file: FileSummary | None = None
+    """The file attached to a customer's message."""
+    failure: DeliveryFailure | None = None
+    """Readable form of `error_code`, added after the read."""
 
 
-class ShownTalk(msgspec.Struct, frozen=True, kw_only=True):
-    """A customer's conversation as a list shows it to somebody."""
+class ConversationListItem(msgspec.Struct, frozen=True, kw_only=True):
+    """A customer's conversation as a user's list shows it."""
 
     conversation: Conversation
     floor: str
     read: Position
     unread: int
-    """What the customer said since; counted up to a limit."""
+    """Customer messages after `read`; counted up to a limit."""
     last: Entry | None
     status: Status | None
     was_read: bool
@@ -150,24 +158,24 @@ class ShownTalk(msgspec.Struct, frozen=True, kw_only=True):
     error_code: str | None = None
     error_message: str | None = None
     window_until: Instant | None = None
-    """When the latest 24 hours after the customer's message end, or ended."""
+    """When the latest 24-hour window ends or ended."""
     turn: Literal["waiting", "thinking"] | None = None
-    """The bot's: it waits for the end of the burst, or somebody runs it."""
+    """The bot's turn: it waits for the burst to end, or a worker runs it."""
 
 
-class ShownChat(msgspec.Struct, frozen=True, kw_only=True):
-    """A chat as a list shows it to somebody who takes part."""
+class ChatListItem(msgspec.Struct, frozen=True, kw_only=True):
+    """A chat as a member's list shows it."""
 
     chat: Chat
     read: Position
     unread: int
-    """What others said since; counted up to a limit."""
+    """Messages of others after `read`; counted up to a limit."""
     sees_after: Position
     last: Entry | None
 
 
-class Following(msgspec.Struct, frozen=True, gc=False):
-    """A feed of somebody's, and where it begins for them."""
+class FollowedFeed(msgspec.Struct, frozen=True, gc=False):
+    """A feed that a user follows, and where it begins for them."""
 
     feed: FeedName
     since: int
@@ -178,10 +186,10 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
     device_id: DeviceId
     org_id: OrgId
     epoch: str
-    """Another one than the device remembers means that what it remembers is worth nothing."""
+    """If it differs from the one the device has stored, the device must discard its local state."""
     created_at: Instant
     seen_at: Instant
-    """Later with each hello, whatever the clocks of the servers say; moved on while it is connected."""
+    """Increases with each hello, whatever the servers' clocks show; updated while the device is connected."""
     push: str | None
     """A Web Push subscription, as JSON."""
     cursors: dict[FeedName, int]

@@ -1,4 +1,4 @@
-"""Who writes with us, what was said, and whose turn it is."""
+"""Contacts, conversations, their entries and turn state."""
 
 from __future__ import annotations
 
@@ -14,107 +14,107 @@ from waypost.model.time import Instant, Span, seconds
 ConversationId = NewType("ConversationId", int)
 ContactId = NewType("ContactId", int)
 Position = NewType("Position", int)
-"""The place of a message in its conversation: 1, 2, 3, … without a gap."""
+"""The position of a message in its conversation: 1, 2, 3, … without a gap."""
 
 BOT = "bot"
 CONTACT = "contact"
 ANYBODY = "human"
-"""The floor of a conversation that waits for any person."""
+"""The floor of a conversation that waits for any agent."""
 
 
-class Times(msgspec.Struct, frozen=True, kw_only=True):
-    """What an org may set of its turns."""
+class TurnTiming(msgspec.Struct, frozen=True, kw_only=True):
+    """The turn settings of an org."""
 
     quiet: Span = seconds(3)
-    """A burst is over when nothing came for so long,"""
+    """A burst ends when no message has come for this long,"""
     max_wait: Span = seconds(65)
-    """or when its first message has waited for so long."""
+    """or when its first message has waited this long."""
     lease: Span = seconds(6)
-    """A worker that says nothing for so long has lost its turns."""
+    """A worker that does not renew its turns for this long loses them."""
     limit: Span = seconds(120)
-    """A bot that takes longer is cut off."""
+    """A bot that takes longer is cancelled."""
     supersede: bool = False
-    """A new message starts the thinking anew, as long as nothing was answered."""
+    """A new message restarts the turn, unless the bot has already answered."""
     retries: tuple[Span, ...] = (seconds(1), seconds(5), seconds(30))
-    """Waits before a failed turn is tried again; after the last it goes to a person."""
+    """Delays before a failed turn is retried; after the last retry it is given up."""
     after_failure: Literal["human", "bot"] = "human"
-    """Who has the floor after a turn that kept failing."""
+    """Who has the floor after a turn is given up."""
     on_hand_back: Literal["answer", "skip"] = "answer"
-    """Whether the bot answers what came while a person had the floor."""
+    """Whether the bot answers messages that came while an agent had the floor."""
 
 
-class MediaNote(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A file that came with a message, to be fetched before the provider forgets it."""
+class MediaReference(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A file attached to a message, to be fetched before the provider deletes it."""
 
     provider_id: str
     mime_type: str
     sha256: str | None
-    """As the webhook has it: base64."""
+    """As in the webhook: base64."""
     filename: str | None
 
 
-class ConsentSaid(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A customer's word on whether we may write, and our answer to it."""
+class ConsentReply(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A customer's STOP or START, and our confirmation."""
 
     status: ConsentStatus
     word: str
     confirmation: Draft | None
 
 
-class Arrival(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One message that a customer sent, as a webhook tells it; its signature was checked."""
+class InboundMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One message from a customer, from a webhook with a valid signature."""
 
     org_id: OrgId
     number: NumberId
     wamid: Wamid
     addresses: tuple[str, ...]
-    """Everything this person is known by here: `phone:+49…`, `user:DE.123…`; at least one."""
+    """All addresses of the customer in this message: `phone:+49…`, `user:DE.123…`; at least one."""
     reply_to: str
-    """Where an answer goes: the phone number as it came, else the business-scoped user id."""
+    """Where an answer goes: the phone number as received, else the business-scoped user id."""
     name: str | None
     username: str | None
     at: Instant
-    """When they wrote it, by the message's own time."""
+    """The message's own timestamp."""
     type: str
     body: str
-    """The message whole, as it came: JSON text."""
+    """The whole message as received: JSON text."""
     asks: bool
-    """Whether it wants an answer: a reaction or a notice does not."""
+    """Whether it needs an answer: a reaction or a system message does not."""
     opens_window: bool
-    """Whether the customer wrote it: a notice of the provider's opens nothing."""
-    times: Times
-    media: MediaNote | None = None
-    consent: ConsentSaid | None = None
-    """The customer said no, or yes again."""
+    """Whether the customer wrote it: a system message of the provider does not open the window."""
+    times: TurnTiming
+    media: MediaReference | None = None
+    consent: ConsentReply | None = None
+    """Set if the message is STOP or START."""
 
 
-class Lane(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Whose turn it is in a conversation; rules/lane.py alone says how it may change."""
+class TurnState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The turn state of a conversation; only rules/conversations/turn_state.py changes it."""
 
     conversation_id: ConversationId
     org_id: OrgId
     tail: Position = Position(0)
-    """The latest message that asks for an answer."""
+    """The latest message that needs an answer."""
     done: Position = Position(0)
     """Everything up to here was answered, or needs no answer."""
     hi: Position | None = None
-    """The turn under way is exactly (done, hi], whoever runs it."""
+    """The current turn covers exactly (done, hi], whichever worker runs it."""
     fence: Fence = Fence(0)
-    """Grows whenever somebody else may run the turn; who holds an old one has lost it."""
+    """Incremented whenever another worker may run the turn; a worker with an older fence has lost it."""
     first_at: Instant | None = None
-    """When the first message arrived that no turn has taken yet."""
+    """When the first message that is not part of a turn yet was received."""
     due_at: Instant | None = None
     owner: WorkerId | None = None
     claimed_at: Instant | None = None
     lease_until: Instant | None = None
     tries: int = 0
-    """Tries of the turn under way that failed."""
+    """Failed attempts of the current turn."""
     floor: str = BOT
-    """`bot`, `human`, or the id of the person who took over."""
+    """`bot`, `human`, or the id of the user who took over."""
 
 
-class Spot(NamedTuple):
-    """Where the Log keeps an entry: where it was when it was stored, also when it was moved since."""
+class ArchiveKey(NamedTuple):
+    """The key of an entry in history: its place when it was stored, even if it has moved since."""
 
     conversation_id: ConversationId
     position: Position
@@ -122,39 +122,39 @@ class Spot(NamedTuple):
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One message of a conversation, as the log keeps it."""
+    """One message of a conversation, as stored."""
 
     conversation_id: ConversationId
     position: Position
     id_at: Instant
-    """What its id is made of: the time it was stored, and later than every earlier one of its conversation."""
+    """The time part of its public id: when it was stored, and later than every earlier entry of its conversation."""
     at: Instant
     sender: str
-    """`contact`, `bot`, or a person's id."""
+    """`contact`, `bot`, or a user's id."""
     type: str
     body: str
     wamid: Wamid | None = None
     message_id: MessageId | None = None
-    """In the outbox, if we sent it."""
+    """Its message in the outbox, if we sent it."""
     client_message_id: str | None = None
     """The sender's own id for it."""
     deleted_at: Instant | None = None
-    """Somebody took it back: nothing of it is left but its place."""
+    """When it was deleted; only its position is left."""
     kept_in: ConversationId | None = None
-    """Where the Log has it, if it was moved since it was stored: that conversation,"""
+    """If it has moved since it was stored: the conversation of its archive key,"""
     kept_at: Instant | None = None
-    """and the time its id was made of then."""
+    """and the `id_at` of its archive key."""
     status: str | None = None
-    """How far it came, as the Log heard it; what the Ledger knows is later."""
+    """Its delivery status as archived; the Ledger's is newer."""
 
     @property
-    def is_away(self) -> bool:
-        """Only the Log has its body."""
+    def is_archived(self) -> bool:
+        """Whether its body is only in history."""
         return not self.body
 
     @property
-    def spot(self) -> Spot:
-        return Spot(self.kept_in or self.conversation_id, self.position, self.kept_at or self.id_at)
+    def archive_key(self) -> ArchiveKey:
+        return ArchiveKey(self.kept_in or self.conversation_id, self.position, self.kept_at or self.id_at)
 
 
 class Conversation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -168,9 +168,9 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     last_id_at: Instant
     created_at: Instant
     assignee: str | None = None
-    """Who of the team works on it."""
+    """The user who works on it."""
     state: str = "open"
-    """open, or closed until the customer writes again"""
+    """`open`, or `closed` until the customer writes again."""
     labels: tuple[str, ...] = ()
 
 
@@ -188,24 +188,24 @@ class Contact(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return next(found, None)
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A turn in a worker's hands: exactly the messages (lo, hi] of a conversation."""
+class TurnClaim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A turn claimed by a worker: exactly the messages (lo, hi] of a conversation."""
 
-    lane: Lane
+    turn_state: TurnState
     """As the claim left it."""
     conversation: Conversation
     contact: Contact | None
-    """Who writes; None when two contacts are being joined at this very moment."""
+    """The customer; None while two contacts are being merged."""
     burst: tuple[Entry, ...]
-    """What asks for an answer, and what was said around it, in order."""
+    """The messages that need an answer and those between them, in order."""
     taken_over: bool
-    """Another worker had it and fell silent."""
+    """Another worker held it and its lease ended."""
     due_at: Instant | None = None
-    """Since when it could have been claimed."""
+    """When it became claimable."""
 
     @property
     def turn_id(self) -> str:
-        return f"{self.lane.conversation_id}-{self.lane.done}-{self.lane.hi}"
+        return f"{self.turn_state.conversation_id}-{self.turn_state.done}-{self.turn_state.hi}"
 
 
 class EndedTurn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -216,7 +216,7 @@ class EndedTurn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     hi: Position
     org_id: OrgId
     state: str
-    """answered, silent, handed_over, failed"""
+    """`answered`, `silent`, `handed_over` or `failed`."""
     replies: int
     tries: int
     fence: Fence
@@ -226,7 +226,7 @@ class EndedTurn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class FeedItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One change that a screen shows."""
+    """One change that devices show."""
 
     feed: str
     seq: int

@@ -1,4 +1,4 @@
-"""The business's file on one person, and what that person agreed to."""
+"""A customer's record at the business, and their consents."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ class ConsentStatus(StrEnum):
     PENDING = "PENDING"
 
 
-class Person(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of somebody: checked, normalised, not yet stored."""
+class DossierFields(msgspec.Struct, frozen=True, kw_only=True):
+    """A person's data: checked, normalised, not yet stored."""
 
     phone: str | None = None
     email: str | None = None
     name: str | None = None
     external_ref: str | None = None
-    """The business's own name for this person."""
+    """The business's own id for this person."""
 
 
 class Dossier(msgspec.Struct, frozen=True, kw_only=True):
     id: DossierId
     org_id: OrgId
-    person: Person
+    person: DossierFields
     status: str
-    """A word of the business's own."""
+    """Free text, defined by the business."""
     created_at: Instant
     updated_at: Instant
 
 
 class Consent(msgspec.Struct, frozen=True, kw_only=True):
-    """The latest word of a dossier on a channel."""
+    """The latest consent of a dossier for a channel."""
 
     dossier_id: DossierId
     channel: Channel

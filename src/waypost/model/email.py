@@ -1,4 +1,4 @@
-"""A mailbox that we send from, and one letter, ready to go."""
+"""A mailbox that we send from, and an email ready to send."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ class Security(StrEnum):
     TLS = "tls"
     """From the first byte (usually port 465)."""
     STARTTLS = "starttls"
-    """Upgraded before anything is said, or given up (usually port 587)."""
+    """Upgraded before anything is sent, or the connection is closed (usually port 587)."""
     NONE = "none"
-    """In the clear: only for a server that asks for no password."""
+    """Unencrypted: only for a server that needs no password."""
 
 
 class Mailbox(msgspec.Struct, frozen=True, kw_only=True):
-    """A connected mailbox with its secrets opened; never logged, never stored."""
+    """A connected mailbox with its password decrypted; never logged, never stored."""
 
     address: str
-    """In the envelope and in `From`: bounces come back here."""
+    """Used in the envelope and in `From`; bounces return here."""
     name: str = ""
     """Shown beside the address."""
     domain: str
-    """The right-hand side of our Message-IDs, and who we say we are."""
+    """The right-hand side of our Message-IDs, and our name in EHLO."""
     host: str
     port: int
     security: Security
@@ -41,7 +41,7 @@ class Mailbox(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MailAccount(msgspec.Struct, frozen=True, kw_only=True):
-    """A mailbox as it is stored; its password is sealed and only `Vault` opens it."""
+    """A mailbox as it is stored; its password is sealed and only `Vault` can open it."""
 
     id: MailboxId
     org_id: OrgId
@@ -57,12 +57,12 @@ class MailAccount(msgspec.Struct, frozen=True, kw_only=True):
     created_at: Instant
     updated_at: Instant
     pace: int = 10
-    """Letters per second."""
+    """Emails per second."""
 
 
-class Letter(msgspec.Struct, frozen=True, kw_only=True):
+class Email(msgspec.Struct, frozen=True, kw_only=True):
     id: Wamid
-    """Our Message-ID, with its angle brackets: what a bounce or a reply refers to."""
+    """Our Message-ID with its angle brackets; bounces and replies refer to it."""
     sender: str
     recipient: str
     content: bytes

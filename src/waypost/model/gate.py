@@ -1,4 +1,4 @@
-"""What stands in the way of many messages at once: a row of its scope, never a rewrite of its messages."""
+"""Gates: one row stops all messages of a scope, without a change to those messages."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from waypost.model.time import Instant, Span, hours, minutes
 GateId = NewType("GateId", int)
 
 GateName = NewType("GateName", str)
-"""The scope that a gate closes, in words: `number:1`, `account:2`, `org:acme`, `template:2/hello`, `pair:1/+49…`."""
+"""The scope that a gate closes: `number:1`, `account:2`, `org:acme`, `template:2/hello`, `pair:1/+49…`."""
 
 
 class GateKind(StrEnum):
-    """Why a gate is closed; what `deferredBy` says of those who wait behind it."""
+    """Why a gate is closed; the `deferredBy` of messages that wait behind it."""
 
     THROTTLE = "throttle"
     """The provider asked us to wait."""
     HOLD = "hold"
-    """Nothing can succeed until somebody has removed the cause."""
+    """Nothing can succeed until a person removes the cause."""
     BREAKER = "breaker"
-    """The provider fails too often; a probe now and then finds out when it is back."""
+    """The provider fails too often; a probe at intervals tests whether it works again."""
 
 
 _MOST_GROWTHS = 64
-"""By then every wait is at its longest, and no power is too large for a float."""
+"""By then every wait has reached `longest`, and the power still fits a float."""
 
 
-class Wait(msgspec.Struct, frozen=True):
-    """How long to stay away when the provider does not say, and by what factor longer each time in a row."""
+class GateBackoff(msgspec.Struct, frozen=True):
+    """The wait if the provider names none, and the factor by which it grows each time in a row."""
 
     first: Span = minutes(1)
     growth: float = 2.0
@@ -43,21 +43,21 @@ class Wait(msgspec.Struct, frozen=True):
         return Span(round(min(grown, self.longest)))
 
 
-class Closing(msgspec.Struct, frozen=True, kw_only=True):
-    """A gate that is to be closed."""
+class GateClosing(msgspec.Struct, frozen=True, kw_only=True):
+    """A request to close a gate."""
 
     org_id: OrgId
     name: GateName
     kind: GateKind
     code: str
     reason: str
-    wait: Wait | None = None
+    wait: GateBackoff | None = None
     retry_after: float | None = None
-    """Seconds, when the provider said."""
+    """Seconds, if the provider named a time."""
     until: Instant | None = None
-    """The end of a hold, where it is known."""
+    """The end of a hold, if known."""
     pair: tuple[NumberId, str] | None = None
-    """The one number and customer that it concerns, where it is no more than that."""
+    """The number and customer, if it concerns only these two."""
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,12 +69,12 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     since: Instant
     until: Instant | None
-    """None: until somebody opens it."""
+    """None: until a person opens it."""
     times: int
-    """How often in a row it was closed: what a growing wait grows by."""
+    """How many times in a row it was closed; the wait grows with it."""
 
 
-class Outlet(msgspec.Struct, frozen=True, kw_only=True):
+class DispatchGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Messages that the same gates can stop: one number's freeform messages, or those of one of its templates."""
 
     id: int
@@ -88,4 +88,4 @@ class Outlet(msgspec.Struct, frozen=True, kw_only=True):
     tier: int | None
     """New customers a day that templates of the number may reach; None is no limit."""
     gate: Gate | None
-    """The one that stands in the way, or stood last."""
+    """The gate that blocks it now, or blocked it last."""

@@ -1,4 +1,4 @@
-"""Names of things, each its own type, so that one is never passed where another is meant."""
+"""Ids, each with its own type, so that one cannot be passed for another."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ NumberId = NewType("NumberId", str)
 MAILBOX = "mail_"
 
 MailboxId = NewType("MailboxId", str)
-"""Ours of a connected mailbox (`mail_…`); as the sender of a message it stands where a number's id does."""
+"""Our id of a connected mailbox (`mail_…`); it takes the place of a number's id as the sender of a message."""
 
 MessageId = NewType("MessageId", int)
 Fence = NewType("Fence", int)
-"""The count of claims of a message over its whole life; whoever holds an old one has lost the message."""
+"""The number of claims of a message over its whole life; a worker with an older fence has lost the message."""
 
 QueueId = NewType("QueueId", int)
 Wamid = NewType("Wamid", str)

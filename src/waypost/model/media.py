@@ -1,4 +1,4 @@
-"""A file that came with a customer's message: from the provider's note of it to the bytes on our shelf."""
+"""Files attached to customers' messages: their state and where they are stored."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ MediaId = NewType("MediaId", int)
 
 class MediaState(StrEnum):
     PENDING = "pending"
-    """Not here yet; somebody will fetch it when it is due."""
+    """Not fetched yet; a worker fetches it when it is due."""
     STORED = "stored"
     FAILED = "failed"
-    """Given up; a person may have it tried again."""
+    """Given up; a person may retry it."""
     ERASED = "erased"
-    """Its message was taken back: nobody is shown it any more, and it is soon gone."""
+    """Its message was deleted: the file is no longer shown, and will be deleted soon."""
 
 
-class FileNote(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a screen shows of a file beside its bytes."""
+class FileSummary(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A file's data as shown in a conversation, without its bytes."""
 
     id: MediaId
     state: MediaState
     mime_type: str
     filename: str | None
-    """The customer's own, never to be trusted."""
+    """Chosen by the customer; untrusted."""
     size: int | None
 
 
@@ -43,22 +43,22 @@ class MediaFile(msgspec.Struct, frozen=True, kw_only=True):
     position: Position
     provider_id: str
     mime_type: str
-    """As the webhook told it; of a stored one, what it is kept as."""
+    """From the webhook; for a stored file, the type it is stored as."""
     told_sha256: str | None
     filename: str | None
-    """The customer's own, never to be trusted."""
+    """Chosen by the customer; untrusted."""
     state: MediaState
     tries: int
-    """Counted at each claim, so it tells one try from the next: who holds an old one has lost the file."""
+    """Incremented at each claim, so it identifies the attempt: a worker with an older value has lost the file."""
     due_at: Instant | None
-    """When it may be claimed: a claim puts it off by its lease. None once it is stored or failed."""
+    """When it may be claimed; a claim postpones it by its lease. None once it is stored or failed."""
     owner: WorkerId | None
     created_at: Instant
     size: int | None = None
     sha256: str | None = None
-    """Ours, of the bytes that are kept: hex."""
+    """Computed from the stored bytes: hex."""
     key: str | None = None
-    """Where it lies on the shelf."""
+    """Its key in the blob store."""
     error: str | None = None
-    """Why the latest try failed."""
+    """Why the latest attempt failed."""
     stored_at: Instant | None = None

@@ -1,4 +1,4 @@
-"""An outbound message: what was asked for (never changes), where it stands (changes), and what was tried."""
+"""Outbound messages: the draft (never changes), the delivery (changes) and the attempts."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Channel(StrEnum):
     SMS = "SMS"
     PHONE = "PHONE"
     WHATSAPP_MARKETING = "WHATSAPP_MARKETING"
-    """For consents only: what a customer said to marketing templates."""
+    """For consents only: a customer's consent to marketing templates."""
 
 
 class Status(StrEnum):
-    """Where a message stands; docs/explanation/states.md draws the moves."""
+    """The status of a message; docs/explanation/states.md draws the transitions."""
 
     QUEUED = "QUEUED"
     SENDING = "SENDING"
@@ -40,7 +40,7 @@ class AttemptStatus(StrEnum):
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A message as asked for: checked, normalised, not yet stored."""
+    """A message as requested: checked, normalised, not yet stored."""
 
     org_id: OrgId
     sender: NumberId
@@ -53,44 +53,44 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     dossier_id: int | None
     idempotency_key: str
     digest: bytes
-    """Of everything that makes two requests the same content."""
+    """Of the content that must match if the same idempotency key is used again."""
     priority: int
     scheduled_at: Instant | None
     expires_at: Instant | None
     ordered: bool
     max_attempts: int
     created_by: str = SYSTEM
-    """The key or person who asked for it."""
+    """The key or user that requested it."""
     conversation_id: int | None = None
-    """What it answers in."""
+    """The conversation in which it is a reply."""
     exempt: bool = False
-    """It goes whatever the customer agreed to: the word that they are out."""
+    """Sent regardless of consent: it confirms an opt-out."""
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where a message stands. The one mutable part of it; rules/delivery.py alone says how it may change."""
+    """The mutable part of a message; only rules/sending/delivery.py changes it."""
 
     message_id: MessageId
     org_id: OrgId
     status: Status
     generation: int
-    """Grows when a person retries or replays; states only climb within one."""
+    """Incremented when a person retries or replays it; within one, the status only advances."""
     fence: Fence
     first_fence: Fence
-    """The fence when this generation began: a higher one belongs to it."""
+    """The fence when this generation began; higher fences belong to it."""
     tries: int
-    """Tries of this generation that count against the limit."""
+    """Attempts of this generation that count against the limit."""
     due_at: Instant | None
-    """When QUEUED: not before."""
+    """If QUEUED: the earliest time to send it."""
     owner: WorkerId | None
     claimed_at: Instant | None
     """When the latest claim was made."""
     open_at_claim: int
-    """How long the webhook door had been open, in all, at that moment."""
+    """Total webhook uptime at that moment."""
     deferred_by: str | None = None
-    """When QUEUED and not yet due: the rule that put this message off, if one did."""
+    """If QUEUED and not yet due: the rule that deferred it, if one did."""
     parked: bool
-    """Unsure for longer than the stale limit, and left to a person."""
+    """Unsure for longer than the stale limit; a person must decide."""
     provider_id: Wamid | None
     error_code: str | None
     error_message: str | None
@@ -101,7 +101,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A stored message with its delivery: what the API shows."""
+    """A stored message with its delivery, as the API shows it."""
 
     id: MessageId
     draft: Draft
@@ -110,14 +110,14 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     delivery: Delivery
 
 
-class Claimed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A message taken by a worker for one try."""
+class ClaimedMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A message claimed by a worker for one attempt."""
 
     id: MessageId
     fence: Fence
     generation: int
     tries: int
-    """This try included."""
+    """Including this attempt."""
     org_id: OrgId
     sender: NumberId
     recipient: str
@@ -129,31 +129,31 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     created_at: Instant
     claimed_at: Instant
     ready_at: Instant
-    """When it became due: what the queueing delay is measured from."""
+    """When it became due; the queueing delay is measured from here."""
     priority: int = 5
     rank: int = 0
-    """Its place in the queue: due time less the priority's head start."""
+    """Its sort key in the queue: due time minus the priority's head start."""
     start_at: Instant
-    """Its turn within the number's pace: not before."""
+    """The earliest time to send it within the number's pace."""
     channel: Channel = Channel.WHATSAPP
     subject: str | None = None
     dossier_id: int | None = None
     window_until: Instant | None = None
-    """When the window between the number and this customer closes."""
+    """When the window of this number and customer closes."""
     consent: str | None = None
-    """The latest of its dossier, for its channel."""
+    """The latest consent of its dossier for its channel."""
     address_consent: str | None = None
-    """The latest of the address itself, for its channel."""
+    """The latest consent of the address itself for its channel."""
     conversation_id: int | None = None
-    talk: int | None = None
-    """The conversation that it is shown in."""
+    shown_in: int | None = None
+    """The conversation in which it is shown."""
     exempt: bool = False
     put_off_until: Instant | None = None
     put_off_by: str | None = None
     probe: GateId | None = None
-    """The breaker that this message finds out about."""
+    """The breaker that this message probes."""
     delivery: Delivery
-    """As the claim left it; a settle that still finds it so needs not look again."""
+    """As of the claim; if it is unchanged, settling needs no second read."""
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -170,8 +170,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     finished_at: Instant | None
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Something in the life of a message that no other row records."""
+class MessageEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An event of a message that no other row records."""
 
     at: Instant
     kind: str

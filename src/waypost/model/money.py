@@ -1,4 +1,4 @@
-"""What messages cost: as the provider says it, and as it is booked."""
+"""Message costs: as the provider reports them and as they are recorded."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import msgspec
 
 
 class Pricing(msgspec.Struct, frozen=True):
-    """The provider's word on what a message counts as."""
+    """How the provider classifies a message for billing."""
 
     model: str
     type: str
-    """`regular`, or one of those that begin with `free`."""
+    """`regular`, or a type that begins with `free`."""
     category: str
     billable: bool | None = None
 
 
 class Charge(msgspec.Struct, frozen=True, kw_only=True):
-    """What one delivered message costs."""
+    """The cost of one delivered message."""
 
     model: str
     type: str
@@ -26,7 +26,7 @@ class Charge(msgspec.Struct, frozen=True, kw_only=True):
     country: str
     """The calling code."""
     amount_micros: int | None
-    """Millionths of the currency; None where the price list does not know."""
+    """Millionths of the currency; None if the price list has no price."""
     currency: str | None
 
 
@@ -34,12 +34,12 @@ By: TypeAlias = Literal["day", "template", "category", "dossier"]
 
 
 class Spend(msgspec.Struct, frozen=True, kw_only=True):
-    """What came together under one heading, in one currency."""
+    """Total cost of one group in one currency."""
 
     key: str | None
     """The day, template, category or dossier; None for messages without one."""
     currency: str | None
     messages: int
     unpriced: int
-    """Of those, how many have no amount."""
+    """How many of them have no amount."""
     amount_micros: int

@@ -1,4 +1,4 @@
-"""What a provider call led to, as the provider told it or failed to."""
+"""The outcome of a call to the provider."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Accepted(msgspec.Struct, frozen=True, tag=True):
     response: str
 
 
-class Rejected(msgspec.Struct, frozen=True, tag=True, kw_only=True):
-    """An error body of the Graph API: the catalogue decides what it means."""
+class ProviderRejected(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """An error response of the Graph API; the error catalogue defines what it means."""
 
     code: str
     message: str
@@ -27,23 +27,23 @@ class Rejected(msgspec.Struct, frozen=True, tag=True, kw_only=True):
 
 
 class Unreached(msgspec.Struct, frozen=True, tag=True):
-    """No connection was made, so the provider cannot have the message: a failed try."""
+    """No connection was made, so the provider cannot have the message: the attempt failed."""
 
     reason: str
 
 
 class Unsure(msgspec.Struct, frozen=True, tag=True):
-    """The request may have left and no Graph answer came back: the provider may have the message."""
+    """The request may have been sent, and no Graph API answer came back: the provider may have the message."""
 
     reason: str
     response: str | None = None
 
 
-Outcome: TypeAlias = Accepted | Rejected | Unreached | Unsure
+Outcome: TypeAlias = Accepted | ProviderRejected | Unreached | Unsure
 
 
 class NumberRecord(msgspec.Struct, frozen=True, tag=True, kw_only=True):
-    """What the provider has on file of a number; None is what it did not say."""
+    """The provider's record of a number; None for fields it did not return."""
 
     display_phone_number: str | None = None
     verified_name: str | None = None
@@ -51,7 +51,7 @@ class NumberRecord(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     messaging_limit: str | None = None
     status: str | None = None
     webhook_url: str | None = None
-    """Where it posts the number's webhooks."""
+    """Where it sends the number's webhooks."""
 
 
-LookedUp: TypeAlias = NumberRecord | Rejected | Unreached | Unsure
+LookedUp: TypeAlias = NumberRecord | ProviderRejected | Unreached | Unsure

@@ -1,4 +1,4 @@
-"""What an operator sees at a glance: what came and went lately, and how each part of the machine is."""
+"""The operator's overview: recent traffic, and the state of each component."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ import msgspec
 from waypost.model.time import Instant
 
 
-class Moments(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """When the stations of one message were."""
+class MessageMoments(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The timestamps of one message."""
 
     created_at: Instant
     wanted_at: Instant
-    """When it was to go: on arrival, or at the time that its caller chose."""
+    """When it should be sent: when submitted, or at its scheduled time."""
     sent_at: Instant | None
     delivered_at: Instant | None
     failed_at: Instant | None
     done_at: Instant | None
-    """When it waited no longer: the provider had it, or it was given up or taken back."""
+    """When it stopped waiting: accepted by the provider, failed or cancelled."""
 
 
-class Lately(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest of what an org sent and was sent, as far as somebody looked."""
+class RecentTraffic(msgspec.Struct, frozen=True, kw_only=True):
+    """An org's newest sent and received messages, up to a limit."""
 
-    messages: Sequence[Moments]
+    messages: Sequence[MessageMoments]
     received: Sequence[Instant]
-    """Of customers' messages."""
+    """When customers' messages were received."""
     sent_since: Instant | None
-    """Of what went or ended before, not all was looked at; None: it was."""
+    """Before this moment, `messages` is incomplete; None: it is complete."""
     received_since: Instant | None
-    """The same of what came in."""
+    """The same for `received`."""
 
 
-class PartState(StrEnum):
+class ComponentState(StrEnum):
     OK = "ok"
     TROUBLE = "trouble"
     OFF = "off"
-    """Not there, and not needed."""
+    """Not configured, and not required."""
 
 
-class Part(msgspec.Struct, frozen=True):
-    """Something that the whole is made of, and how it is."""
+class Component(msgspec.Struct, frozen=True):
+    """A component of the system and its state."""
 
     name: str
-    state: PartState
+    state: ComponentState
     detail: str

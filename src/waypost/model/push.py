@@ -1,4 +1,4 @@
-"""Somebody who is not connected is told that a message waits: whom, of what, and what became of it."""
+"""Push notifications for users who are offline: recipients, content and results."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from waypost.model.ids import Fence, OrgId, UserId
 from waypost.model.time import Instant, Span, days, minutes, seconds
 
 
-class Habits(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operator may set."""
+class NotificationSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Operator settings."""
 
     grace: Span = seconds(10)
-    """So long after the first message, or after its reader left, nobody is told: most are back, or see it elsewhere."""
+    """Delay after the first message, or after the user disconnected, before a notification is sent."""
     settled: Span = seconds(60)
-    """Who is still connected so long after a message was really there: a dead connection is found out sooner."""
+    """A user still connected this long after a message is really online: a dead connection is detected sooner."""
     again: Span = minutes(10)
-    """So long after a notice there is no second one of the same conversation, unless the person was back."""
+    """Minimum time between two notifications of one conversation, unless the user was online in between."""
     keep: Span = days(2)
-    """How long a notice waits for a device that is off, and how long we try to hand it over."""
+    """How long a push service keeps a notification for a device that is off, and how long we retry."""
     lease: Span = minutes(2)
-    """Longer than a look takes when no push service answers: 8 conversations, 40 devices each, 32 at once, 10 s."""
+    """Longer than one run takes when no push service answers: 8 conversations, 40 devices each, 32 at once, 10 s."""
     preview: bool = True
-    """Whether a notice says how the message begins."""
+    """Whether a notification contains the start of the message."""
     bot_answers: bool = True
-    """Whether there is a bot: else what waits for it waits for people."""
+    """Whether a bot is configured; without one, messages on its floor wait for agents."""
 
 
 class Subscription(msgspec.Struct, frozen=True):
-    """Where a browser takes notices, and the keys that only it can read them with; as its push manager gave them."""
+    """A browser's push endpoint and the keys to encrypt for it, as its push manager returned them."""
 
     endpoint: str
     p256dh: str
@@ -41,7 +41,7 @@ class Subscription(msgspec.Struct, frozen=True):
 
 
 class Urgency(StrEnum):
-    """How much of a sleeping device's battery a notice is worth (RFC 8030)."""
+    """Urgency of a notification, for devices that save battery (RFC 8030)."""
 
     VERY_LOW = "very-low"
     LOW = "low"
@@ -49,44 +49,44 @@ class Urgency(StrEnum):
     HIGH = "high"
 
 
-class Notice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a device is told: as JSON it is what the web app's service worker reads."""
+class Notification(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The notification that the web app's service worker reads as JSON."""
 
     title: str
     conversation_id: str
     count: int
-    """Messages that wait in this conversation."""
+    """Unread messages in this conversation."""
     text: str | None = None
-    """How the latest begins; absent where the deployment shows none."""
+    """The start of the latest message; absent if previews are off."""
 
 
-class Delivered(msgspec.Struct, frozen=True, tag=True):
-    """The push service has it; whether the device is ever switched on again is not known."""
+class PushDelivered(msgspec.Struct, frozen=True, tag=True):
+    """The push service accepted it; the device may still be off."""
 
 
-class Gone(msgspec.Struct, frozen=True, tag=True):
-    """This subscription takes nothing any more, now or later."""
+class PushGone(msgspec.Struct, frozen=True, tag=True):
+    """The subscription no longer exists."""
 
 
-class Later(msgspec.Struct, frozen=True, tag=True):
-    """Not this time; the same notice may be taken after a wait."""
+class PushRetry(msgspec.Struct, frozen=True, tag=True):
+    """Not accepted now; the same notification may be accepted later."""
 
     reason: str
     wait: Span | None = None
-    """As the push service told it."""
+    """As the push service asked."""
 
 
-class Refused(msgspec.Struct, frozen=True, tag=True):
-    """This notice is not taken, and asking again changes nothing; another one may be."""
+class PushRefused(msgspec.Struct, frozen=True, tag=True):
+    """This notification is refused, and a retry will not help; another one may be accepted."""
 
     reason: str
 
 
-Result: TypeAlias = Delivered | Gone | Later | Refused
+PushResult: TypeAlias = PushDelivered | PushGone | PushRetry | PushRefused
 
 
-class Happening(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An item of a feed, as far as somebody who is away might have to be told of it."""
+class NotifiableItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A feed item that may need a notification."""
 
     feed: FeedName
     seq: int
@@ -95,85 +95,85 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     conversation_id: ConversationId
     position: Position | None
     sender: str | None
-    """Of the message that the item brings; None where it brings none, or that one is gone."""
+    """Of the item's message; None if it has none, or the message was deleted."""
     type: str | None
     floor: str | None
-    """Who answers the customer at this moment; None in a chat of people."""
+    """Who has the floor now; None in an internal chat."""
     asked: Position | None
-    """The customer's last message that wants an answer."""
+    """The customer's latest message that needs an answer."""
 
 
-class Listener(msgspec.Struct, frozen=True, kw_only=True):
-    """A device with a subscription, of somebody who takes part in a conversation."""
+class SubscribedDevice(msgspec.Struct, frozen=True, kw_only=True):
+    """A subscribed device of a participant in a conversation."""
 
     device_id: DeviceId
     user_id: UserId
     subscription: Subscription
     connected: bool = False
-    """The person is, by any device; not the Ledger's to know."""
+    """Whether the user is connected by any device; set by the caller, not by the Ledger."""
     seen_at: Instant | None
-    """When the person was last known to come, by any device."""
+    """When the user last connected, by any device."""
     shown: Position
-    """Up to here a device of the person's has the conversation, or the person has read it."""
+    """Up to here one of the user's devices has received the conversation, or the user has read it."""
     unread: int
-    told: Position = Position(0)
-    """Up to here this device was told of the conversation."""
-    told_at: Instant | None = None
+    notified: Position = Position(0)
+    """The latest position that this device was notified of."""
+    notified_at: Instant | None = None
     not_before: Instant | None = None
-    """The push service asked us to leave this device alone until then."""
+    """The push service asked us to send nothing to this device until then."""
     failures: int = 0
-    """Tries in a row that came to nothing."""
+    """Failed attempts in a row."""
 
 
-class Talk(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversation with something new in it for who follows a feed, claimed by whoever looks whom to tell."""
+class NotificationTask(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation with news for the followers of a feed, claimed by a worker that notifies them."""
 
     feed: FeedName
     org_id: OrgId
     conversation_id: ConversationId
     kind: Literal["customer", "direct", "group"]
     title: str
-    """The group's name, else the writer's."""
+    """The group's name, else the author's."""
     latest: Position
-    """The latest message that people are to be told of."""
+    """The latest message to notify about."""
     sender: str
     """Of that message: a user's id, or `contact…`."""
     words: str
-    """What it says; empty where it says nothing in words."""
+    """Its text; empty if it has none."""
     away: Entry | None = None
-    """The message, if only the Log has what it says."""
+    """The message, if its body is only in history."""
     at: Instant
     """When it was written."""
     floor: str
     assignee: UserId | None
-    listeners: tuple[Listener, ...]
+    listeners: tuple[SubscribedDevice, ...]
     fence: Fence
     """Of this claim."""
 
 
-class Told(msgspec.Struct, frozen=True, tag=True):
-    """The device knows of everything up to here."""
+class Notified(msgspec.Struct, frozen=True, tag=True):
+    """The device was notified up to this position."""
 
     upto: Position
     at: Instant
 
 
-class PutOff(msgspec.Struct, frozen=True, tag=True):
-    """The device is left alone until then."""
+class NotifyLater(msgspec.Struct, frozen=True, tag=True):
+    """The device gets no notification until then."""
 
     until: Instant
     reason: str
 
 
-class Dropped(msgspec.Struct, frozen=True, tag=True):
-    """Nobody tells the device of this any more; of the next message, yes."""
+class NotifyDropped(msgspec.Struct, frozen=True, tag=True):
+    """The device gets no notification of this message; later messages are not affected."""
 
     upto: Position
     reason: str
 
 
-class Dead(msgspec.Struct, frozen=True, tag=True):
-    """The device's subscription is to be removed."""
+class SubscriptionDead(msgspec.Struct, frozen=True, tag=True):
+    """The device's subscription must be removed."""
 
 
-Verdict: TypeAlias = Told | PutOff | Dropped | Dead
+NotifyVerdict: TypeAlias = Notified | NotifyLater | NotifyDropped | SubscriptionDead

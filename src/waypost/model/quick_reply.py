@@ -1,4 +1,4 @@
-"""Answers that a team gives often."""
+"""Quick replies: answers that a team uses often."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from waypost.model.time import Instant
 class QuickReply(msgspec.Struct, frozen=True, kw_only=True):
     org_id: OrgId
     name: str
-    """As it was last written; there is one of each regardless of case."""
+    """As last written; unique regardless of case."""
     text: str
     updated_at: Instant
     updated_by: str
-    """The id of a key or a person, or one of the words of the audit trail."""
+    """The id of a key or a user, or one of the actors in model/audit.py."""

@@ -1,4 +1,4 @@
-"""A setting as it is in force, for people to read: where it comes from, and never a secret."""
+"""A setting in force as shown to operators, with its source and without secrets."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from enum import StrEnum
 import msgspec
 
 
-class Source(StrEnum):
+class SettingSource(StrEnum):
     DEFAULT = "default"
     ENVIRONMENT = "environment"
     FILE = "file"
     COMMAND = "command"
-    """Chosen by how the server was started."""
+    """Set by the command that started the server."""
 
 
 class SettingInForce(msgspec.Struct, frozen=True, kw_only=True):
     name: str
-    """As in the environment."""
+    """Its environment variable."""
     value: str | None
-    """None: a secret, which is told to nobody."""
+    """None for a secret."""
     given: bool
-    """Whether it has a value at all."""
-    source: Source
+    """Whether it has a value."""
+    source: SettingSource
     default: str | None
     about: str

@@ -1,4 +1,4 @@
-"""A way in that works once."""
+"""A one-time sign-in code."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from waypost.model.time import Instant
 
 
 class OfferedCode(msgspec.Struct, frozen=True):
-    """Kept in memory only, by the process that offered it."""
+    """Kept only in the memory of the process that issued it."""
 
     token: str
     until: Instant
 
     def __repr__(self) -> str:
-        """Without the token: this may reach a log."""
+        """Omits the token, since this may be logged."""
         return f"OfferedCode(until={self.until})"

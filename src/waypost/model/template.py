@@ -1,34 +1,34 @@
-"""Message templates: what an account has had approved, and what a sender fills in."""
+"""Message templates, and their preview with the sender's values."""
 
 from __future__ import annotations
 
 import msgspec
 
 
-class Words(msgspec.Struct, frozen=True):
-    """A text with places to fill in."""
+class TemplateText(msgspec.Struct, frozen=True):
+    """A text with placeholders."""
 
     text: str = ""
     places: tuple[str, ...] = ()
-    """Each once: numbers by size, names in order of appearance."""
+    """Each once: numbers in ascending order, names in order of appearance."""
 
 
-class Header(msgspec.Struct, frozen=True):
+class TemplateHeader(msgspec.Struct, frozen=True):
     format: str
-    """In small letters: `text`, `image`, `video`, `document`, `location`, or one that came later."""
-    words: Words
+    """Lower case: `text`, `image`, `video`, `document`, `location`, or a newer format."""
+    words: TemplateText
 
 
-class Button(msgspec.Struct, frozen=True):
+class TemplateButton(msgspec.Struct, frozen=True):
     kind: str
-    """In small letters: `url`, `quick_reply`, `copy_code`, `flow`, `phone_number`, …"""
+    """Lower case: `url`, `quick_reply`, `copy_code`, `flow`, `phone_number`, …"""
     label: str
-    value: Words
+    value: TemplateText
     """The link, the phone number or the code behind it."""
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
-    """One name in one language, as the account has it."""
+    """One template name in one language, as listed by the account."""
 
     id: str
     name: str
@@ -36,18 +36,18 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     category: str
     named: bool
-    """Its places have names; else they are counted from 1."""
-    header: Header | None
-    body: Words | None
-    """None where the account does not show the text."""
+    """Its placeholders have names; otherwise they are numbered from 1."""
+    header: TemplateHeader | None
+    body: TemplateText | None
+    """None if the account does not show the text."""
     footer: str | None
-    buttons: tuple[Button, ...]
+    buttons: tuple[TemplateButton, ...]
     definition: str
-    """The whole of it as JSON, in the provider's words; everything above can be read from it again."""
+    """The provider's whole definition as JSON; all other fields are derived from it."""
 
 
-class StatusChange(msgspec.Struct, frozen=True):
-    """What the provider told of one template."""
+class TemplateStatusChange(msgspec.Struct, frozen=True):
+    """A status change of one template, reported by the provider."""
 
     name: str
     language: str
@@ -70,5 +70,5 @@ class Preview(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """All the words of it, a line each."""
+        """Its whole text, one part per line."""
         return "\n".join(part for part in (self.header, self.body, self.footer) if part)

@@ -1,4 +1,4 @@
-"""Moments and spans: whole microseconds, so that both databases and the simulation agree to the digit."""
+"""Instants and spans in whole microseconds, so that both databases and the simulation agree exactly."""
 
 from __future__ import annotations
 

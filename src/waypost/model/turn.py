@@ -1,4 +1,4 @@
-"""What a bot is asked, and what it may answer."""
+"""The turn that a bot gets, and the answers it may return."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any, TypeAlias
 import msgspec
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class TurnMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message of a conversation, as a bot sees it."""
 
     sender: str
-    """`contact`, `bot`, or the id of the person who wrote it."""
+    """`contact`, `bot`, or the id of the user who wrote it."""
     type: str
-    """The Cloud API's word: text, image, location, interactive, …"""
+    """The Cloud API's message type: text, image, location, interactive, …"""
     text: str
-    """What it says in words: the text, a caption, the title of a button; empty where there are none."""
+    """Its text: the body, a caption, the title of a button; empty if it has none."""
     content: dict[str, Any]
-    """The whole message as the Cloud API has it, under its type's key."""
+    """The whole Cloud API message object, with its content under the type's key."""
     timestamp: datetime
     media_id: str | None = None
-    """Ours, of a file that came with it: what `GET /media/{id}` serves."""
+    """Our id of the attached file, served by `GET /media/{id}`."""
 
 
 class Customer(msgspec.Struct, frozen=True, kw_only=True):
-    """Who wrote; a customer may have no phone number that we are told."""
+    """The customer; the provider may withhold their phone number."""
 
     id: str
     name: str | None = None
@@ -36,30 +36,30 @@ class Customer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """A burst of one customer's messages that wants one answer."""
+    """A burst of one customer's messages that needs one answer."""
 
     id: str
-    """The same for every try of the same burst, so that an answer that was thought of once can be given again."""
+    """The same for every attempt of the same burst, so that a bot can reuse an earlier answer."""
     org_id: str
     conversation_id: str
     number: str
-    """The business number that was written to."""
+    """The business number that received the messages."""
     contact: Customer
-    messages: list[Line]
+    messages: list[TurnMessage]
     """The burst, in order."""
-    history: list[Line]
-    """What was said before, oldest first."""
+    history: list[TurnMessage]
+    """Earlier messages, oldest first."""
     attempt: int = 1
 
 
 class Handover(msgspec.Struct, frozen=True):
-    """Let a person answer."""
+    """Hand the conversation over to an agent."""
 
     reason: str = ""
 
 
-Message: TypeAlias = dict[str, Any]
+BotMessage: TypeAlias = dict[str, Any]
 """A Cloud API message object (`{"type": "text", "text": {"body": "…"}}`) or the short form `{"text": "…"}`."""
 
-Answer: TypeAlias = str | Message | list[str | Message] | tuple[str | Message, ...] | Handover | None
-"""What a bot returns: replies in their order, a handover, or nothing to say."""
+Answer: TypeAlias = str | BotMessage | list[str | BotMessage] | tuple[str | BotMessage, ...] | Handover | None
+"""What a bot returns: replies in their order, a handover, or None for no reply."""

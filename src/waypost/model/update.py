@@ -1,4 +1,4 @@
-"""What the provider tells of an account, a number, its templates or a customer's wishes, as something to be done."""
+"""Actions that follow from the provider's updates about accounts, numbers, templates and preferences."""
 
 from __future__ import annotations
 
@@ -9,94 +9,103 @@ import msgspec
 
 from waypost.model.dossier import ConsentStatus
 from waypost.model.ids import NumberId, OrgId
-from waypost.model.template import StatusChange
+from waypost.model.template import TemplateStatusChange
 from waypost.model.time import Instant
 
 
 class JournalState(StrEnum):
-    """What has become of a journaled item."""
+    """The state of a journaled item."""
 
     PENDING = "pending"
-    """Nobody has looked at it yet."""
+    """Not processed yet."""
     DONE = "done"
     """Acted on."""
     KEPT = "kept"
-    """Nothing is to be done about it."""
+    """Stored; it needs no action."""
     FAILED = "failed"
-    """It could not be read or acted on; its error says why."""
+    """It could not be parsed or applied; its error says why."""
 
 
-class Cause(StrEnum):
-    """Why an account may be held; each cause is taken back by its own kind of word only."""
+class HoldCause(StrEnum):
+    """Why an account is held; each cause is released only by an update of the same kind."""
 
     BAN = "ban"
     RESTRICTION = "restriction"
     PRESENCE = "presence"
 
 
-class Hold(msgspec.Struct, frozen=True, tag=True):
+class HoldAccount(msgspec.Struct, frozen=True, tag=True):
     """Nothing of the account can be sent."""
 
-    cause: Cause
+    cause: HoldCause
     code: str
     reason: str
     until: Instant | None = None
-    """None: until the provider takes it back, or somebody releases it."""
+    """None: until the provider lifts it, or a person releases it."""
 
 
-class Release(msgspec.Struct, frozen=True, tag=True):
-    """This cause to hold the account is gone."""
+class ReleaseHold(msgspec.Struct, frozen=True, tag=True):
+    """This cause no longer holds the account."""
 
-    cause: Cause
+    cause: HoldCause
 
 
-class Tier(msgspec.Struct, frozen=True, tag=True):
+class SetTier(msgspec.Struct, frozen=True, tag=True):
     """New customers a day that the account's templates may reach; None is no limit."""
 
     most: int | None
 
 
-class Pace(msgspec.Struct, frozen=True, tag=True):
+class SetPace(msgspec.Struct, frozen=True, tag=True):
     """Messages per second that the number may send from now on."""
 
     number: NumberId
     per_second: int
 
 
-class Refresh(msgspec.Struct, frozen=True, tag=True):
-    """The account's list of templates is not what it was."""
+class RefreshTemplates(msgspec.Struct, frozen=True, tag=True):
+    """The account's list of templates has changed."""
 
 
-class TemplateStatus(msgspec.Struct, frozen=True, tag=True):
-    """A template may be sent again, or no longer."""
+class SetTemplateStatus(msgspec.Struct, frozen=True, tag=True):
+    """The status of a template has changed."""
 
-    change: StatusChange
+    change: TemplateStatusChange
 
 
-class Preference(msgspec.Struct, frozen=True, tag=True):
-    """What a customer said to marketing messages, under every address that is known of them."""
+class SetMarketingPreference(msgspec.Struct, frozen=True, tag=True):
+    """A customer's consent to marketing messages, for all addresses in the update."""
 
     addresses: tuple[str, ...]
     status: ConsentStatus
     at: Instant
 
 
-class Alert(msgspec.Struct, frozen=True, tag=True):
-    """A person should know."""
+class AlertOperator(msgspec.Struct, frozen=True, tag=True):
+    """An operator should see this."""
 
     field: str
     what: str
 
 
-Act: TypeAlias = Hold | Release | Tier | Pace | Refresh | TemplateStatus | Preference | Alert
+UpdateAction: TypeAlias = (
+    HoldAccount
+    | ReleaseHold
+    | SetTier
+    | SetPace
+    | RefreshTemplates
+    | SetTemplateStatus
+    | SetMarketingPreference
+    | AlertOperator
+)
 
 
-class Told(msgspec.Struct, frozen=True):
-    """What one update asks for. Nothing at all: it is only kept."""
+class UpdateActions(msgspec.Struct, frozen=True):
+    """The actions of one update; an update without actions is only stored."""
 
-    acts: tuple[Act, ...] = ()
+    acts: tuple[UpdateAction, ...] = ()
     failure: str | None = None
-    """Why it could not be read."""
+    """Why it could not be parsed."""
 
     @property
     def state(self) -> JournalState:
@@ -105,8 +114,8 @@ class Told(msgspec.Struct, frozen=True):
         return JournalState.DONE if self.acts else JournalState.KEPT
 
 
-class Deed(msgspec.Struct, frozen=True, kw_only=True):
-    """A journaled item and what it asks for."""
+class AccountUpdate(msgspec.Struct, frozen=True, kw_only=True):
+    """A journaled item and its actions."""
 
     org_id: OrgId
     number: NumberId
@@ -114,7 +123,7 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     key: str
     at: Instant
-    """When the provider said it: an older word never undoes a newer one."""
-    acts: tuple[Act, ...] = ()
+    """When the provider sent it; an older update never overrides a newer one."""
+    acts: tuple[UpdateAction, ...] = ()
     state: JournalState = JournalState.DONE
     error: str | None = None

@@ -1,1 +1,1 @@
-"""Protocols between the steps and the world; a method is one whole atomic intent, its docstring the contract."""
+"""Protocols between steps and adapters; each method is one atomic operation, and its docstring is the contract."""

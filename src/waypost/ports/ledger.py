@@ -1,35 +1,35 @@
-"""The Ledger: everything that is decided in a transaction, by noun."""
+"""The Ledger: all transactional state, one port per subject."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from waypost.ports.accounts import Accounts
-from waypost.ports.audit import Audit
-from waypost.ports.behind import Behind
-from waypost.ports.chats import Chats, Follows
-from waypost.ports.consents import Consents
-from waypost.ports.conversations import Conversations, Feeds
-from waypost.ports.detector import Detector
-from waypost.ports.dossiers import Dossiers
-from waypost.ports.failover import Failover
-from waypost.ports.figures import Figures
-from waypost.ports.gates import Gates, Quotas, Windows
-from waypost.ports.hand_over import HandOver
-from waypost.ports.journal import Journal
-from waypost.ports.lanes import Lanes
-from waypost.ports.log import Log
-from waypost.ports.mailboxes import Mailboxes
-from waypost.ports.media import Files
-from waypost.ports.messages import Messages
-from waypost.ports.money import Money
-from waypost.ports.operating import Operating
-from waypost.ports.outbox import Door, Lookup, Outbox
-from waypost.ports.policies import Policies
-from waypost.ports.push import Notices
-from waypost.ports.quick_replies import QuickReplies
-from waypost.ports.search import Search
-from waypost.ports.templates import Templates
+from waypost.ports.accounts.accounts import Accounts
+from waypost.ports.accounts.consents import Consents
+from waypost.ports.accounts.dossiers import Dossiers
+from waypost.ports.accounts.mailboxes import Mailboxes
+from waypost.ports.accounts.policies import Policies
+from waypost.ports.accounts.quick_replies import QuickReplies
+from waypost.ports.accounts.templates import Templates
+from waypost.ports.conversations.chats import Chats, DeviceFeeds
+from waypost.ports.conversations.conversations import Conversations, Feeds
+from waypost.ports.conversations.search import Search
+from waypost.ports.conversations.turn_queue import TurnQueue
+from waypost.ports.history.archive import ArchiveFeed
+from waypost.ports.history.feed_consumers import FeedConsumers
+from waypost.ports.history.history import History
+from waypost.ports.limits.gates import Gates, Quotas, Windows
+from waypost.ports.limits.money import Money
+from waypost.ports.live.push import Notifications
+from waypost.ports.operations.audit import Audit
+from waypost.ports.operations.invariants import Detector
+from waypost.ports.operations.operator_reads import OperatorReads
+from waypost.ports.operations.queue_stats import QueueStats
+from waypost.ports.receiving.journal import Journal
+from waypost.ports.receiving.media import Files
+from waypost.ports.sending.failover import Failover
+from waypost.ports.sending.messages import Messages
+from waypost.ports.sending.outbox import MessageLookup, Outbox, WebhookUptime
 
 
 class Ledger(Protocol):
@@ -48,7 +48,7 @@ class Ledger(Protocol):
     @property
     def journal(self) -> Journal: ...
     @property
-    def lanes(self) -> Lanes: ...
+    def turn_queue(self) -> TurnQueue: ...
     @property
     def conversations(self) -> Conversations: ...
     @property
@@ -56,25 +56,25 @@ class Ledger(Protocol):
     @property
     def chats(self) -> Chats: ...
     @property
-    def log(self) -> Log:
-        """Its own tables as the Log, where no other one is connected."""
+    def history(self) -> History:
+        """The Ledger's own tables as the history store, used when no other is configured."""
 
     @property
-    def follows(self) -> Follows: ...
+    def device_feeds(self) -> DeviceFeeds: ...
     @property
-    def behind(self) -> Behind: ...
+    def feed_consumers(self) -> FeedConsumers: ...
     @property
-    def hand_over(self) -> HandOver: ...
+    def archive(self) -> ArchiveFeed: ...
     @property
     def search(self) -> Search: ...
     @property
-    def notices(self) -> Notices: ...
+    def notifications(self) -> Notifications: ...
     @property
-    def door(self) -> Door: ...
+    def webhook_uptime(self) -> WebhookUptime: ...
     @property
-    def lookup(self) -> Lookup: ...
+    def lookup(self) -> MessageLookup: ...
     @property
-    def detector(self) -> Detector: ...
+    def invariants(self) -> Detector: ...
     @property
     def gates(self) -> Gates: ...
     @property
@@ -88,7 +88,7 @@ class Ledger(Protocol):
     @property
     def audit(self) -> Audit: ...
     @property
-    def operating(self) -> Operating: ...
+    def operator_reads(self) -> OperatorReads: ...
     @property
     def policies(self) -> Policies: ...
     @property
@@ -96,12 +96,12 @@ class Ledger(Protocol):
     @property
     def money(self) -> Money: ...
     @property
-    def figures(self) -> Figures: ...
+    def queue_stats(self) -> QueueStats: ...
     @property
     def files(self) -> Files: ...
 
     async def ping(self) -> None:
-        """Return when the Ledger answers and its schema is the one this code was made for; raise otherwise."""
+        """Return if the Ledger answers and its schema matches this code; raise otherwise."""
 
     async def close(self) -> None:
-        """Finish what is under way, then let go."""
+        """Finish pending work, then close."""

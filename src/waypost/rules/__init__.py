@@ -1,1 +1,1 @@
-"""Pure decisions: state, input and now in, a value out. No await, clock, randomness or logging."""
+"""Pure decisions: functions of state, input and time that return a value; no await, clock, randomness or logging."""

@@ -1,4 +1,4 @@
-"""The endpoints of a business account: its templates, its numbers, and the numbers themselves."""
+"""The Graph API endpoints of business accounts, templates and numbers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from waypost.ports.clock import Ids
-from waypost.sandbox.asgi import Answer, Request, answer, refused
-from waypost.sandbox.graph_errors import Refusal, bad_parameter, no_such_object
+from waypost.ports.platform.clock import Ids
+from waypost.sandbox.asgi import SandboxRequest, SandboxResponse, answer, refused
+from waypost.sandbox.graph_errors import GraphError, bad_parameter, no_such_object
 from waypost.sandbox.numbers import Numbers, SandboxNumber
-from waypost.sandbox.templates import Templates
+from waypost.sandbox.templates import TemplateRegistry
 
 _PAGE: Final = 25
 _FILTERS: Final = ("name", "language", "status", "category")
@@ -27,14 +27,14 @@ _ONLY_WHEN_ASKED: Final = (
 
 
 class AccountEndpoints:
-    def __init__(self, ids: Ids, numbers: Numbers, templates: Templates) -> None:
+    def __init__(self, ids: Ids, numbers: Numbers, templates: TemplateRegistry) -> None:
         self._ids = ids
         self._numbers = numbers
         self._templates = templates
 
-    def templates(self, request: Request, waba_id: str) -> Answer:
+    def templates(self, request: SandboxRequest, waba_id: str) -> SandboxResponse:
         allowed = self._numbers.account(request, waba_id)
-        if isinstance(allowed, Refusal):
+        if isinstance(allowed, GraphError):
             return self.refused(allowed)
         query = request.query
         filters = {key: query[key] for key in _FILTERS if key in query}
@@ -43,53 +43,53 @@ class AccountEndpoints:
         ]
         return self._page(request, [msgspec.to_builtins(one) for one in found])
 
-    def create_template(self, request: Request, waba_id: str) -> Answer:
+    def create_template(self, request: SandboxRequest, waba_id: str) -> SandboxResponse:
         allowed = self._numbers.account(request, waba_id)
-        if isinstance(allowed, Refusal):
+        if isinstance(allowed, GraphError):
             return self.refused(allowed)
         definition = json_object(request.body)
         if definition is None:
             return self.refused(bad_parameter("The request body must be a JSON object."))
         made = self._templates.create(waba_id, definition)
-        if isinstance(made, Refusal):
+        if isinstance(made, GraphError):
             return self.refused(made)
         return answer(200, {"id": made.id, "status": made.status, "category": made.category})
 
-    def delete_template(self, request: Request, waba_id: str) -> Answer:
+    def delete_template(self, request: SandboxRequest, waba_id: str) -> SandboxResponse:
         allowed = self._numbers.account(request, waba_id)
-        if isinstance(allowed, Refusal):
+        if isinstance(allowed, GraphError):
             return self.refused(allowed)
         if not self._templates.delete(waba_id, request.query.get("name", "")):
             return self.refused(bad_parameter("Message template not found."))
         return answer(200, {"success": True})
 
-    def phone_numbers(self, request: Request, waba_id: str) -> Answer:
+    def phone_numbers(self, request: SandboxRequest, waba_id: str) -> SandboxResponse:
         allowed = self._numbers.account(request, waba_id)
-        if isinstance(allowed, Refusal):
+        if isinstance(allowed, GraphError):
             return self.refused(allowed)
         return self._page(request, [_described(number) for number in allowed])
 
-    def subscribe(self, request: Request, waba_id: str) -> Answer:
+    def subscribe(self, request: SandboxRequest, waba_id: str) -> SandboxResponse:
         allowed = self._numbers.account(request, waba_id)
-        return self.refused(allowed) if isinstance(allowed, Refusal) else answer(200, {"success": True})
+        return self.refused(allowed) if isinstance(allowed, GraphError) else answer(200, {"success": True})
 
-    def subscriptions(self, request: Request, waba_id: str) -> Answer:
+    def subscriptions(self, request: SandboxRequest, waba_id: str) -> SandboxResponse:
         allowed = self._numbers.account(request, waba_id)
-        if isinstance(allowed, Refusal):
+        if isinstance(allowed, GraphError):
             return self.refused(allowed)
         app = {"id": "1", "name": "Sandbox", "link": "https://www.facebook.com/games/?app_id=1"}
         return answer(200, {"data": [{"whatsapp_business_api_data": app}]})
 
-    def node(self, request: Request, node_id: str) -> Answer:
+    def node(self, request: SandboxRequest, node_id: str) -> SandboxResponse:
         """A number, an account or a template by its id."""
-        if stranger := self._numbers.stranger(request):
-            return self.refused(stranger)
+        if unauthorized := self._numbers.unauthorized(request):
+            return self.refused(unauthorized)
         found = self._found(request, node_id)
         if found is None:
             return self.refused(no_such_object(request.method, node_id))
         return answer(200, _selected(found, request.query.get("fields")))
 
-    def _found(self, request: Request, node_id: str) -> dict[str, Any] | None:
+    def _found(self, request: SandboxRequest, node_id: str) -> dict[str, Any] | None:
         number = self._numbers.get(node_id)
         if number is not None:
             return _described(number) if number.token == request.token else None
@@ -97,12 +97,12 @@ class AccountEndpoints:
         if owned:
             return {"id": node_id, "name": owned[0].verified_name, "timezone_id": "1", "currency": "USD"}
         known = self._templates.by_id(node_id)
-        if known is None or isinstance(self._numbers.account(request, known[0]), Refusal):
+        if known is None or isinstance(self._numbers.account(request, known[0]), GraphError):
             return None
         template: dict[str, Any] = msgspec.to_builtins(known[1])
         return template
 
-    def _page(self, request: Request, items: list[dict[str, Any]]) -> Answer:
+    def _page(self, request: SandboxRequest, items: list[dict[str, Any]]) -> SandboxResponse:
         query = request.query
         limit = int(query["limit"]) if query.get("limit", "").isdecimal() else _PAGE
         start = _position(query["after"]) if query.get("after") else 0
@@ -118,7 +118,7 @@ class AccountEndpoints:
             paging["next"] = f"{_here(request)}?{urlencode({**query, 'limit': limit, 'after': after})}"
         return answer(200, {"data": shown, "paging": paging})
 
-    def refused(self, refusal: Refusal) -> Answer:
+    def refused(self, refusal: GraphError) -> SandboxResponse:
         return refused(refusal, self._ids.token(12))
 
 
@@ -150,7 +150,7 @@ def _described(number: SandboxNumber) -> dict[str, Any]:
 
 
 def _selected(item: dict[str, Any], fields: str | None) -> dict[str, Any]:
-    """The fields that were asked for; without a wish, those that Meta gives by itself."""
+    """The requested fields, or those that Meta returns by default."""
     if not fields:
         numbers_extra = _ONLY_WHEN_ASKED if "display_phone_number" in item else ()
         return {key: value for key, value in item.items() if key not in numbers_extra}
@@ -158,7 +158,7 @@ def _selected(item: dict[str, Any], fields: str | None) -> dict[str, Any]:
     return {key: item[key] for key in dict.fromkeys([*asked, "id"]) if key in item}
 
 
-def _here(request: Request) -> str:
+def _here(request: SandboxRequest) -> str:
     return f"{request.scheme}://{request.header(b'host')}{request.path}"
 
 

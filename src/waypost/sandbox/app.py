@@ -1,4 +1,4 @@
-"""The sandbox as an ASGI application: a look-alike of Meta's WhatsApp Cloud API."""
+"""The sandbox as an ASGI application that simulates Meta's WhatsApp Cloud API."""
 
 from __future__ import annotations
 
@@ -6,96 +6,96 @@ from collections.abc import Sequence
 
 import msgspec
 
-from waypost.ports.clock import Clock, Dice, Ids
-from waypost.ports.wire import Wire
+from waypost.ports.platform.clock import Clock, Ids, RandomSource
+from waypost.ports.platform.http_transport import HttpTransport
 from waypost.sandbox.account import AccountEndpoints
 from waypost.sandbox.asgi import (
-    Answer,
+    AsgiMessage,
     BodyTooLarge,
     CallerGone,
-    Event,
     Receive,
-    Request,
+    SandboxRequest,
+    SandboxResponse,
     Send,
     read_request,
     refused,
     transmit,
 )
 from waypost.sandbox.calls import Calls
+from waypost.sandbox.change_watch import ChangeWatch
 from waypost.sandbox.changes import Changes
 from waypost.sandbox.contacts import Contacts
 from waypost.sandbox.control import Control
-from waypost.sandbox.courier import Courier
 from waypost.sandbox.faults import Faults
 from waypost.sandbox.graph import Graph
 from waypost.sandbox.graph_errors import bad_parameter
 from waypost.sandbox.media import MediaEndpoints, MediaStore
-from waypost.sandbox.messages import Messages
+from waypost.sandbox.messages import MessageEndpoints
 from waypost.sandbox.numbers import Numbers, SandboxNumber
 from waypost.sandbox.phones import Phones
 from waypost.sandbox.screens import Screens
-from waypost.sandbox.settings import Keep, Timing
+from waypost.sandbox.settings import SandboxLimits, SandboxTiming
 from waypost.sandbox.tasks import Tasks
-from waypost.sandbox.templates import Templates
+from waypost.sandbox.templates import TemplateRegistry
 from waypost.sandbox.updates import Updates
-from waypost.sandbox.watching import Watching
+from waypost.sandbox.webhook_sender import DeliverySimulator
 from waypost.sandbox.webhooks import Webhooks
 
 
 class Sandbox:
-    """Time, chance, ids and the network come from outside, so that a simulation can hold all four.
+    """Clock, random source, ids and HTTP transport are arguments, so that a simulation can control them.
 
-    `numbers`, `faults`, `calls`, `phones`, `templates` and `media` are there for callers in the same process.
+    `numbers`, `faults`, `calls`, `phones`, `templates` and `media` are for callers in the same process.
     """
 
-    def __init__(  # noqa: PLR0913 - the one place where everything comes together
+    def __init__(  # noqa: PLR0913 - the composition root of the sandbox
         self,
         clock: Clock,
-        dice: Dice,
+        random: RandomSource,
         ids: Ids,
-        wire: Wire,
+        transport: HttpTransport,
         numbers: Sequence[SandboxNumber],
         base_url: str | None = None,
         *,
-        timing: Timing = Timing(),  # noqa: B008 - frozen, so one for all is safe
-        keep: Keep = Keep(),  # noqa: B008 - frozen, so one for all is safe
+        timing: SandboxTiming = SandboxTiming(),  # noqa: B008 - frozen, so sharing is safe
+        keep: SandboxLimits = SandboxLimits(),  # noqa: B008 - frozen, so sharing is safe
         enforce_window: bool = False,
     ) -> None:
         self._ids = ids
         self._tasks = Tasks()
         self.numbers = Numbers(numbers)
-        self.faults = Faults(dice)
-        self.calls, self.templates = Calls(keep.calls), Templates()
+        self.faults = Faults(random)
+        self.calls, self.templates = Calls(keep.calls), TemplateRegistry()
         self.media = MediaStore(clock, ids, keep.media_bytes)
         self._changes = Changes(clock)
         contacts, screens = Contacts(keep.contacts), Screens(keep.messages, self.templates, self._changes)
-        webhooks = Webhooks(clock, wire, self._tasks, timing)
-        courier = Courier(clock, ids, self._tasks, webhooks, contacts, screens, timing, enforce_window)
-        self.phones = Phones(clock, ids, webhooks, contacts, screens, courier, self.media)
+        webhooks = Webhooks(clock, transport, self._tasks, timing)
+        delivery = DeliverySimulator(clock, ids, self._tasks, webhooks, contacts, screens, timing, enforce_window)
+        self.phones = Phones(clock, ids, webhooks, contacts, screens, delivery, self.media)
         updates = Updates(clock, self.numbers, webhooks)
-        watching = Watching(clock, self.numbers, contacts, screens, self.faults, self._changes)
-        self._control = Control(ids, self.numbers, self.faults, self.calls, self.phones, webhooks, updates, watching)
+        watch = ChangeWatch(clock, self.numbers, contacts, screens, self.faults, self._changes)
+        self._control = Control(ids, self.numbers, self.faults, self.calls, self.phones, webhooks, updates, watch)
         self._graph = Graph(
             ids,
             AccountEndpoints(ids, self.numbers, self.templates),
             MediaEndpoints(clock, ids, self.numbers, self.media, base_url),
-            Messages(clock, ids, self.numbers, self.templates, self.faults, self.calls, screens, courier),
+            MessageEndpoints(clock, ids, self.numbers, self.templates, self.faults, self.calls, screens, delivery),
         )
 
     def dismiss(self) -> None:
-        """Whoever waits for a change on a phone is answered now, so that a stop need not wait for them."""
+        """Answers all requests that wait for a change, so that a stop need not wait for them."""
         self._changes.end()
 
     async def close(self) -> None:
-        """Stop everything under way: no webhook leaves after this."""
+        """Cancels all background work: no webhook is posted after this."""
         self.dismiss()
         await self._tasks.cancel()
 
     async def settled(self) -> None:
-        """Return when every status was posted and every webhook answered or given up."""
+        """Returns when every status was posted and every webhook was answered or given up."""
         await self._tasks.finish()
 
-    async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiMessage, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
@@ -110,7 +110,7 @@ class Sandbox:
                 return
             await send({"type": "lifespan.startup.complete"})
 
-    async def _serve(self, scope: Event, receive: Receive, send: Send) -> None:
+    async def _serve(self, scope: AsgiMessage, receive: Receive, send: Send) -> None:
         try:
             reply = await self._answered(await read_request(scope, receive))
         except CallerGone:
@@ -120,7 +120,7 @@ class Sandbox:
             reply = refused(too_large, self._ids.token(12))
         await transmit(reply, send)
 
-    async def _answered(self, request: Request) -> Answer:
+    async def _answered(self, request: SandboxRequest) -> SandboxResponse:
         parts = [part for part in request.path.split("/") if part]
         if parts and parts[0] == "_sandbox":
             return await self._control.answer(request, parts[1:])

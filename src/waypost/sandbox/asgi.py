@@ -1,4 +1,4 @@
-"""The thin layer between ASGI and the sandbox's handlers: one request in, one answer out, or half of one."""
+"""Reads ASGI requests and sends responses for the sandbox's handlers."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from waypost.sandbox.graph_errors import Refusal, error_body, http_status_of
+from waypost.sandbox.graph_errors import GraphError, error_body, http_status_of
 
-Event = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Event]]
-Send = Callable[[Event], Awaitable[None]]
+AsgiMessage = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[AsgiMessage]]
+Send = Callable[[AsgiMessage], Awaitable[None]]
 
 JSON = "application/json; charset=UTF-8"
 LARGEST_BODY = 110 * 1024 * 1024
 
 
-class Request(msgspec.Struct, frozen=True):
+class SandboxRequest(msgspec.Struct, frozen=True):
     method: str
     path: str
     query_string: bytes
@@ -35,43 +35,43 @@ class Request(msgspec.Struct, frozen=True):
         return dict(parse_qsl(self.query_string.decode("latin-1"), keep_blank_values=True))
 
 
-class Answer(msgspec.Struct, frozen=True):
+class SandboxResponse(msgspec.Struct, frozen=True):
     status: int
     body: bytes
     content_type: str = JSON
     headers: tuple[tuple[bytes, bytes], ...] = ()
     cut: bool = False
-    """The connection breaks in the middle of the answer."""
+    """Whether the connection breaks in the middle of the response."""
 
 
 class BodyTooLarge(Exception):
-    """The caller sends more than any endpoint takes."""
+    """The request body is larger than any endpoint accepts."""
 
 
 class CallerGone(Exception):
-    """The caller hung up before the whole request was there."""
+    """The caller disconnected before the request was complete."""
 
 
-def answer(status: int, value: object, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
-    return Answer(status, msgspec.json.encode(value), headers=headers)
+def answer(status: int, value: object, headers: tuple[tuple[bytes, bytes], ...] = ()) -> SandboxResponse:
+    return SandboxResponse(status, msgspec.json.encode(value), headers=headers)
 
 
-def refused(refusal: Refusal, trace: str, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
+def refused(refusal: GraphError, trace: str, headers: tuple[tuple[bytes, bytes], ...] = ()) -> SandboxResponse:
     status = http_status_of(refusal)
     if status == 401:
         headers = (*headers, (b"www-authenticate", b'OAuth "Facebook Platform" "invalid_token"'))
     return answer(status, error_body(refusal, trace), headers)
 
 
-def gateway_page(status: int) -> Answer:
-    """What a proxy in front of the Graph API answers when it cannot reach it: no JSON at all."""
+def gateway_page(status: int) -> SandboxResponse:
+    """The HTML page that a proxy answers if it cannot reach the Graph API."""
     page = f"<html><head><title>{status}</title></head><body><h1>{status} Bad Gateway</h1></body></html>"
-    return Answer(status, page.encode(), content_type="text/html; charset=UTF-8")
+    return SandboxResponse(status, page.encode(), content_type="text/html; charset=UTF-8")
 
 
-async def read_request(scope: Event, receive: Receive) -> Request:
+async def read_request(scope: AsgiMessage, receive: Receive) -> SandboxRequest:
     headers = dict(scope["headers"])
-    return Request(
+    return SandboxRequest(
         method=scope["method"],
         path=scope["path"],
         query_string=scope.get("query_string", b""),
@@ -98,7 +98,7 @@ async def _read_body(receive: Receive) -> bytes:
 
 
 def _token(headers: dict[bytes, bytes], query_string: bytes) -> str | None:
-    """From the header, or as the Graph API also takes it: `?access_token=`."""
+    """From the header or from `?access_token=`."""
     scheme, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
     if token and scheme.lower() in ("bearer", "oauth"):
         return token.strip()
@@ -107,8 +107,8 @@ def _token(headers: dict[bytes, bytes], query_string: bytes) -> str | None:
     return dict(parse_qsl(query_string.decode("latin-1"))).get("access_token")
 
 
-async def transmit(reply: Answer, send: Send) -> None:
-    """A cut answer promises its body, does not send it and stops: servers then break the connection."""
+async def transmit(reply: SandboxResponse, send: Send) -> None:
+    """A cut response announces a body but does not send it, so that the server breaks the connection."""
     headers = [
         (b"content-type", reply.content_type.encode()),
         (b"content-length", str(len(reply.body)).encode()),

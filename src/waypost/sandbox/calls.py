@@ -1,4 +1,4 @@
-"""What the provider received: every call to the messages endpoint, also the refused ones."""
+"""Records every call to the messages endpoint, including refused ones."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from waypost.sandbox.keyed_log import KeyedLog
 from waypost.sandbox.recipients import phone_of
 
 
-class Call(msgspec.Struct):
+class RecordedCall(msgspec.Struct):
     at: Instant
     phone_number_id: str
     to: str | None
-    """As it was sent."""
+    """As the caller wrote it."""
     body: msgspec.Raw
     wamid: str | None = None
     http_status: int | None = None
-    """None while it is being answered."""
+    """None until the call is answered."""
 
 
 class Calls:
     def __init__(self, most: int) -> None:
-        self._log: KeyedLog[Call] = KeyedLog(most)
+        self._log: KeyedLog[RecordedCall] = KeyedLog(most)
 
-    def arrived(self, at: Instant, phone_number_id: str, raw: bytes, body: dict[str, Any] | None) -> Call:
+    def record(self, at: Instant, phone_number_id: str, raw: bytes, body: dict[str, Any] | None) -> RecordedCall:
         to = (body.get("to") or body.get("recipient")) if body else None
         known = body is not None
         readable = msgspec.Raw(raw if known else msgspec.json.encode(raw.decode("utf-8", "replace")))
-        call = Call(at, phone_number_id, to if isinstance(to, str) else None, readable)
+        call = RecordedCall(at, phone_number_id, to if isinstance(to, str) else None, readable)
         self._log.add(_key(call.to), call)
         return call
 
-    def listed(self, to: str | None = None) -> list[Call]:
+    def listed(self, to: str | None = None) -> list[RecordedCall]:
         return list(self._log) if to is None else self._log.of(_key(to))
 
     def __len__(self) -> int:
@@ -49,7 +49,7 @@ def iso(moment: Instant) -> str:
     return to_datetime(moment).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def shown(call: Call) -> dict[str, Any]:
+def shown(call: RecordedCall) -> dict[str, Any]:
     return {
         "at": iso(call.at),
         "phone_number_id": call.phone_number_id,

@@ -1,46 +1,46 @@
-"""Changes on the phones, counted, so that whoever looks at one can wait for the next."""
+"""A version counter of changes on the phones, with a wait for the next change."""
 
 from __future__ import annotations
 
 import asyncio
 
 from waypost.model.time import Span
-from waypost.ports.clock import Clock
+from waypost.ports.platform.clock import Clock
 
 
 class Changes:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self.version: int = clock.now()
-        """Begins with the time: a sandbox that was started anew never counts where the one before it stood."""
-        self._waiting: list[asyncio.Future[None]] = []
-        self._over = False
+        """Starts at the current time, so that versions never repeat after a restart."""
+        self._waiters: list[asyncio.Future[None]] = []
+        self._ended = False
 
     def happened(self) -> None:
         self.version += 1
         self._wake()
 
-    async def beyond(self, seen: int, at_most: Span) -> None:
-        """Return when something has changed since `seen`, or when the time is over."""
-        if self._over or seen != self.version or at_most <= 0:
+    async def beyond(self, seen: int, timeout: Span) -> None:
+        """Returns when something has changed since `seen`, or at the timeout."""
+        if self._ended or seen != self.version or timeout <= 0:
             return
-        waking: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waking)
-        sleeping = asyncio.ensure_future(self._clock.sleep(at_most))
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        sleeping = asyncio.ensure_future(self._clock.sleep(timeout))
         try:
-            await asyncio.wait([waking, sleeping], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([waiter, sleeping], return_when=asyncio.FIRST_COMPLETED)
         finally:
             sleeping.cancel()
-            if waking in self._waiting:
-                self._waiting.remove(waking)
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
 
     def end(self) -> None:
-        """From now on nobody waits."""
-        self._over = True
+        """Ends all waits, now and later."""
+        self._ended = True
         self._wake()
 
     def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for waking in waiting:
-            if not waking.done():
-                waking.set_result(None)
+        waiting, self._waiters = self._waiters, []
+        for waiter in waiting:
+            if not waiter.done():
+                waiter.set_result(None)

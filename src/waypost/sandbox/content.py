@@ -1,4 +1,4 @@
-"""What each type of message must contain, with Meta's limits."""
+"""Validates each type of message, with Meta's limits."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from waypost.sandbox.graph_errors import UNSUPPORTED_TYPE, Refusal, bad_parameter, invalid, missing
+from waypost.sandbox.graph_errors import UNSUPPORTED_TYPE, GraphError, bad_parameter, invalid, missing
 from waypost.sandbox.interactive import wrong_interactive
-from waypost.sandbox.shape import (
+from waypost.sandbox.json_checks import (
     Json,
     list_at,
     object_at,
@@ -36,8 +36,8 @@ _MEDIA_KEYS: Final = MappingProxyType(
 _NAME_PARTS: Final = ("first_name", "last_name", "middle_name", "suffix", "prefix")
 
 
-def wrong_envelope(body: Json) -> Refusal | None:
-    """What all messages have in common, but for the recipient."""
+def wrong_envelope(body: Json) -> GraphError | None:
+    """Validates what all messages have in common, except the recipient."""
     if body.get("messaging_product") != "whatsapp":
         return bad_parameter("The parameter messaging_product is required.")
     if body.get("recipient_type", "individual") != "individual":
@@ -48,7 +48,7 @@ def wrong_envelope(body: Json) -> Refusal | None:
     return _wrong_context(body.get("context"))
 
 
-def _wrong_context(context: object) -> Refusal | None:
+def _wrong_context(context: object) -> GraphError | None:
     if context is None:
         return None
     if not isinstance(context, dict):
@@ -56,18 +56,18 @@ def _wrong_context(context: object) -> Refusal | None:
     return wrong_text(context, "message_id", "context.")
 
 
-def wrong_content(kind: str, body: Json) -> Refusal | None:
-    """What is wrong with a message of this type; templates are checked against their definition elsewhere."""
+def wrong_content(kind: str, body: Json) -> GraphError | None:
+    """Validates a message of this type; `templates` compares template messages with their definition."""
     check = _CHECKS.get(kind)
     if check is None:
-        return Refusal(UNSUPPORTED_TYPE, details=f"Message type '{kind}' is not supported")
+        return GraphError(UNSUPPORTED_TYPE, details=f"Message type '{kind}' is not supported")
     if kind == "contacts":
         return _wrong_contacts(body)
     content = object_at(body, kind)
-    return content if isinstance(content, Refusal) else check(kind, content)
+    return content if isinstance(content, GraphError) else check(kind, content)
 
 
-def _wrong_text(_: str, text: Json) -> Refusal | None:
+def _wrong_text(_: str, text: Json) -> GraphError | None:
     body = text.get("body")
     if isinstance(body, str) and len(body) > LONGEST_TEXT:
         return bad_parameter(f"Param text['body'] must be at most {LONGEST_TEXT} characters long.")
@@ -78,7 +78,7 @@ def _wrong_text(_: str, text: Json) -> Refusal | None:
     )
 
 
-def _wrong_media(kind: str, media: Json) -> Refusal | None:
+def _wrong_media(kind: str, media: Json) -> GraphError | None:
     where = f"{kind}."
     if media.get("id") is None and media.get("link") is None:
         return missing(f"{where}id or {where}link")
@@ -93,7 +93,7 @@ def _wrong_media(kind: str, media: Json) -> Refusal | None:
     )
 
 
-def _wrong_location(_: str, location: Json) -> Refusal | None:
+def _wrong_location(_: str, location: Json) -> GraphError | None:
     return (
         _wrong_degrees(location, "latitude", 90)
         or _wrong_degrees(location, "longitude", 180)
@@ -103,8 +103,8 @@ def _wrong_location(_: str, location: Json) -> Refusal | None:
     )
 
 
-def _wrong_degrees(location: Json, key: str, most: int) -> Refusal | None:
-    """Meta takes numbers and numbers in quotes."""
+def _wrong_degrees(location: Json, key: str, most: int) -> GraphError | None:
+    """Meta accepts numbers and numeric strings."""
     value = location.get(key)
     if value is None or value == "":
         return missing(f"location.{key}")
@@ -115,7 +115,7 @@ def _wrong_degrees(location: Json, key: str, most: int) -> Refusal | None:
     return None if fine else invalid(f"location.{key}", f"must be a number between -{most} and {most}")
 
 
-def _wrong_reaction(_: str, reaction: Json) -> Refusal | None:
+def _wrong_reaction(_: str, reaction: Json) -> GraphError | None:
     if reaction.get("emoji") is None:
         return missing("reaction.emoji")
     return (
@@ -125,16 +125,16 @@ def _wrong_reaction(_: str, reaction: Json) -> Refusal | None:
     )
 
 
-def _wrong_contacts(body: Json) -> Refusal | None:
+def _wrong_contacts(body: Json) -> GraphError | None:
     cards = list_at(body, "contacts", "", MOST_CONTACTS)
-    if isinstance(cards, Refusal):
+    if isinstance(cards, GraphError):
         return cards
     return next(filter(None, map(_wrong_card, cards)), None)
 
 
-def _wrong_card(card: Json) -> Refusal | None:
+def _wrong_card(card: Json) -> GraphError | None:
     name = object_at(card, "name", "contacts.")
-    if isinstance(name, Refusal):
+    if isinstance(name, GraphError):
         return name
     if wrong := wrong_text(name, "formatted_name", "contacts.name."):
         return wrong
@@ -142,9 +142,9 @@ def _wrong_card(card: Json) -> Refusal | None:
     return None if has_part else missing("contacts.name." + ", ".join(_NAME_PARTS))
 
 
-def _wrong_template(_: str, template: Json) -> Refusal | None:
+def _wrong_template(_: str, template: Json) -> GraphError | None:
     language = object_at(template, "language", "template.")
-    if isinstance(language, Refusal):
+    if isinstance(language, GraphError):
         return language
     components = template.get("components", [])
     if not isinstance(components, list) or not all(isinstance(component, dict) for component in components):
@@ -152,11 +152,11 @@ def _wrong_template(_: str, template: Json) -> Refusal | None:
     return wrong_text(template, "name", "template.", 512) or wrong_text(language, "code", "template.language.")
 
 
-def _wrong_interactive(_: str, interactive: Json) -> Refusal | None:
+def _wrong_interactive(_: str, interactive: Json) -> GraphError | None:
     return wrong_interactive(interactive)
 
 
-_CHECKS: Final[Mapping[str, Callable[[str, Json], Refusal | None]]] = MappingProxyType(
+_CHECKS: Final[Mapping[str, Callable[[str, Json], GraphError | None]]] = MappingProxyType(
     {
         "text": _wrong_text,
         **dict.fromkeys(_MEDIA_KEYS, _wrong_media),

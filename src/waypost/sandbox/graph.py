@@ -1,4 +1,4 @@
-"""The paths of the Graph API, with or without a version in front."""
+"""Routes the paths of the Graph API, with or without a version prefix."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Final
 
 import msgspec
 
-from waypost.ports.clock import Ids
+from waypost.ports.platform.clock import Ids
 from waypost.sandbox.account import AccountEndpoints
-from waypost.sandbox.asgi import Answer, Request
+from waypost.sandbox.asgi import SandboxRequest, SandboxResponse
 from waypost.sandbox.graph_errors import unknown_path
 from waypost.sandbox.media import MediaEndpoints
-from waypost.sandbox.messages import Messages
+from waypost.sandbox.messages import MessageEndpoints
 
 LATEST_VERSION: Final = "v26.0"
 _VERSION: Final = re.compile(r"v\d+(\.\d+)?")
 
 
 class Graph:
-    def __init__(self, ids: Ids, account: AccountEndpoints, media: MediaEndpoints, messages: Messages) -> None:
+    def __init__(self, ids: Ids, account: AccountEndpoints, media: MediaEndpoints, messages: MessageEndpoints) -> None:
         self._ids = ids
         self._account = account
         self._media = media
         self._messages = messages
-        self._edges: dict[tuple[str, str], Callable[[Request, str], Answer]] = {
+        self._edges: dict[tuple[str, str], Callable[[SandboxRequest, str], SandboxResponse]] = {
             ("POST", "media"): media.upload,
             ("GET", "message_templates"): account.templates,
             ("POST", "message_templates"): account.create_template,
@@ -36,7 +36,7 @@ class Graph:
             ("DELETE", "subscribed_apps"): account.subscribe,
         }
 
-    async def answer(self, request: Request, parts: list[str]) -> Answer:
+    async def answer(self, request: SandboxRequest, parts: list[str]) -> SandboxResponse:
         version = parts.pop(0) if parts and _VERSION.fullmatch(parts[0]) else LATEST_VERSION
         if len(parts) == 2 and parts[1] == "messages" and request.method == "POST":
             reply = await self._messages.post(request, parts[0])
@@ -46,7 +46,7 @@ class Graph:
         marks = ((b"facebook-api-version", version.encode()), (b"x-fb-trace-id", trace), (b"x-fb-request-id", trace))
         return msgspec.structs.replace(reply, headers=(*reply.headers, *marks))
 
-    def _routed(self, request: Request, parts: list[str]) -> Answer:
+    def _routed(self, request: SandboxRequest, parts: list[str]) -> SandboxResponse:
         match (request.method, *parts):
             case ("GET", "whatsapp_business", "attachments"):
                 return self._media.download(request)

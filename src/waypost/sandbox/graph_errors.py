@@ -1,4 +1,4 @@
-"""Meta's error codes with their titles and HTTP statuses, and the body in which the Graph API tells them."""
+"""Meta's error codes with their titles and HTTP statuses, and the Graph API's error bodies."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class KnownError(msgspec.Struct, frozen=True):
     http_status: int
 
 
-class Refusal(msgspec.Struct, frozen=True):
-    """Why a call is refused; what is left None comes from Meta's table."""
+class GraphError(msgspec.Struct, frozen=True):
+    """Why a call is refused; None values come from Meta's table."""
 
     code: int
     details: str | None = None
@@ -48,7 +48,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 def _load() -> Mapping[int, KnownError]:
-    """Ranges such as 200-299 are spread out; a code with its own row keeps it."""
+    """Expands ranges such as 200-299; a code with its own row keeps it."""
     table: dict[int, KnownError] = {}
     lines = files("waypost.sandbox").joinpath("error_codes.csv").read_text(encoding="utf-8").splitlines()
     for row in csv.DictReader(lines):
@@ -60,18 +60,18 @@ def _load() -> Mapping[int, KnownError]:
 
 
 CATALOGUE: Final = _load()
-"""A constant, read when the package is imported: a running sandbox opens no file."""
+"""Read at import, so that a running sandbox opens no file."""
 
 
 def known_error(code: int) -> KnownError:
     return CATALOGUE.get(code) or KnownError("Unknown error", 400)
 
 
-def http_status_of(refusal: Refusal) -> int:
+def http_status_of(refusal: GraphError) -> int:
     return refusal.http_status or known_error(refusal.code).http_status
 
 
-def error_body(refusal: Refusal, trace: str) -> dict[str, Any]:
+def error_body(refusal: GraphError, trace: str) -> dict[str, Any]:
     error: dict[str, Any] = {
         "message": refusal.message or f"(#{refusal.code}) {known_error(refusal.code).title}",
         "type": refusal.kind,
@@ -86,7 +86,7 @@ def error_body(refusal: Refusal, trace: str) -> dict[str, Any]:
 
 
 def webhook_error(code: int, details: str | None = None) -> dict[str, Any]:
-    """The same error as a status webhook tells it."""
+    """The error in the form of a status webhook."""
     title = known_error(code).title
     return {
         "code": code,
@@ -97,33 +97,33 @@ def webhook_error(code: int, details: str | None = None) -> dict[str, Any]:
     }
 
 
-def of_code(code: int, http_status: int | None = None) -> Refusal:
-    """A refusal that was asked for, by a fault or a magic number."""
-    return Refusal(code, details=f"{known_error(code).title}: asked of the sandbox", http_status=http_status)
+def of_code(code: int, http_status: int | None = None) -> GraphError:
+    """An error that a fault or a magic number requests."""
+    return GraphError(code, details=f"{known_error(code).title}: asked of the sandbox", http_status=http_status)
 
 
-def missing(where: str) -> Refusal:
-    return Refusal(MISSING_PARAMETER, details=f"Parameter '{where}' is required")
+def missing(where: str) -> GraphError:
+    return GraphError(MISSING_PARAMETER, details=f"Parameter '{where}' is required")
 
 
-def invalid(where: str, why: str) -> Refusal:
-    return Refusal(INVALID_VALUE, details=f"Parameter '{where}' {why}")
+def invalid(where: str, why: str) -> GraphError:
+    return GraphError(INVALID_VALUE, details=f"Parameter '{where}' {why}")
 
 
-def bad_parameter(details: str) -> Refusal:
-    return Refusal(INVALID_PARAMETER, details=details, message=f"(#100) {details}")
+def bad_parameter(details: str) -> GraphError:
+    return GraphError(INVALID_PARAMETER, details=details, message=f"(#100) {details}")
 
 
-NO_TOKEN: Final = Refusal(
+NO_TOKEN: Final = GraphError(
     TOKEN_INVALID, message="An access token is required to request this resource.", http_status=401
 )
-BAD_TOKEN: Final = Refusal(
+BAD_TOKEN: Final = GraphError(
     TOKEN_INVALID, message="Invalid OAuth access token - Cannot parse access token", http_status=401
 )
 
 
-def no_such_object(method: str, object_id: str) -> Refusal:
-    return Refusal(
+def no_such_object(method: str, object_id: str) -> GraphError:
+    return GraphError(
         INVALID_PARAMETER,
         message=f"Unsupported {method.lower()} request. Object with ID '{object_id}' does not exist, cannot be loaded"
         " due to missing permissions, or does not support this operation. Please read the Graph API documentation at"
@@ -133,5 +133,5 @@ def no_such_object(method: str, object_id: str) -> Refusal:
     )
 
 
-def unknown_path(path: str) -> Refusal:
-    return Refusal(2500, message=f"Unknown path components: {path}", http_status=400)
+def unknown_path(path: str) -> GraphError:
+    return GraphError(2500, message=f"Unknown path components: {path}", http_status=400)

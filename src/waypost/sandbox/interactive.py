@@ -1,4 +1,4 @@
-"""What each kind of interactive message must contain, with Meta's limits."""
+"""Validates each kind of interactive message, with Meta's limits."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from waypost.sandbox.graph_errors import Refusal, invalid, missing
-from waypost.sandbox.shape import (
+from waypost.sandbox.graph_errors import GraphError, invalid, missing
+from waypost.sandbox.json_checks import (
     Json,
     list_at,
     object_at,
@@ -24,14 +24,14 @@ _HEADER_MEDIA: Final = ("image", "video", "document")
 _SHORT: Final = 60
 
 
-def wrong_interactive(interactive: Json) -> Refusal | None:
+def wrong_interactive(interactive: Json) -> GraphError | None:
     kind = interactive.get("type")
     if kind is None:
         return missing("interactive.type")
     if not isinstance(kind, str) or kind not in _ACTIONS:
         return invalid("interactive.type", f"must be one of {', '.join(_ACTIONS)}")
     action = object_at(interactive, "action", "interactive.")
-    if isinstance(action, Refusal):
+    if isinstance(action, GraphError):
         return action
     return (
         _wrong_body(interactive, kind)
@@ -41,16 +41,16 @@ def wrong_interactive(interactive: Json) -> Refusal | None:
     )
 
 
-def _wrong_body(interactive: Json, kind: str) -> Refusal | None:
+def _wrong_body(interactive: Json, kind: str) -> GraphError | None:
     if kind in ("product", "catalog_message") and interactive.get("body") is None:
         return None
     body = object_at(interactive, "body", "interactive.")
-    if isinstance(body, Refusal):
+    if isinstance(body, GraphError):
         return body
     return wrong_text(body, "text", "interactive.body.", 4096 if kind == "list" else 1024)
 
 
-def _wrong_header(header: object, kind: str) -> Refusal | None:
+def _wrong_header(header: object, kind: str) -> GraphError | None:
     if header is None:
         return None
     if not isinstance(header, dict):
@@ -63,15 +63,15 @@ def _wrong_header(header: object, kind: str) -> Refusal | None:
     return _wrong_header_media(header, header["type"]) if header["type"] in _HEADER_MEDIA else None
 
 
-def _wrong_header_media(header: Json, kind: str) -> Refusal | None:
+def _wrong_header_media(header: Json, kind: str) -> GraphError | None:
     media = object_at(header, kind, "interactive.header.")
-    if isinstance(media, Refusal):
+    if isinstance(media, GraphError):
         return media
     where = f"interactive.header.{kind}."
     return wrong_link(media, "link", where) if "link" in media else wrong_text(media, "id", where)
 
 
-def _wrong_footer(footer: object) -> Refusal | None:
+def _wrong_footer(footer: object) -> GraphError | None:
     if footer is None:
         return None
     if not isinstance(footer, dict):
@@ -79,19 +79,19 @@ def _wrong_footer(footer: object) -> Refusal | None:
     return wrong_text(footer, "text", "interactive.footer.", _SHORT)
 
 
-def _wrong_buttons(action: Json) -> Refusal | None:
+def _wrong_buttons(action: Json) -> GraphError | None:
     buttons = list_at(action, "buttons", _ACTION, 3)
-    if isinstance(buttons, Refusal):
+    if isinstance(buttons, GraphError):
         return buttons
     if wrong := next(filter(None, map(_wrong_button, buttons)), None):
         return wrong
     return repeated([button["reply"]["id"] for button in buttons], f"{_ACTION}buttons.reply.id")
 
 
-def _wrong_button(button: Json) -> Refusal | None:
+def _wrong_button(button: Json) -> GraphError | None:
     where = f"{_ACTION}buttons."
     reply = object_at(button, "reply", where)
-    if isinstance(reply, Refusal):
+    if isinstance(reply, GraphError):
         return reply
     return (
         wrong_choice(button, "type", where, ("reply",))
@@ -100,9 +100,9 @@ def _wrong_button(button: Json) -> Refusal | None:
     )
 
 
-def _wrong_list(action: Json) -> Refusal | None:
+def _wrong_list(action: Json) -> GraphError | None:
     sections = list_at(action, "sections", _ACTION, 10)
-    if isinstance(sections, Refusal):
+    if isinstance(sections, GraphError):
         return sections
     titled = wrong_text if len(sections) > 1 else wrong_optional_text
     rows: list[Json] = []
@@ -110,13 +110,13 @@ def _wrong_list(action: Json) -> Refusal | None:
         if wrong := titled(section, "title", f"{_ACTION}sections.", 24):
             return wrong
         own = list_at(section, "rows", f"{_ACTION}sections.", 10)
-        if isinstance(own, Refusal):
+        if isinstance(own, GraphError):
             return own
         rows += own
     return wrong_text(action, "button", _ACTION, 20) or _wrong_rows(rows)
 
 
-def _wrong_rows(rows: list[Json]) -> Refusal | None:
+def _wrong_rows(rows: list[Json]) -> GraphError | None:
     where = f"{_ACTION}sections.rows"
     if len(rows) > 10:
         return invalid(where, f"must be at most 10 in all sections together, not {len(rows)}")
@@ -125,7 +125,7 @@ def _wrong_rows(rows: list[Json]) -> Refusal | None:
     return repeated([row["id"] for row in rows], f"{where}.id")
 
 
-def _wrong_row(row: Json) -> Refusal | None:
+def _wrong_row(row: Json) -> GraphError | None:
     where = f"{_ACTION}sections.rows."
     return (
         wrong_text(row, "id", where, 200)
@@ -134,9 +134,9 @@ def _wrong_row(row: Json) -> Refusal | None:
     )
 
 
-def _wrong_cta_url(action: Json) -> Refusal | None:
+def _wrong_cta_url(action: Json) -> GraphError | None:
     parameters = object_at(action, "parameters", _ACTION)
-    if isinstance(parameters, Refusal):
+    if isinstance(parameters, GraphError):
         return parameters
     where = f"{_ACTION}parameters."
     return (
@@ -146,9 +146,9 @@ def _wrong_cta_url(action: Json) -> Refusal | None:
     )
 
 
-def _wrong_flow(action: Json) -> Refusal | None:
+def _wrong_flow(action: Json) -> GraphError | None:
     parameters = object_at(action, "parameters", _ACTION)
-    if isinstance(parameters, Refusal):
+    if isinstance(parameters, GraphError):
         return parameters
     where = f"{_ACTION}parameters."
     named = [key for key in ("flow_id", "flow_name") if parameters.get(key) is not None]
@@ -164,25 +164,25 @@ def _wrong_flow(action: Json) -> Refusal | None:
     )
 
 
-def _wrong_if_there(parameters: Json, key: str, choices: tuple[str, ...]) -> Refusal | None:
+def _wrong_if_there(parameters: Json, key: str, choices: tuple[str, ...]) -> GraphError | None:
     if parameters.get(key) is None:
         return None
     return wrong_choice(parameters, key, f"{_ACTION}parameters.", choices)
 
 
-def _named(name: str) -> Callable[[Json], Refusal | None]:
-    def wrong_name(action: Json) -> Refusal | None:
+def _named(name: str) -> Callable[[Json], GraphError | None]:
+    def wrong_name(action: Json) -> GraphError | None:
         return wrong_choice(action, "name", _ACTION, (name,))
 
     return wrong_name
 
 
-def _anything(_: Json) -> Refusal | None:
-    """Types that Meta takes and whose action the sandbox does not look into."""
+def _anything(_: Json) -> GraphError | None:
+    """For types whose action the sandbox does not validate."""
     return None
 
 
-_ACTIONS: Final[Mapping[str, Callable[[Json], Refusal | None]]] = MappingProxyType(
+_ACTIONS: Final[Mapping[str, Callable[[Json], GraphError | None]]] = MappingProxyType(
     {
         "button": _wrong_buttons,
         "list": _wrong_list,

@@ -1,4 +1,4 @@
-"""A log that can be read by key and forgets its oldest entries."""
+"""A bounded log that can also be read by key."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ Entry = TypeVar("Entry")
 
 
 class KeyedLog(Generic[Entry]):
-    """Entries in order of arrival, at most `most` of them, also by key without a search."""
+    """The latest `most` entries in order, also indexed by key."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._count = 0
         self._all: deque[tuple[str, int, Entry]] = deque()
-        # By count within a key: a dict drops its first entry at once, a long list would move all the others.
+        # A dict drops its first entry at once; a list would move all the others.
         self._by_key: dict[str, dict[int, Entry]] = {}
 
     def add(self, key: str, entry: Entry) -> Entry | None:
-        """Returns the entry that was forgotten for it, if any."""
+        """Returns the entry that was dropped for it, if any."""
         self._count += 1
         self._all.append((key, self._count, entry))
         self._by_key.setdefault(key, {})[self._count] = entry
-        return self._forget_oldest() if len(self._all) > self._most else None
+        return self._drop_oldest() if len(self._all) > self._most else None
 
-    def _forget_oldest(self) -> Entry:
+    def _drop_oldest(self) -> Entry:
         key, count, oldest = self._all.popleft()
         entries = self._by_key[key]
         del entries[count]
@@ -36,7 +36,7 @@ class KeyedLog(Generic[Entry]):
         return oldest
 
     def move(self, key: str, to: str) -> None:
-        """Everything under one key is under another from now on, in the order of arrival. Looks at every entry."""
+        """Moves all entries of one key to another, in order. Reads every entry."""
         moved = self._by_key.pop(key, {})
         self._all = deque((to if each == key else each, count, entry) for each, count, entry in self._all)
         if joined := sorted({**self._by_key.get(to, {}), **moved}.items(), key=lambda entry: entry[0]):
@@ -46,7 +46,7 @@ class KeyedLog(Generic[Entry]):
         return list(self._by_key.get(key, {}).values())
 
     def latest_keys(self, most: int, within: int = 2000) -> list[str]:
-        """The keys of the newest entries, the newest first; looks at no more entries than `within`."""
+        """The keys of the newest entries, the newest first; reads at most `within` entries."""
         newest = (key for key, _, _ in islice(reversed(self._all), within))
         return list(islice(dict.fromkeys(newest), most))
 

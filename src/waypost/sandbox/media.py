@@ -1,4 +1,4 @@
-"""Media: uploading, looking up, downloading by a link that lives five minutes, deleting."""
+"""Media: upload, lookup, download by a link that is valid for five minutes, and deletion."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from urllib.parse import urlencode
 import msgspec
 
 from waypost.model.time import Instant, Span, days, minutes
-from waypost.ports.clock import Clock, Ids
-from waypost.sandbox.asgi import Answer, Request, answer, refused
-from waypost.sandbox.graph_errors import MEDIA_UPLOAD, Refusal, bad_parameter, no_such_object
-from waypost.sandbox.multipart import Part, parts_of
+from waypost.ports.platform.clock import Clock, Ids
+from waypost.sandbox.asgi import SandboxRequest, SandboxResponse, answer, refused
+from waypost.sandbox.graph_errors import MEDIA_UPLOAD, GraphError, bad_parameter, no_such_object
+from waypost.sandbox.multipart import FormPart, parts_of
 from waypost.sandbox.numbers import Numbers, SandboxNumber
 
 UPLOAD_KEPT = days(30)
 INBOUND_KEPT = days(7)
-LINK_LIVES = minutes(5)
+LINK_VALID_FOR = minutes(5)
 DOWNLOAD_PATH = "/whatsapp_business/attachments/"
 
 KIB, MIB = 1024, 1024 * 1024
@@ -36,7 +36,7 @@ LARGEST: dict[str, int] = {
 }
 
 
-class Media(msgspec.Struct, frozen=True):
+class SandboxMedia(msgspec.Struct, frozen=True):
     id: str
     phone_number_id: str
     token: str
@@ -45,7 +45,7 @@ class Media(msgspec.Struct, frozen=True):
     digest: bytes
     expires: Instant
     key: str
-    """Signs its download links."""
+    """The key that signs its download links."""
 
 
 class MediaStore:
@@ -54,13 +54,13 @@ class MediaStore:
         self._ids = ids
         self._most_bytes = most_bytes
         self._bytes = 0
-        self._made = 0
-        self._by_id: dict[str, Media] = {}
+        self._count = 0
+        self._by_id: dict[str, SandboxMedia] = {}
 
-    def store(self, number: SandboxNumber, content: bytes, mime_type: str, kept: Span) -> Media:
-        self._made += 1
-        media = Media(
-            id=str(2_000_000_000_000_000 + self._made),
+    def store(self, number: SandboxNumber, content: bytes, mime_type: str, kept: Span) -> SandboxMedia:
+        self._count += 1
+        media = SandboxMedia(
+            id=str(2_000_000_000_000_000 + self._count),
             phone_number_id=number.phone_number_id,
             token=number.token,
             content=content,
@@ -72,14 +72,14 @@ class MediaStore:
         self._by_id[media.id] = media
         self._bytes += len(content)
         while self._bytes > self._most_bytes and len(self._by_id) > 1:
-            self.forget(next(iter(self._by_id)))
+            self.remove(next(iter(self._by_id)))
         return media
 
-    def get(self, media_id: str) -> Media | None:
+    def get(self, media_id: str) -> SandboxMedia | None:
         media = self._by_id.get(media_id)
         return media if media and self._clock.now() < media.expires else None
 
-    def forget(self, media_id: str) -> None:
+    def remove(self, media_id: str) -> None:
         media = self._by_id.pop(media_id, None)
         self._bytes -= len(media.content) if media else 0
 
@@ -92,52 +92,52 @@ class MediaEndpoints:
         self._store = store
         self._base_url = base_url
 
-    def upload(self, request: Request, phone_number_id: str) -> Answer:
+    def upload(self, request: SandboxRequest, phone_number_id: str) -> SandboxResponse:
         number = self._numbers.allowed(request, phone_number_id)
-        if isinstance(number, Refusal):
+        if isinstance(number, GraphError):
             return self._refused(number)
         file = uploaded_file(request)
-        if isinstance(file, Refusal):
+        if isinstance(file, GraphError):
             return self._refused(file)
         return answer(200, {"id": self._store.store(number, file.content, file.content_type or "", UPLOAD_KEPT).id})
 
     def has(self, media_id: str) -> bool:
         return self._store.get(media_id) is not None
 
-    def look_up(self, request: Request, media_id: str) -> Answer:
+    def look_up(self, request: SandboxRequest, media_id: str) -> SandboxResponse:
         media = self._allowed(request, media_id)
-        return self._refused(media) if isinstance(media, Refusal) else answer(200, self._described(request, media))
+        return self._refused(media) if isinstance(media, GraphError) else answer(200, self._described(request, media))
 
-    def delete(self, request: Request, media_id: str) -> Answer:
+    def delete(self, request: SandboxRequest, media_id: str) -> SandboxResponse:
         media = self._allowed(request, media_id)
-        if isinstance(media, Refusal):
+        if isinstance(media, GraphError):
             return self._refused(media)
-        self._store.forget(media_id)
+        self._store.remove(media_id)
         return answer(200, {"success": True})
 
-    def download(self, request: Request) -> Answer:
-        if stranger := self._numbers.stranger(request):
-            return self._refused(stranger)
+    def download(self, request: SandboxRequest) -> SandboxResponse:
+        if unauthorized := self._numbers.unauthorized(request):
+            return self._refused(unauthorized)
         query = request.query
         expires, media = query.get("ext", ""), self._store.get(query.get("mid", ""))
         if media is None or media.token != request.token or query.get("hash") != _seal(media, expires):
-            return Answer(404, b"URL signature mismatch", content_type="text/plain")
+            return SandboxResponse(404, b"URL signature mismatch", content_type="text/plain")
         if self._clock.now() > int(expires) * 1_000_000:
-            return Answer(404, b"URL signature expired", content_type="text/plain")
-        return Answer(200, media.content, content_type=media.mime_type)
+            return SandboxResponse(404, b"URL signature expired", content_type="text/plain")
+        return SandboxResponse(200, media.content, content_type=media.mime_type)
 
-    def _allowed(self, request: Request, media_id: str) -> Media | Refusal:
-        if stranger := self._numbers.stranger(request):
-            return stranger
+    def _allowed(self, request: SandboxRequest, media_id: str) -> SandboxMedia | GraphError:
+        if unauthorized := self._numbers.unauthorized(request):
+            return unauthorized
         media = self._store.get(media_id)
         asked = request.query.get("phone_number_id")
         if media is None or media.token != request.token or asked not in (None, media.phone_number_id):
             return no_such_object(request.method, media_id)
         return media
 
-    def _described(self, request: Request, media: Media) -> dict[str, Any]:
+    def _described(self, request: SandboxRequest, media: SandboxMedia) -> dict[str, Any]:
         base = self._base_url or f"{request.scheme}://{request.header(b'host')}"
-        expires = str((self._clock.now() + LINK_LIVES) // 1_000_000)
+        expires = str((self._clock.now() + LINK_VALID_FOR) // 1_000_000)
         link = urlencode({"mid": media.id, "ext": expires, "hash": _seal(media, expires)})
         return {
             "url": f"{base.rstrip('/')}{DOWNLOAD_PATH}?{link}",
@@ -148,16 +148,16 @@ class MediaEndpoints:
             "messaging_product": "whatsapp",
         }
 
-    def _refused(self, refusal: Refusal) -> Answer:
+    def _refused(self, refusal: GraphError) -> SandboxResponse:
         return refused(refusal, self._ids.token(12))
 
 
-def _seal(media: Media, expires: str) -> str:
+def _seal(media: SandboxMedia, expires: str) -> str:
     return hmac.digest(media.key.encode(), f"{media.id}:{expires}".encode(), "sha256").hex()
 
 
-def uploaded_file(request: Request) -> Part | Refusal:
-    """The file of an upload, with the type it is stored under, if Meta would take it."""
+def uploaded_file(request: SandboxRequest) -> FormPart | GraphError:
+    """The uploaded file with its MIME type, or the error that Meta would return."""
     parts = parts_of(request.header(b"content-type"), request.body)
     if parts is None:
         return bad_parameter("The request body must be multipart/form-data.")
@@ -171,12 +171,12 @@ def uploaded_file(request: Request) -> Part | Refusal:
     if most is None:
         return bad_parameter("Param file must be a file with one of the following types: " + ", ".join(LARGEST) + ".")
     if not 0 < len(file.content) <= most:
-        return Refusal(MEDIA_UPLOAD, details=f"File size must be between 1 and {most} bytes for type {mime_type}")
+        return GraphError(MEDIA_UPLOAD, details=f"File size must be between 1 and {most} bytes for type {mime_type}")
     return msgspec.structs.replace(file, content_type=mime_type)
 
 
-def _mime_type(file: Part, declared: Part | None) -> str:
-    """The part's own type, unless a client library only says that it is bytes."""
+def _mime_type(file: FormPart, declared: FormPart | None) -> str:
+    """The part's own type, unless it is missing or only application/octet-stream."""
     own = file.content_type or ""
     if own and not own.startswith("application/octet-stream"):
         return own

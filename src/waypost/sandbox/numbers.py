@@ -1,4 +1,4 @@
-"""The business numbers that the sandbox serves, and who may act for them."""
+"""The business numbers of the sandbox and their access tokens."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from waypost.sandbox.asgi import Request
-from waypost.sandbox.graph_errors import BAD_TOKEN, NO_TOKEN, Refusal, no_such_object
+from waypost.sandbox.asgi import SandboxRequest
+from waypost.sandbox.graph_errors import BAD_TOKEN, NO_TOKEN, GraphError, no_such_object
 
 
 class SandboxNumber(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -17,7 +17,7 @@ class SandboxNumber(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     app_secret: str
     verify_token: str = ""
     webhook_url: str | None = None
-    """None: this number posts no webhooks."""
+    """None means that this number posts no webhooks."""
     display_phone_number: str = "15550783881"
     verified_name: str = "Sandbox"
 
@@ -29,7 +29,7 @@ class Numbers:
         self._by_id = {number.phone_number_id: number for number in numbers}
 
     def add(self, number: SandboxNumber) -> None:
-        """A number of the same id is replaced."""
+        """Replaces a number with the same id."""
         self._by_id[number.phone_number_id] = number
 
     def all(self) -> list[SandboxNumber]:
@@ -41,27 +41,27 @@ class Numbers:
     def of_account(self, waba_id: str) -> list[SandboxNumber]:
         return [number for number in self._by_id.values() if number.waba_id == waba_id]
 
-    def stranger(self, request: Request) -> Refusal | None:
-        """What a caller hears whose token belongs to no number at all."""
+    def unauthorized(self, request: SandboxRequest) -> GraphError | None:
+        """The error for a token that belongs to no number; None if it belongs to one."""
         if request.token is None:
             return NO_TOKEN
         known = any(number.token == request.token for number in self._by_id.values())
         return None if known else BAD_TOKEN
 
-    def allowed(self, request: Request, phone_number_id: str) -> SandboxNumber | Refusal:
-        """The number that this caller acts for."""
+    def allowed(self, request: SandboxRequest, phone_number_id: str) -> SandboxNumber | GraphError:
+        """The number, if the token is its own."""
         number = self._by_id.get(phone_number_id)
         if number is None:
-            return self.stranger(request) or no_such_object(request.method, phone_number_id)
+            return self.unauthorized(request) or no_such_object(request.method, phone_number_id)
         if number.token == request.token:
             return number
         return BAD_TOKEN if request.token else NO_TOKEN
 
-    def account(self, request: Request, waba_id: str) -> list[SandboxNumber] | Refusal:
-        """The numbers of the account that this caller acts for."""
+    def account(self, request: SandboxRequest, waba_id: str) -> list[SandboxNumber] | GraphError:
+        """The account's numbers, if the token belongs to one of them."""
         numbers = self.of_account(waba_id)
         if not numbers:
-            return self.stranger(request) or no_such_object(request.method, waba_id)
+            return self.unauthorized(request) or no_such_object(request.method, waba_id)
         if any(number.token == request.token for number in numbers):
             return numbers
         return BAD_TOKEN if request.token else NO_TOKEN

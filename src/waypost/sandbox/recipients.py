@@ -1,4 +1,4 @@
-"""Who a message goes to: a phone number in any spelling, or a business-scoped user id."""
+"""Recipients: phone numbers in any format, or business-scoped user ids."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from waypost.sandbox.graph_errors import Refusal, bad_parameter, invalid
+from waypost.sandbox.graph_errors import GraphError, bad_parameter, invalid
 
 _DROPPED = str.maketrans("", "", " .-()[]")
 _USER_ID = re.compile(r"[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}")
@@ -19,19 +19,19 @@ class Recipient(msgspec.Struct, frozen=True):
     written: str
     """As the caller wrote it."""
     phone: str
-    """Digits; for a user id that the sandbox never gave out, that id."""
+    """Digits, or a user id that the sandbox did not issue."""
     by_user_id: bool = False
 
 
 def phone_digits(text: str) -> str | None:
-    """The digits of a phone number, or None when it is none."""
+    """The digits of a phone number, or None if it is not one."""
     digits = text.translate(_DROPPED).removeprefix("+")
     valid = 7 <= len(digits) <= 15 and digits.isascii() and digits.isdigit()
     return digits if valid else None
 
 
 def user_id_of(phone: str) -> str:
-    """A user id from which the phone can be read back, so that no table is needed."""
+    """A user id that contains the phone, so that no table is needed."""
     return f"US.1{phone:0>19}" if phone.isdigit() else phone
 
 
@@ -43,13 +43,13 @@ def phone_of(text: str) -> str | None:
 
 
 def magic_code(phone: str) -> int | None:
-    """The error code that a magic number asks for: +1555000 and the code in at least six digits."""
+    """The error code in a magic number: +1555000 followed by the code in at least six digits."""
     asked = phone.startswith(_MAGIC) and len(phone) >= len(_MAGIC) + 6 and phone.isdigit()
     return int(phone[len(_MAGIC) :]) if asked else None
 
 
-def recipient_of(body: dict[str, Any]) -> Recipient | Refusal:
-    """`to` wins over `recipient`, as Meta has it."""
+def recipient_of(body: dict[str, Any]) -> Recipient | GraphError:
+    """`to` takes precedence over `recipient`, as with Meta."""
     to = body.get("to")
     if to is None or to == "":
         return _by_user_id(body.get("recipient"))
@@ -61,7 +61,7 @@ def recipient_of(body: dict[str, Any]) -> Recipient | Refusal:
     return Recipient(written=to, phone=digits)
 
 
-def _by_user_id(user_id: object) -> Recipient | Refusal:
+def _by_user_id(user_id: object) -> Recipient | GraphError:
     if user_id is None or user_id == "":
         return bad_parameter("The parameter to is required.")
     if not isinstance(user_id, str) or not _USER_ID.fullmatch(user_id):

@@ -1,4 +1,4 @@
-"""What a customer sees on the phone: both sides of the conversation, oldest first."""
+"""The screens of the phones: both sides of the conversation, oldest first."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, Literal
 import msgspec
 
 from waypost.model.time import Instant
+from waypost.sandbox.accepted_messages import AcceptedMessage, SandboxStatus
 from waypost.sandbox.calls import iso
 from waypost.sandbox.changes import Changes
 from waypost.sandbox.keyed_log import KeyedLog
-from waypost.sandbox.letters import Letter, Status
-from waypost.sandbox.templates import Templates
+from waypost.sandbox.templates import TemplateRegistry
 
 
-class Note(msgspec.Struct):
-    """A message from the customer; `delivered` when a webhook was answered, `read` when the business says so."""
+class PhoneMessage(msgspec.Struct):
+    """A message from the customer; `delivered` when its webhook was answered, `read` when the business marked it."""
 
     phone: str
     wamid: str
@@ -25,81 +25,81 @@ class Note(msgspec.Struct):
 
 
 class Screens:
-    def __init__(self, most: int, templates: Templates, changes: Changes) -> None:
-        self._log: KeyedLog[Letter | Note] = KeyedLog(most)
-        self._notes: dict[str, Note] = {}
+    def __init__(self, most: int, templates: TemplateRegistry, changes: Changes) -> None:
+        self._log: KeyedLog[AcceptedMessage | PhoneMessage] = KeyedLog(most)
+        self._by_wamid: dict[str, PhoneMessage] = {}
         self._typing: dict[str, Instant] = {}
         self._templates = templates
         self._changes = changes
 
-    def received(self, letter: Letter) -> None:
-        self._typing.pop(letter.recipient.phone, None)
-        self._forget(self._log.add(letter.recipient.phone, letter))
+    def received(self, message: AcceptedMessage) -> None:
+        self._typing.pop(message.recipient.phone, None)
+        self._drop(self._log.add(message.recipient.phone, message))
         self._changes.happened()
 
-    def reached(self, letter: Letter, status: Status) -> None:
-        letter.reached(status)
+    def reached(self, message: AcceptedMessage, status: SandboxStatus) -> None:
+        message.reached(status)
         self._changes.happened()
 
-    def wrote(self, note: Note) -> None:
-        self._notes[note.wamid] = note
-        self._forget(self._log.add(note.phone, note))
+    def wrote(self, message: PhoneMessage) -> None:
+        self._by_wamid[message.wamid] = message
+        self._drop(self._log.add(message.phone, message))
         self._changes.happened()
 
-    def delivered(self, note: Note) -> None:
-        """A business that has marked it as read meanwhile knows it already."""
-        if note.status == "sent":
-            note.status = "delivered"
+    def delivered(self, message: PhoneMessage) -> None:
+        """Keeps `read` if the business has already marked it."""
+        if message.status == "sent":
+            message.status = "delivered"
             self._changes.happened()
 
     def moved(self, phone: str, new_phone: str) -> None:
         self._log.move(phone, new_phone)
         self._changes.happened()
 
-    def _forget(self, entry: Letter | Note | None) -> None:
-        if isinstance(entry, Note):
-            self._notes.pop(entry.wamid, None)
+    def _drop(self, entry: AcceptedMessage | PhoneMessage | None) -> None:
+        if isinstance(entry, PhoneMessage):
+            self._by_wamid.pop(entry.wamid, None)
 
     def marked_read(self, wamid: str) -> None:
-        if note := self._notes.get(wamid):
-            note.status = "read"
+        if message := self._by_wamid.get(wamid):
+            message.status = "read"
             self._changes.happened()
 
     def typing(self, wamid: str, until: Instant) -> None:
-        """The business lets the writer of this message see that it types."""
-        if note := self._notes.get(wamid):
-            self._typing[note.phone] = until
+        """Shows the typing indicator to the customer who wrote this message."""
+        if message := self._by_wamid.get(wamid):
+            self._typing[message.phone] = until
             self._changes.happened()
 
     def typing_until(self, phone: str) -> Instant | None:
         return self._typing.get(phone)
 
-    def letters(self, phone: str) -> list[Letter]:
-        return [entry for entry in self._log.of(phone) if isinstance(entry, Letter)]
+    def accepted_messages(self, phone: str) -> list[AcceptedMessage]:
+        return [entry for entry in self._log.of(phone) if isinstance(entry, AcceptedMessage)]
 
     def latest_phones(self, most: int) -> list[str]:
         return self._log.latest_keys(most)
 
     def unread(self, phone: str) -> int:
-        return sum(letter.status in ("accepted", "sent", "delivered") for letter in self.letters(phone))
+        return sum(message.status in ("accepted", "sent", "delivered") for message in self.accepted_messages(phone))
 
     def shown(self, phone: str) -> list[dict[str, Any]]:
         return [self._shown(entry) for entry in self._log.of(phone)]
 
     def watched(self, phone: str, most: int) -> list[dict[str, Any]]:
-        """The latest, with what only a picture of a phone needs: the buttons of a template."""
+        """The latest messages, with the buttons of templates."""
         return [self._with_buttons(entry, self._shown(entry)) for entry in self._log.of(phone)[-most:]]
 
-    def _with_buttons(self, entry: Letter | Note, shown: dict[str, Any]) -> dict[str, Any]:
-        if not isinstance(entry, Letter) or entry.kind != "template":
+    def _with_buttons(self, entry: AcceptedMessage | PhoneMessage, shown: dict[str, Any]) -> dict[str, Any]:
+        if not isinstance(entry, AcceptedMessage) or entry.kind != "template":
             return shown
         return {**shown, "buttons": self._templates.buttons(entry.number.waba_id, shown["message"]["template"])}
 
-    def _shown(self, entry: Letter | Note) -> dict[str, Any]:
-        ours = isinstance(entry, Letter)
-        message = _content_of(entry.body) if isinstance(entry, Letter) else entry.message
+    def _shown(self, entry: AcceptedMessage | PhoneMessage) -> dict[str, Any]:
+        ours = isinstance(entry, AcceptedMessage)
+        message = _content_of(entry.body) if isinstance(entry, AcceptedMessage) else entry.message
         text = _text_of(message)
-        if isinstance(entry, Letter) and entry.kind == "template":
+        if isinstance(entry, AcceptedMessage) and entry.kind == "template":
             text = self._templates.rendered(entry.number.waba_id, message["template"])
         return {
             "from": "business" if ours else "customer",
@@ -113,7 +113,7 @@ class Screens:
 
 
 def _content_of(body: bytes) -> dict[str, Any]:
-    """The message itself out of a call to the messages endpoint."""
+    """The message in the body of a call to the messages endpoint."""
     call: dict[str, Any] = msgspec.json.decode(body)
     kind = call.get("type", "text")
     content = {"type": kind, kind: call[kind]}
@@ -121,41 +121,41 @@ def _content_of(body: bytes) -> dict[str, Any]:
 
 
 def _text_of(message: dict[str, Any]) -> str | None:
-    """The words of a message, where it has any."""
+    """The text of a message, or None."""
     kind = message["type"]
     content = message.get(kind)
     if not isinstance(content, dict):
         return None
     match kind:
         case "text":
-            words = content.get("body")
+            text = content.get("body")
         case "reaction":
-            words = content.get("emoji")
+            text = content.get("emoji")
         case "button" | "order":
-            words = content.get("text")
+            text = content.get("text")
         case "system":
-            words = content.get("body")
+            text = content.get("body")
         case "edit":
-            words = _words_of_edit(content)
+            text = _edited_text(content)
         case "location":
-            words = content.get("name")
+            text = content.get("name")
         case "interactive":
-            words = _words_of_interactive(content)
+            text = _interactive_text(content)
         case _:
-            words = content.get("caption")
-    return words if isinstance(words, str) else None
+            text = content.get("caption")
+    return text if isinstance(text, str) else None
 
 
-def _words_of_edit(content: dict[str, Any]) -> object:
-    """Those of the message that it makes; an edit of an edit has none."""
+def _edited_text(content: dict[str, Any]) -> object:
+    """The text of the edited message; None for an edit of an edit."""
     made = content.get("message")
     if not isinstance(made, dict) or not isinstance(made.get("type"), str) or made["type"] == "edit":
         return None
     return _text_of(made)
 
 
-def _words_of_interactive(content: dict[str, Any]) -> object:
-    """The title of what a customer chose, or the body of what a business asked."""
+def _interactive_text(content: dict[str, Any]) -> object:
+    """The title of the customer's choice, or the body of the business's question."""
     chosen = content.get(str(content.get("type")))
     body = content.get("body")
     if isinstance(chosen, dict):

@@ -1,4 +1,4 @@
-"""The background work of one sandbox, held on to until it is done."""
+"""The background tasks of one sandbox."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 class Tasks:
     def __init__(self) -> None:
-        # A dict and not a set: cancelling goes in the order of starting, so that a simulation repeats itself.
+        # A dict, not a set: tasks are cancelled in the order of starting, so that simulations are reproducible.
         self._running: dict[asyncio.Task[None], None] = {}
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._running[task] = None
-        task.add_done_callback(self._forget)
+        task.add_done_callback(self._remove)
 
-    def _forget(self, task: asyncio.Task[None]) -> None:
+    def _remove(self, task: asyncio.Task[None]) -> None:
         self._running.pop(task, None)
 
     async def cancel(self) -> None:
@@ -27,6 +27,6 @@ class Tasks:
         await asyncio.gather(*running, return_exceptions=True)
 
     async def finish(self) -> None:
-        """Return when nothing is under way any more."""
+        """Returns when all tasks have ended."""
         while self._running:
             await asyncio.gather(*list(self._running))

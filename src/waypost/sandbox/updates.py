@@ -1,4 +1,4 @@
-"""Webhooks beside messages and statuses, posted as Meta would: what it tells of accounts, templates and wishes."""
+"""Posts account update webhooks as Meta does: accounts, templates and user preferences."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 
 from waypost.model.time import as_seconds
-from waypost.ports.clock import Clock
+from waypost.ports.platform.clock import Clock
 from waypost.sandbox.numbers import Numbers, SandboxNumber
 from waypost.sandbox.webhooks import Webhooks, escaped
 
 OF_A_NUMBER = ("user_preferences",)
-"""Fields whose value names the number that it is about."""
+"""Fields whose value contains the number."""
 
 
 class Update(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -21,7 +21,7 @@ class Update(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     phone_number_id: str | None = None
     waba_id: str | None = None
     time: int | None = None
-    """When it was said, in Unix seconds; None is now."""
+    """The time of the update in Unix seconds; None means now."""
 
 
 class Updates:
@@ -31,7 +31,7 @@ class Updates:
         self._webhooks = webhooks
 
     async def post(self, update: Update) -> bool | None:
-        """Whether the webhook was answered at the first try; None when there is no such number or account."""
+        """Whether the first webhook attempt was answered; None if there is no such number or account."""
         number = self._number(update)
         if number is None:
             return None
@@ -42,7 +42,7 @@ class Updates:
         return await self._webhooks.post(number, body)
 
     def _number(self, update: Update) -> SandboxNumber | None:
-        """By its id, by its account, or the first there is."""
+        """By id, by account, or the first number."""
         if update.phone_number_id is not None:
             return self._numbers.get(update.phone_number_id)
         if update.waba_id is not None:

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from waypost.model.time import Instant, Span
-from waypost.ports.wire import Cut, Reply, WireError
-from waypost.sandbox import Keep, Sandbox, SandboxNumber, Timing
+from waypost.ports.platform.http_transport import ConnectionCut, HttpReply, TransportError
+from waypost.sandbox import Sandbox, SandboxLimits, SandboxNumber, SandboxTiming
 
 NUMBER = SandboxNumber(
     phone_number_id="106540352242922",
@@ -123,7 +123,7 @@ class Receiver:
 
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
-        self.answers: list[int | WireError] = []
+        self.answers: list[int | TransportError] = []
         self.posts: list[Post] = []
         self.gets: list[str] = []
         self.challenge_token = NUMBER.verify_token
@@ -137,16 +137,16 @@ class Receiver:
         body: bytes = b"",
         timeout: float,
         limit: int | None = None,
-    ) -> Reply:
+    ) -> HttpReply:
         if method == "GET":
             self.gets.append(url)
             challenge = url.split("hub.challenge=")[1].split("&", maxsplit=1)[0]
-            return Reply(200 if self.challenge_token in url else 403, {}, challenge.encode())
+            return HttpReply(200 if self.challenge_token in url else 403, {}, challenge.encode())
         self.posts.append(Post(url, dict(headers), body, self._clock.now()))
         answer = self.answers.pop(0) if self.answers else 200
-        if isinstance(answer, WireError):
+        if isinstance(answer, TransportError):
             raise answer
-        return Reply(answer, {}, b"")
+        return HttpReply(answer, {}, b"")
 
     def statuses(self) -> list[str]:
         return [post.status["status"] for post in self.posts if "statuses" in post.value]
@@ -170,7 +170,7 @@ class Heard(msgspec.Struct):
 class Rig:
     """A sandbox and everything around it, spoken to as over HTTP."""
 
-    def __init__(self, keep: Keep = Keep(), enforce_window: bool = False) -> None:  # noqa: B008 - frozen
+    def __init__(self, keep: SandboxLimits = SandboxLimits(), enforce_window: bool = False) -> None:  # noqa: B008 - frozen
         self.clock = VirtualClock()
         self.dice = LoadedDice()
         self.receiver = Receiver(self.clock)
@@ -181,7 +181,7 @@ class Rig:
             self.receiver,
             [NUMBER, OTHER_NUMBER],
             "http://sandbox.test",
-            timing=Timing(),
+            timing=SandboxTiming(),
             keep=keep,
             enforce_window=enforce_window,
         )
@@ -221,7 +221,7 @@ class Rig:
 
         await self.sandbox(scope, receive, send)
         if heard[-1].get("more_body"):
-            raise Cut("the answer stopped half way")
+            raise ConnectionCut("the answer stopped half way")
         headers = {name.decode(): value.decode() for name, value in heard[0]["headers"]}
         return Heard(heard[0]["status"], headers, b"".join(event["body"] for event in heard[1:]))
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.sandbox.conftest import NUMBER, PHONE, START, Rig
 from tests.integration.sandbox.test_messages import HELLO_WORLD
-from waypost.ports.wire import Cut
+from waypost.ports.platform.http_transport import ConnectionCut
 
 pytestmark = pytest.mark.anyio
 
@@ -102,7 +102,7 @@ async def test_delay_ms_delays_the_answer(rig: Rig) -> None:
 
 async def test_drop_response_accepts_and_cuts(rig: Rig) -> None:
     await rig.fault(drop_response=True)
-    with pytest.raises(Cut):
+    with pytest.raises(ConnectionCut):
         await rig.send()
     await rig.sandbox.settled()
     assert rig.receiver.statuses() == ["sent", "delivered"]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.integration.sandbox.conftest import NUMBER, OTHER_NUMBER, PHONE, Heard, Rig, broken_copies
 from waypost.model.time import days, minutes
-from waypost.sandbox import Keep
+from waypost.sandbox import SandboxLimits
 
 pytestmark = pytest.mark.anyio
 
@@ -87,7 +87,7 @@ async def test_an_upload_that_is_no_form_is_refused(rig: Rig, content_type: str)
 
 
 async def test_the_oldest_media_goes_when_there_is_too_much() -> None:
-    small = Rig(keep=Keep(media_bytes=25))
+    small = Rig(keep=SandboxLimits(media_bytes=25))
     first, second = [(await upload(small)).json["id"] for _ in range(2)]
     assert (await small.call("GET", f"/{first}")).status == 400
     assert (await small.call("GET", f"/{second}")).status == 200

@@ -16,8 +16,8 @@ from aiohttp import web
 
 from tests.integration.sandbox.conftest import NUMBER, PHONE, LoadedDice
 from waypost.model.time import Instant, Span, as_seconds
-from waypost.ports.wire import Cut, Refused, Reply
-from waypost.sandbox import Fault, Sandbox, SandboxNumber, Timing
+from waypost.ports.platform.http_transport import ConnectFailed, ConnectionCut, HttpReply
+from waypost.sandbox import Fault, Sandbox, SandboxNumber, SandboxTiming
 from waypost.sandbox.webhooks import signature
 
 pytestmark = pytest.mark.anyio
@@ -55,15 +55,15 @@ class RealWire:
         body: bytes = b"",
         timeout: float,
         limit: int | None = None,
-    ) -> Reply:
+    ) -> HttpReply:
         within = aiohttp.ClientTimeout(total=timeout)
         try:
             async with self._session.request(method, url, headers=headers, data=body, timeout=within) as reply:
-                return Reply(reply.status, {}, await reply.read())
+                return HttpReply(reply.status, {}, await reply.read())
         except aiohttp.ClientConnectorError as error:
-            raise Refused from error
+            raise ConnectFailed from error
         except aiohttp.ClientError as error:
-            raise Cut from error
+            raise ConnectionCut from error
 
 
 class Hook:
@@ -109,7 +109,7 @@ class Served:
 @pytest.fixture(params=["httptools", "h11"])
 async def served(request: pytest.FixtureRequest, session: aiohttp.ClientSession, hook: Hook) -> AsyncIterator[Served]:
     number = SandboxNumber(NUMBER.phone_number_id, NUMBER.waba_id, NUMBER.token, NUMBER.app_secret, "v", hook.url)
-    quick = Timing(retry_first=Span(1000), retry_most=Span(1000))
+    quick = SandboxTiming(retry_first=Span(1000), retry_most=Span(1000))
     sandbox = Sandbox(RealClock(), LoadedDice(), RealIds(), RealWire(session), [number], timing=quick)
     listening = socket.create_server(("127.0.0.1", 0))
     started = asyncio.Event()

@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.sandbox.conftest import NUMBER, OTHER_NUMBER, PHONE, Rig
 from tests.integration.sandbox.test_messages import ACCEPTED, order_confirmation
-from waypost.sandbox import Keep
+from waypost.sandbox import SandboxLimits
 
 pytestmark = pytest.mark.anyio
 
@@ -131,7 +131,7 @@ async def test_calls_are_found_by_recipient(rig: Rig, asked: str) -> None:
 
 
 async def test_memory_is_bounded() -> None:
-    small = Rig(keep=Keep(calls=3, messages=2, contacts=1, media_bytes=10))
+    small = Rig(keep=SandboxLimits(calls=3, messages=2, contacts=1, media_bytes=10))
     for phone in ("16505550000", "16505550001", "16505550002", "16505550003", "16505550001"):
         await small.control("POST", f"phones/{phone}/say", {"text": "hi"})
         await small.send(to=phone)

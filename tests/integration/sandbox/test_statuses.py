@@ -10,7 +10,7 @@ import pytest
 from tests.integration.sandbox.conftest import NUMBER, PHONE, START, Rig
 from tests.integration.sandbox.test_messages import HELLO_WORLD, order_confirmation
 from waypost.model.time import hours, seconds
-from waypost.ports.wire import Refused, TimedOut
+from waypost.ports.platform.http_transport import ConnectFailed, ReplyTimedOut
 
 pytestmark = pytest.mark.anyio
 
@@ -70,7 +70,7 @@ async def test_a_reaction_gets_no_more_than_sent(rig: Rig) -> None:
     assert rig.receiver.statuses() == ["sent"]
 
 
-@pytest.mark.parametrize("answer", [500, 201, 404, Refused("no"), TimedOut("slow")])
+@pytest.mark.parametrize("answer", [500, 201, 404, ConnectFailed("no"), ReplyTimedOut("slow")])
 async def test_a_webhook_is_tried_again_until_it_is_answered_200(rig: Rig, answer: Any) -> None:
     rig.receiver.answers = [answer] * 6
     await rig.control("POST", f"phones/{PHONE}/say", {"text": "hi"})

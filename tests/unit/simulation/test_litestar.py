@@ -8,8 +8,8 @@ from litestar import Litestar, get, post
 from litestar.params import FromPath, FromQuery, JSONBody
 from litestar.response import Stream
 
-from waypost.testing.simulation import Simulation, run_simulation
-from waypost.testing.simulation.asgi import StartupFailed
+from waypost_testing.simulation import Simulation, run_simulation
+from waypost_testing.simulation.asgi import StartupFailed
 
 
 class Order(msgspec.Struct):
@@ -51,7 +51,7 @@ def test_a_litestar_app_answers_through_the_network() -> None:
 
         app = Litestar([place, stream], lifespan=[lifespan], openapi_config=None)
         host = await sim.network.boot("shop", sim.node("shop"), app)
-        wire = sim.network.wire(sim.node("buyer"))
+        wire = sim.network.transport(sim.node("buyer"))
         body = msgspec.json.encode(Order(item="tea", count=4))
         headers = {"content-type": "application/json"}
         url = "http://shop/orders/north?loud=true"

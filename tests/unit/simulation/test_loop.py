@@ -5,8 +5,8 @@ import time
 import anyio
 import pytest
 
-from waypost.testing.simulation import Deadlock, Livelock, RealWorldForbidden, Simulation, run_simulation
-from waypost.testing.simulation import loop as loop_module
+from waypost_testing.simulation import Deadlock, Livelock, RealWorldForbidden, Simulation, run_simulation
+from waypost_testing.simulation import loop as loop_module
 
 SEED = 7
 

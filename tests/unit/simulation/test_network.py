@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from waypost.model.time import Span, seconds
-from waypost.ports.wire import Cut, Refused, Reply, TimedOut, Wire
-from waypost.testing.simulation import Outage, Simulation, Weather, run_simulation
+from waypost.ports.platform.http_transport import ConnectFailed, ConnectionCut, HttpReply, HttpTransport, ReplyTimedOut
+from waypost_testing.simulation import NetworkConditions, Outage, Simulation, run_simulation
 
 SEED = 3
 LAZY = (Span(10_000), Span(10_000))
 
 
 class Echo:
-    """Counts what it begins and ends; takes a second in between."""
+    """Counts the requests it begins and ends, each of which takes a second."""
 
     def __init__(self) -> None:
         self.begun: list[str] = []
@@ -33,27 +33,27 @@ class Echo:
         self.said.append((await receive())["type"])
 
 
-def post(wire: Wire, body: bytes = b"hello", timeout: float = 30) -> Awaitable[Reply]:
+def post(wire: HttpTransport, body: bytes = b"hello", timeout: float = 30) -> Awaitable[HttpReply]:
     return wire.request("POST", "http://b/a%20path?q=1", headers={"X-Name": "v"}, body=body, timeout=timeout)
 
 
-def simulate(scenario: Callable[[Simulation, Echo, Wire], Awaitable[None]], seed: int = SEED) -> Echo:
-    """Node a with a wire, node b with the echo."""
+def simulate(scenario: Callable[[Simulation, Echo, HttpTransport], Awaitable[None]], seed: int = SEED) -> Echo:
+    """Node a with a transport, node b with the echo."""
     app = Echo()
 
     async def main(sim: Simulation) -> None:
         sim.network.listen("b", sim.node("b"), app)
-        await scenario(sim, app, sim.network.wire(sim.node("a")))
+        await scenario(sim, app, sim.network.transport(sim.node("a")))
 
     run_simulation(seed, main)
     return app
 
 
 def test_a_request_is_served_inside_the_other_node_and_takes_its_time() -> None:
-    async def scenario(sim: Simulation, app: Echo, wire: Wire) -> None:
-        sim.network.set_weather(Weather(latency=LAZY))
+    async def scenario(sim: Simulation, app: Echo, wire: HttpTransport) -> None:
+        sim.network.set_conditions(NetworkConditions(latency=LAZY))
         reply = await post(wire)
-        assert reply == Reply(status=200, headers={"x-echo": "yes"}, body=b"hello")
+        assert reply == HttpReply(status=200, headers={"x-echo": "yes"}, body=b"hello")
         assert sim.loop.time() == 1.02
 
     (scope,) = simulate(scenario).scopes
@@ -63,9 +63,9 @@ def test_a_request_is_served_inside_the_other_node_and_takes_its_time() -> None:
 
 
 def test_a_crash_during_the_handling_cuts_the_caller_off_and_stops_the_handler() -> None:
-    async def scenario(sim: Simulation, app: Echo, wire: Wire) -> None:
+    async def scenario(sim: Simulation, app: Echo, wire: HttpTransport) -> None:
         sim.loop.call_later(0.5, sim.node("b").crash)
-        with pytest.raises(Cut):
+        with pytest.raises(ConnectionCut):
             await post(wire)
         assert sim.loop.time() < 0.6
         await asyncio.sleep(10)
@@ -75,8 +75,8 @@ def test_a_crash_during_the_handling_cuts_the_caller_off_and_stops_the_handler()
 
 
 def test_the_callers_crash_does_not_call_the_request_back() -> None:
-    async def scenario(sim: Simulation, app: Echo, wire: Wire) -> None:
-        sim.network.set_weather(Weather(latency=LAZY))
+    async def scenario(sim: Simulation, app: Echo, wire: HttpTransport) -> None:
+        sim.network.set_conditions(NetworkConditions(latency=LAZY))
         sim.node("a").spawn(post(wire))  # type: ignore[arg-type]
         await asyncio.sleep(0.005)
         sim.node("a").crash()
@@ -86,9 +86,9 @@ def test_the_callers_crash_does_not_call_the_request_back() -> None:
 
 
 def test_a_dead_host_refuses_until_it_listens_again() -> None:
-    async def scenario(sim: Simulation, app: Echo, wire: Wire) -> None:
+    async def scenario(sim: Simulation, app: Echo, wire: HttpTransport) -> None:
         sim.node("b").crash()
-        with pytest.raises(Refused):
+        with pytest.raises(ConnectFailed):
             await post(wire)
 
         async def boot() -> None:
@@ -96,7 +96,7 @@ def test_a_dead_host_refuses_until_it_listens_again() -> None:
             sim.network.listen("b", sim.node("b"), app)
 
         booting = sim.node("b").restart(boot)
-        with pytest.raises(Refused):
+        with pytest.raises(ConnectFailed):
             await post(wire)
         await booting
         assert (await post(wire)).status == 200
@@ -105,28 +105,28 @@ def test_a_dead_host_refuses_until_it_listens_again() -> None:
 
 
 def test_an_unknown_host_refuses() -> None:
-    async def scenario(sim: Simulation, app: Echo, wire: Wire) -> None:
-        with pytest.raises(Refused):
+    async def scenario(sim: Simulation, app: Echo, wire: HttpTransport) -> None:
+        with pytest.raises(ConnectFailed):
             await wire.request("GET", "http://nobody/", headers={}, timeout=1)
 
     simulate(scenario)
 
 
-@pytest.mark.parametrize(("cut", "error"), [(0.0, TimedOut), (1.0, Cut)])
+@pytest.mark.parametrize(("cut", "error"), [(0.0, ReplyTimedOut), (1.0, ConnectionCut)])
 def test_a_lost_request_never_arrives(cut: float, error: type[Exception]) -> None:
-    async def scenario(sim: Simulation, app: Echo, wire: Wire) -> None:
-        sim.network.set_weather(Weather(request_lost=1.0, cut=cut))
+    async def scenario(sim: Simulation, app: Echo, wire: HttpTransport) -> None:
+        sim.network.set_conditions(NetworkConditions(request_lost=1.0, cut=cut))
         with pytest.raises(error):
             await post(wire, timeout=7)
-        assert (sim.loop.time() == 7) is (error is TimedOut)
+        assert (sim.loop.time() == 7) is (error is ReplyTimedOut)
 
     assert simulate(scenario).begun == []
 
 
-@pytest.mark.parametrize(("cut", "error"), [(0.0, TimedOut), (1.0, Cut)])
+@pytest.mark.parametrize(("cut", "error"), [(0.0, ReplyTimedOut), (1.0, ConnectionCut)])
 def test_a_lost_response_leaves_what_the_host_did(cut: float, error: type[Exception]) -> None:
-    async def scenario(sim: Simulation, app: Echo, wire: Wire) -> None:
-        sim.network.set_weather(Weather(response_lost=1.0, cut=cut))
+    async def scenario(sim: Simulation, app: Echo, wire: HttpTransport) -> None:
+        sim.network.set_conditions(NetworkConditions(response_lost=1.0, cut=cut))
         with pytest.raises(error):
             await post(wire, timeout=7)
 
@@ -134,8 +134,8 @@ def test_a_lost_response_leaves_what_the_host_did(cut: float, error: type[Except
 
 
 def test_a_doubled_request_runs_twice_and_the_caller_gets_one_answer() -> None:
-    async def scenario(sim: Simulation, app: Echo, wire: Wire) -> None:
-        sim.network.set_weather(Weather(doubled=1.0))
+    async def scenario(sim: Simulation, app: Echo, wire: HttpTransport) -> None:
+        sim.network.set_conditions(NetworkConditions(doubled=1.0))
         assert (await post(wire)).body == b"hello"
         await asyncio.sleep(10)
 
@@ -154,11 +154,11 @@ def test_the_second_copy_of_a_request_never_spoils_the_answer_to_the_first() -> 
         await send({"type": "http.response.body", "body": b"whole"})
 
     async def main(sim: Simulation) -> None:
-        sim.network.set_weather(Weather(doubled=1.0))
+        sim.network.set_conditions(NetworkConditions(doubled=1.0))
         sim.network.listen("b", sim.node("b"), cut_one_short)
         try:
-            body = (await post(sim.network.wire(sim.node("a")))).body
-        except Cut:
+            body = (await post(sim.network.transport(sim.node("a")))).body
+        except ConnectionCut:
             body = b""
         arrivals = [line for line in sim.trace.lines() if " arrive " in line]
         the_echo_was_cut = "echo=True" in arrivals[1]
@@ -178,17 +178,19 @@ async def listen(sim: Simulation, app: Echo) -> None:
 
 
 def test_refused_is_never_said_of_a_request_that_arrived() -> None:
-    stormy = Weather(doubled=0.5, delayed=0.5, delay=(seconds(0.1), seconds(3)), response_lost=0.2, refused=0.1)
+    stormy = NetworkConditions(
+        doubled=0.5, delayed=0.5, delay=(seconds(0.1), seconds(3)), response_lost=0.2, refused=0.1
+    )
 
-    async def one(wire: Wire, number: int) -> str:
+    async def one(wire: HttpTransport, number: int) -> str:
         try:
             await post(wire, f"{number}".encode(), timeout=5)
-        except (Refused, TimedOut, Cut) as error:
+        except (ConnectFailed, ReplyTimedOut, ConnectionCut) as error:
             return f"{number} {type(error).__name__}"
         return f"{number} ok"
 
-    async def scenario(sim: Simulation, app: Echo, wire: Wire) -> None:
-        sim.network.set_weather(stormy)
+    async def scenario(sim: Simulation, app: Echo, wire: HttpTransport) -> None:
+        sim.network.set_conditions(stormy)
         asking = [asyncio.create_task(one(wire, number)) for number in range(60)]
         for _ in range(4):
             await asyncio.sleep(0.7)
@@ -197,7 +199,7 @@ def test_refused_is_never_said_of_a_request_that_arrived() -> None:
             sim.node("b").restart(lambda: listen(sim, app))
         said = [await each for each in asking]
         await asyncio.sleep(60)
-        refused = {each.split()[0] for each in said if each.endswith("Refused")}
+        refused = {each.split()[0] for each in said if each.endswith("ConnectFailed")}
         assert refused
         assert refused.isdisjoint(app.begun)
         assert {each.split()[0] for each in said if each.endswith("ok")} <= set(app.ended)
@@ -207,13 +209,13 @@ def test_refused_is_never_said_of_a_request_that_arrived() -> None:
 
 
 def test_a_partition_swallows_everything_until_it_is_joined() -> None:
-    async def scenario(sim: Simulation, app: Echo, wire: Wire) -> None:
+    async def scenario(sim: Simulation, app: Echo, wire: HttpTransport) -> None:
         sim.network.part("a", "b")
-        with pytest.raises(TimedOut):
+        with pytest.raises(ReplyTimedOut):
             await post(wire, b"one", timeout=3)
         sim.network.join("a", "b")
         sim.loop.call_later(0.5, sim.network.part, "b", "a")
-        with pytest.raises(TimedOut):
+        with pytest.raises(ReplyTimedOut):
             await post(wire, b"two", timeout=3)
         sim.network.join("a", "b")
         assert (await post(wire, b"three")).body == b"three"
@@ -223,13 +225,13 @@ def test_a_partition_swallows_everything_until_it_is_joined() -> None:
 
 @pytest.mark.parametrize("outage", list(Outage))
 def test_an_outage_keeps_requests_from_the_app(outage: Outage) -> None:
-    async def scenario(sim: Simulation, app: Echo, wire: Wire) -> None:
+    async def scenario(sim: Simulation, app: Echo, wire: HttpTransport) -> None:
         sim.network.fail("b", outage)
         try:
             seen: object = (await post(wire, timeout=3)).status
-        except (Refused, TimedOut) as error:
+        except (ConnectFailed, ReplyTimedOut) as error:
             seen = type(error)
-        assert seen == {Outage.REFUSING: Refused, Outage.SILENT: TimedOut, Outage.ERRORS: 503}[outage]
+        assert seen == {Outage.REFUSING: ConnectFailed, Outage.SILENT: ReplyTimedOut, Outage.ERRORS: 503}[outage]
         assert app.begun == []
         sim.network.heal("b")
         assert (await post(wire)).status == 200
@@ -238,8 +240,8 @@ def test_an_outage_keeps_requests_from_the_app(outage: Outage) -> None:
 
 
 def test_delays_reorder_requests() -> None:
-    async def scenario(sim: Simulation, app: Echo, wire: Wire) -> None:
-        sim.network.set_weather(Weather(delayed=0.5), target="b")
+    async def scenario(sim: Simulation, app: Echo, wire: HttpTransport) -> None:
+        sim.network.set_conditions(NetworkConditions(delayed=0.5), target="b")
         await asyncio.gather(*(post(wire, f"{number}".encode(), timeout=100) for number in range(10)))
 
     begun = simulate(scenario).begun
@@ -256,8 +258,8 @@ def test_a_caller_that_waits_no_longer_is_heard_hanging_up() -> None:
 
     async def main(sim: Simulation) -> None:
         sim.network.listen("b", sim.node("b"), patient)
-        with pytest.raises(TimedOut):
-            await post(sim.network.wire(sim.node("a")), timeout=2)
+        with pytest.raises(ReplyTimedOut):
+            await post(sim.network.transport(sim.node("a")), timeout=2)
         assert heard == []
         await asyncio.sleep(1)
 
@@ -276,23 +278,23 @@ def test_a_broken_app_answers_500_before_its_response_and_cuts_after() -> None:
         await send({"type": "http.response.body", "body": b"ha", "more_body": True})
 
     async def main(sim: Simulation) -> None:
-        wire = sim.network.wire(sim.node("a"))
+        wire = sim.network.transport(sim.node("a"))
         for name, app in (("raises", raises), ("silent", silent), ("half", half)):
             sim.network.listen(name, sim.node("b"), app)
         assert (await wire.request("GET", "http://raises", headers={}, timeout=1)).status == 500
         assert (await wire.request("GET", "http://silent", headers={}, timeout=1)).status == 500
-        with pytest.raises(Cut):
+        with pytest.raises(ConnectionCut):
             await wire.request("GET", "http://half", headers={}, timeout=1)
 
     run_simulation(SEED, main)
 
 
 def test_weather_of_the_most_exact_route_counts() -> None:
-    async def scenario(sim: Simulation, app: Echo, wire: Wire) -> None:
-        sim.network.set_weather(Weather(request_lost=1.0, cut=0))
-        sim.network.set_weather(Weather(), source="a", target="b")
+    async def scenario(sim: Simulation, app: Echo, wire: HttpTransport) -> None:
+        sim.network.set_conditions(NetworkConditions(request_lost=1.0, cut=0))
+        sim.network.set_conditions(NetworkConditions(), source="a", target="b")
         assert (await post(wire)).status == 200
-        with pytest.raises(TimedOut):
-            await post(sim.network.wire(sim.node("c")), timeout=1)
+        with pytest.raises(ReplyTimedOut):
+            await post(sim.network.transport(sim.node("c")), timeout=1)
 
     simulate(scenario)

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from waypost.model.time import Span, hours, seconds
-from waypost.testing.simulation import START, NodeCrashed, Simulation, run_simulation
+from waypost_testing.simulation import START, NodeCrashed, Simulation, run_simulation
 
 SEED = 11
 
@@ -67,7 +67,7 @@ class Program:
 
 
 def run_and_kill_at(step: int) -> tuple[list[str], list[str], bool]:
-    """What was done and said at the kill, or at the end; the simulation then goes on for an hour."""
+    """What was done at the kill, or at the end; the simulation then continues for an hour."""
     program = Program()
 
     async def main(sim: Simulation) -> tuple[list[str], list[str], bool]:
@@ -208,8 +208,8 @@ def test_a_clock_jump_moves_now_and_nothing_else() -> None:
 def test_chance_is_split_into_streams_that_do_not_disturb_each_other() -> None:
     async def draws(sim: Simulation, extra: int) -> tuple[list[float], str]:
         for _ in range(extra):
-            sim.node("a").dice.unit()
-        return [sim.node("b").dice.unit() for _ in range(5)], sim.node("b").ids.token(9)
+            sim.node("a").random.unit()
+        return [sim.node("b").random.unit() for _ in range(5)], sim.node("b").ids.token(9)
 
     assert run_simulation(1, lambda sim: draws(sim, 0)) == run_simulation(1, lambda sim: draws(sim, 3))
     assert run_simulation(1, lambda sim: draws(sim, 0)) != run_simulation(2, lambda sim: draws(sim, 0))

@@ -1,4 +1,4 @@
-/** One way to ask the server: a call is made once, typed by the OpenAPI document, and is both what is sent and what is shown as curl. */
+/** API calls: each is created once, typed by the OpenAPI document, and used both for the request and for the curl command. */
 
 import { useMutation, useQuery, useQueryClient, type UseQueryResult } from "@tanstack/react-query";
 
@@ -31,10 +31,10 @@ type AnswerOf<Op> = Op extends { responses: infer All }
 
 export interface Call<Answer> {
   readonly method: Uppercase<Method>;
-  /** With its parameters and its query. */
+  /** With its parameters and query. */
   readonly path: string;
   readonly body?: unknown;
-  /** Never there: it only carries the type. */
+  /** Never set: carries the type. */
   readonly answer?: Answer;
 }
 
@@ -45,7 +45,7 @@ interface Loose {
   readonly body?: unknown;
 }
 
-/** `call("post", "/api/v1/outbound/gates/{gate_id}/release", { path: { gate_id: 3 } })`. What is null, undefined or "" is left out of a query. */
+/** `call("post", "/api/v1/outbound/gates/{gate_id}/release", { path: { gate_id: 3 } })`. Omits null, undefined and "" from the query. */
 export function call<M extends Method, P extends PathOf<M>>(method: M, path: P, ...given: Arguments<paths[P][M]>): Call<AnswerOf<paths[P][M]>> {
   const { path: named = {}, query = {}, body } = (given as unknown as readonly Loose[])[0] ?? {};
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(named[name] ?? "")));
@@ -55,9 +55,9 @@ export function call<M extends Method, P extends PathOf<M>>(method: M, path: P, 
   return { method: method.toUpperCase() as Uppercase<M>, path: all, ...(body !== undefined && { body }) };
 }
 
-/** What the server said no with; its message is made for people. */
+/** An error response; its message is displayed. */
 export class Problem extends Error {
-  /** Zero: nobody answered. */
+  /** Zero: no response. */
   readonly status: number;
   readonly code: string | null;
   readonly field: string | null;
@@ -70,37 +70,37 @@ export class Problem extends Error {
   }
 }
 
-export async function ask<Answer>({ method, path, body }: Call<Answer>): Promise<Answer> {
-  const headers = body === undefined ? {} : { "content-type": "application/json" };
-  let answer: Response;
+export async function ask<Answer>({ method, path, body: sent }: Call<Answer>): Promise<Answer> {
+  const headers = sent === undefined ? {} : { "content-type": "application/json" };
+  let response: Response;
   try {
-    answer = await fetch(path, { method, headers, cache: "no-store", ...(body !== undefined && { body: JSON.stringify(body) }) });
+    response = await fetch(path, { method, headers, cache: "no-store", ...(sent !== undefined && { body: JSON.stringify(sent) }) });
   } catch {
     throw new Problem(0, words.failed.unreachable);
   }
-  const said: unknown = await answer.json().catch(() => undefined);
-  if (!answer.ok) throw problemOf(answer.status, said);
-  return said as Answer;
+  const body: unknown = await response.json().catch(() => undefined);
+  if (!response.ok) throw problemOf(response.status, body);
+  return body as Answer;
 }
 
-function problemOf(status: number, said: unknown): Problem {
-  const { title, detail, code, field } = (said ?? {}) as Partial<Record<"title" | "detail" | "code" | "field", string>>;
+function problemOf(status: number, body: unknown): Problem {
+  const { title, detail, code, field } = (body ?? {}) as Partial<Record<"title" | "detail" | "code" | "field", string>>;
   return new Problem(status, detail ?? title ?? words.failed.status(status), code ?? null, field ?? null);
 }
 
-interface How {
-  /** Asked anew so often, while the page can be seen. */
+interface QueryOptions {
+  /** The polling interval, while the page is visible. */
   readonly everyMs?: number;
   readonly enabled?: boolean;
-  /** Show the last answer while the next is on its way, though the call is another one: a filter does not blink. */
+  /** Keeps the last response while another call is loading, so that filters do not flicker. */
   readonly keep?: boolean;
 }
 
 const ALL = "api";
 const TRIES = 2;
 
-/** What the server answers, kept current. */
-export function useAnswer<Answer>(of: Call<Answer>, { everyMs, enabled = true, keep = false }: How = {}): UseQueryResult<Answer> {
+/** A query that is kept current. */
+export function useApiQuery<Answer>(of: Call<Answer>, { everyMs, enabled = true, keep = false }: QueryOptions = {}): UseQueryResult<Answer> {
   return useQuery<Answer>({
     queryKey: [ALL, of.method, of.path],
     queryFn: () => ask(of),
@@ -112,8 +112,8 @@ export function useAnswer<Answer>(of: Call<Answer>, { everyMs, enabled = true, k
   });
 }
 
-/** Something to be done; afterwards everything that is shown is asked anew. */
-export function useDeed<Answer>(onDone?: (answer: Answer) => void) {
+/** A mutation; afterwards all visible queries are reloaded. */
+export function useApiMutation<Answer>(onDone?: (answer: Answer) => void) {
   const queries = useQueryClient();
   return useMutation<Answer, Error, Call<Answer>>({
     mutationFn: ask,

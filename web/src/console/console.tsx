@@ -1,11 +1,11 @@
-/** The operator's part of the page: what the machine is doing, and what to do about it. Loaded when it is first opened. */
+/** The operator console; loaded on first use. */
 
 import { NativeSelect } from "@mantine/core";
 
-import { useDesk } from "../live/use-desk";
+import { useInboxStore } from "../live/use-inbox-store";
 import { go, linkTo, useAddress } from "../path";
 import styles from "./console.module.css";
-import { Saying } from "./kit/said";
+import { ToastProvider } from "./kit/toast";
 import { pageAt, PAGES, type PageEntry } from "./pages";
 import { may } from "./roles";
 import { words } from "./texts";
@@ -13,12 +13,12 @@ import { words } from "./texts";
 const GROUPS = ["now", "messages", "setup"] as const;
 
 export default function Console() {
-  const { me } = useDesk();
+  const { me } = useInboxStore();
   const pathname = useAddress((address) => address.pathname);
   const { page, id } = pageAt(pathname);
   const open = PAGES.filter(({ needs, group }) => group !== null && may(me.role, needs));
   return (
-    <Saying>
+    <ToastProvider>
       <div className={styles["console"]}>
         <Side pages={open} at={page} />
         <main className={styles["main"]} key={pathname}>
@@ -31,12 +31,12 @@ export default function Console() {
           )}
         </main>
       </div>
-    </Saying>
+    </ToastProvider>
   );
 }
 
 const hrefOf = ({ path }: PageEntry): string => `/console/${path}`;
-/** A message's page is a page of the outbox. */
+/** A message page belongs to the outbox. */
 const isWithin = (at: PageEntry | null, page: PageEntry): boolean => at !== null && at.path.replace(/\/$/, "") === page.path;
 
 function Side({ pages, at }: { readonly pages: readonly PageEntry[]; readonly at: PageEntry | null }) {

@@ -1,8 +1,8 @@
-/** A call as a command for a shell. */
+/** API calls as shell commands. */
 
 import type { Call } from "./api";
 
-/** The key is named, never shown: the page has none, it has a cookie. */
+/** The key is a variable: the page has a cookie, not a key. */
 const KEY = '-H "Authorization: Bearer $WAYPOST_KEY"';
 
 export function curlOf({ method, path, body }: Call<unknown>, origin: string): string {
@@ -11,5 +11,5 @@ export function curlOf({ method, path, body }: Call<unknown>, origin: string): s
   return lines.join(" \\\n  ");
 }
 
-/** Within single quotes a shell leaves everything as it is, but the single quote. */
+/** Within single quotes, a shell only interprets the single quote. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

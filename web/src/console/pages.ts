@@ -1,4 +1,4 @@
-/** The pages of the console: where each is, who may read it, and what draws it. */
+/** The console's pages: path, required role and component. */
 
 import type { ComponentType } from "react";
 
@@ -19,16 +19,16 @@ import Turns from "./turns/turns";
 import Users from "./users/users";
 
 export interface PageProps {
-  /** What the address names after the page, such as a message's id; "" for most. */
+  /** The part of the URL after the page, such as a message ID; usually "". */
   readonly id: string;
 }
 
 export interface PageEntry {
-  /** After `/console/`; one that ends with `/` takes an id. */
+  /** After `/console/`; a path that ends with `/` takes an ID. */
   readonly path: string;
   readonly title: string;
   readonly needs: Needs;
-  /** Null: reached from another page, not from the list. */
+  /** Null: not in the navigation. */
   readonly group: keyof typeof words.groups | null;
   readonly component: ComponentType<PageProps>;
 }
@@ -51,7 +51,7 @@ export const PAGES: readonly PageEntry[] = [
   { path: "settings", title: pages.settings, needs: "admin", group: "setup", component: Settings },
 ];
 
-/** The page of a path such as `/console/outbox/12`; the first one for `/console`. */
+/** The page for a path such as `/console/outbox/12`; the first one for `/console`. */
 export function pageAt(pathname: string, pages: readonly PageEntry[] = PAGES): { readonly page: PageEntry | null; readonly id: string } {
   const rest = pathname.replace(/^\/console\/?/, "").replace(/\/$/, "");
   if (rest === "") return { page: pages[0] ?? null, id: "" };

@@ -1,6 +1,6 @@
-/** Who may read and do what, as the server has it; it refuses by itself, this only spares people the refusal. */
+/** What each role may do; the server enforces it, this only hides what it would reject. */
 
-import { useDesk } from "../live/use-desk";
+import { useInboxStore } from "../live/use-inbox-store";
 import type { Me } from "../model";
 
 export type Needs = "readonly" | "sender" | "admin";
@@ -9,5 +9,5 @@ const RANK: Readonly<Record<Me["role"], number>> = { readonly: 0, sender: 1, age
 
 export const may = (role: Me["role"], needs: Needs): boolean => RANK[role] >= RANK[needs];
 
-/** Whether the one who is signed in may. */
-export const useMay = (needs: Needs): boolean => may(useDesk().me.role, needs);
+/** Whether the signed-in user may. */
+export const useMay = (needs: Needs): boolean => may(useInboxStore().me.role, needs);

@@ -1,10 +1,10 @@
-/** The files that go out with the next message: how far each is, and the way to leave one out. */
+/** The attachments of the next message, with their upload progress and a remove button. */
 
 import { ActionIcon, Button, Progress } from "@mantine/core";
 
 import { Cross } from "../icons";
 import { texts } from "../texts";
-import { mayTryAgain } from "./attachments";
+import { mayRetry } from "./attachments";
 import styles from "./composer.module.css";
 import { sizeOf } from "./parts";
 import type { Attachments } from "./use-attachments";
@@ -22,7 +22,7 @@ export function AttachmentList({ files: { list, cancel, again } }: { readonly fi
             </span>
             {problem === null && id === null && <Progress value={progress} size="xs" aria-label={file.name} transitionDuration={0} />}
           </span>
-          {mayTryAgain({ file, kind, problem }) && (
+          {mayRetry({ file, kind, problem }) && (
             <Button size="compact-xs" variant="light" onClick={() => again(key)}>
               {texts.attachments.again}
             </Button>

@@ -1,4 +1,4 @@
-/** Files on their way out: what WhatsApp takes, how large it may be, and the message that they become. Pure but for the upload. */
+/** Attachments: supported types, size limits, and the message content they become. Pure except for the upload. */
 
 import type { Content } from "@waypost/client";
 
@@ -11,9 +11,9 @@ export interface Attachment {
   readonly key: string;
   readonly file: File;
   readonly kind: Kind;
-  /** Of a hundred. */
+  /** In percent. */
   readonly progress: number;
-  /** The provider's, once it has the file. */
+  /** The provider's media ID, once uploaded. */
   readonly id: string | null;
   readonly problem: string | null;
 }
@@ -32,22 +32,22 @@ const KINDS: Readonly<Record<string, Kind>> = {
   "audio/ogg": "audio",
 };
 
-/** What is no picture, film or sound that WhatsApp shows goes as a document. */
+/** Types that WhatsApp does not display as media are sent as documents. */
 export const kindOf = (mimeType: string): Kind => KINDS[mimeType.split(";")[0]?.trim().toLowerCase() ?? ""] ?? "document";
 
-/** Why it cannot be sent; null when it can. */
+/** Why the file cannot be sent; null if it can. */
 export function problemOf({ size }: Pick<File, "size">, kind: Kind): string | null {
   const limit = LIMITS[kind];
   return size > limit ? texts.attachments.tooLarge(texts.attachments.kinds[kind] ?? kind, sizeOf(limit)) : null;
 }
 
-/** Another try may go better; not with a file that is too large, or that WhatsApp does not take. */
-export const mayTryAgain = ({ file, kind, problem }: Pick<Attachment, "kind" | "problem"> & { readonly file: Pick<File, "size"> }): boolean =>
+/** A failed upload can be retried, unless the file is too large or not supported by WhatsApp. */
+export const mayRetry = ({ file, kind, problem }: Pick<Attachment, "kind" | "problem"> & { readonly file: Pick<File, "size"> }): boolean =>
   problem !== null && problem !== texts.attachments.refused && problemOf(file, kind) === null;
 
 const CAPTIONED: readonly Kind[] = ["image", "video", "document"];
 
-/** The messages that go out: words go with the first file that can carry them, else by themselves. */
+/** The messages to send: the text becomes the caption of the first file that can have one, otherwise its own message. */
 export function contentsOf(files: readonly Attachment[], words: string, context: Content["context"]): readonly Content[] {
   const carrier = words === "" ? -1 : files.findIndex(({ kind }) => CAPTIONED.includes(kind));
   const beside = context === undefined ? {} : { context };
@@ -63,7 +63,7 @@ export interface Upload {
   readonly cancel: () => void;
 }
 
-/** By XMLHttpRequest, which alone tells how far it is. */
+/** Uses XMLHttpRequest, since fetch does not report upload progress. */
 export function upload(file: File, from: string | null, onProgress: (percent: number) => void): Upload {
   const request = new XMLHttpRequest();
   const done = new Promise<string>((resolve, reject) => {

@@ -1,29 +1,29 @@
-/** That the bot is about to answer. Asked of the server only while this thread is open and a customer's word is the last. */
+/** Shows that the bot is about to answer. Polled only while the thread is open and the customer's message is the last one. */
 
 import { useThrottledValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 
-import { conversation as ask } from "../live/asking";
+import { conversation as ask } from "../live/requests";
 import { BOT } from "../live/filters";
-import { useDesk } from "../live/use-desk";
+import { useInboxStore } from "../live/use-inbox-store";
 import type { Conversation } from "../model";
-import { everyUnlessFailing } from "../patience";
+import { pollInterval } from "../poll-interval";
 import { texts } from "../texts";
-import { isFromCustomer } from "../words";
+import { isFromCustomer } from "../display-text";
 import styles from "./inbox.module.css";
 
 const LOOK_EVERY_MS = 700;
 
 export function BotTurn({ conversation }: { readonly conversation: Conversation }) {
-  const desk = useDesk();
+  const store = useInboxStore();
   const { conversation_id: id, floor, last_message: last } = conversation;
   const isAsked = floor === BOT && last !== null && isFromCustomer(last.sender_id);
-  const told = useThrottledValue(last?.position, LOOK_EVERY_MS);
+  const position = useThrottledValue(last?.position, LOOK_EVERY_MS);
   const { data } = useQuery({
-    queryKey: ["turn", id, told],
-    queryFn: () => ask(desk.client, id),
+    queryKey: ["turn", id, position],
+    queryFn: () => ask(store.client, id),
     enabled: isAsked,
-    refetchInterval: ({ state }) => (state.data?.turn === null ? false : everyUnlessFailing(state, LOOK_EVERY_MS)),
+    refetchInterval: ({ state }) => (state.data?.turn === null ? false : pollInterval(state, LOOK_EVERY_MS)),
     retry: false,
     gcTime: 0,
   });

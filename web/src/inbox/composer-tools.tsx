@@ -1,4 +1,4 @@
-/** What can be put into a message, below where it is written. */
+/** The toolbar below the message field. */
 
 import { ActionIcon, Button } from "@mantine/core";
 import { useRef } from "react";

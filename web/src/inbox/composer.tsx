@@ -1,17 +1,17 @@
-/** Where an answer is written; it is sent at once, or kept and sent when there is a connection again. */
+/** The message composer; while offline, messages are queued and sent later. */
 
 import { ActionIcon, Button, Textarea } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { lazy, Suspense, useState, type ClipboardEvent, type FormEvent, type KeyboardEvent } from "react";
 
 import { Cross, Plane } from "../icons";
-import { writeNote } from "../live/asking";
+import { writeNote } from "../live/requests";
 import { BOT } from "../live/filters";
-import { useDesk } from "../live/use-desk";
+import { useInboxStore } from "../live/use-inbox-store";
 import type { Conversation, Message } from "../model";
 import { texts } from "../texts";
 import { dayAndTime } from "../time";
-import { isFromCustomer, nameOf, summaryOf } from "../words";
+import { isFromCustomer, nameOf, summaryOf } from "../display-text";
 import { AttachmentList } from "./attachment-list";
 import { contentsOf } from "./attachments";
 import styles from "./composer.module.css";
@@ -27,34 +27,34 @@ import { useWindow, type Window } from "./use-window";
 const TemplatePicker = lazy(() => import("./template-picker"));
 const QuickEditor = lazy(() => import("./quick-editor"));
 
-/** When so little of the window is left, it is said. */
+/** The notice is shown when less than this is left of the window. */
 const SOON_MS = 2 * 60 * 60_000;
 
 interface Props {
   readonly conversation: Conversation;
   readonly files: Attachments;
-  /** The message that is answered, if it is one in particular. */
-  readonly answered: Message | null;
-  readonly onAnswered: () => void;
+  /** The message being replied to. */
+  readonly replyTo: Message | null;
+  readonly onReplied: () => void;
 }
 
-export function Composer({ conversation, files, answered, onAnswered }: Props) {
+export function Composer({ conversation, files, replyTo, onReplied }: Props) {
   const { conversation_id: id, kind, floor } = conversation;
-  const desk = useDesk();
-  const me = desk.me.user_id;
+  const store = useInboxStore();
+  const me = store.me.user_id;
   const window = useWindow(conversation);
   const [wantsNote, setWantsNote] = useState(false);
   const [dialog, setDialog] = useState<"template" | "quick" | null>(null);
   const refuses = wantsNothing(useConsents(conversation));
   const isClosed = window?.open === false;
   const isNote = wantsNote || isClosed;
-  // Two drafts, so that what was begun for the team never becomes a message to the customer.
+  // Separate drafts, so that text written for the team is never sent to the customer.
   const draft = isNote ? `note:${id}` : id;
   const text = useDraft(me, draft);
-  const note = useMutation({ mutationFn: (words: string) => writeNote(desk.client, id, words), onSuccess: () => setDraft(me, `note:${id}`, "") });
+  const note = useMutation({ mutationFn: (words: string) => writeNote(store.client, id, words), onSuccess: () => setDraft(me, `note:${id}`, "") });
   const write = (words: string) => setDraft(me, draft, words);
   const quick = useQuickChoice(isNote ? "" : text, write, (reply) => write(filledIn(reply.text, nameOf(conversation))));
-  if (desk.me.role === "readonly") return <p className={styles["soon"]}>{texts.composer.readOnly}</p>;
+  if (store.me.role === "readonly") return <p className={styles["soon"]}>{texts.composer.readOnly}</p>;
   const isReady = files.list.every((file) => file.id !== null);
   const hasSomething = text.trim() !== "" || (!isNote && files.list.length > 0);
   const send = () => {
@@ -62,10 +62,10 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
     if (!hasSomething || note.isPending) return;
     if (isNote) return note.mutate(words);
     if (!isReady) return;
-    const context = answered?.provider_message_id ? { message_id: answered.provider_message_id } : undefined;
-    for (const content of contentsOf(files.list, words, context)) desk.send(id, content);
+    const context = replyTo?.provider_message_id ? { message_id: replyTo.provider_message_id } : undefined;
+    for (const content of contentsOf(files.list, words, context)) store.send(id, content);
     files.clear();
-    onAnswered();
+    onReplied();
     setDraft(me, draft, "");
   };
   const submit = (event: FormEvent) => {
@@ -83,12 +83,12 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
     files.add(event.clipboardData.files);
   };
   const insert = (words: string) => write(insertedAt(text, words));
-  const said = note.isError ? texts.composer.noteFailed : refuses && !isNote ? texts.composer.refuses : window && saidOf(window);
+  const notice = note.isError ? texts.composer.noteFailed : refuses && !isNote ? texts.composer.refuses : window && windowNotice(window);
   return (
     <>
       <form className={styles["composer"]} onSubmit={submit} data-note={isNote || undefined}>
-        {said && <p className={styles["soon"]}>{said}</p>}
-        {answered !== null && !isNote && <Answered message={answered} name={nameOf(conversation)} onLeave={onAnswered} />}
+        {notice && <p className={styles["soon"]}>{notice}</p>}
+        {replyTo !== null && !isNote && <ReplyPreview message={replyTo} name={nameOf(conversation)} onLeave={onReplied} />}
         {!isNote && <AttachmentList files={files} />}
         {quick.offer !== null && <QuickMenu offer={quick.offer} chosen={quick.chosen} onChoose={quick.choose} onEdit={() => setDialog("quick")} />}
         <div className={styles["line"]}>
@@ -99,12 +99,12 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
             aria-controls={quick.option === undefined ? undefined : QUICK_MENU}
             aria-activedescendant={quick.option === undefined ? undefined : optionId(quick.chosen)}
             title={texts.composer.hint}
-            placeholder={isNote ? texts.composer.notePlaceholder : floor === BOT && desk.me.bot ? texts.composer.placeholderBot : texts.composer.placeholder}
+            placeholder={isNote ? texts.composer.notePlaceholder : floor === BOT && store.me.bot ? texts.composer.placeholderBot : texts.composer.placeholder}
             value={text}
             onChange={(event) => {
               write(event.currentTarget.value);
               quick.typed(event.currentTarget.value);
-              if (!isNote) desk.client.typing(id);
+              if (!isNote) store.client.typing(id);
             }}
             onKeyDown={press}
             onBlur={({ relatedTarget }) => dialog === null && !isInQuickMenu(relatedTarget) && quick.leave()}
@@ -148,10 +148,10 @@ export function Composer({ conversation, files, answered, onAnswered }: Props) {
   );
 }
 
-function Answered({ message, name, onLeave }: { readonly message: Message; readonly name: string; readonly onLeave: () => void }) {
+function ReplyPreview({ message, name, onLeave }: { readonly message: Message; readonly name: string; readonly onLeave: () => void }) {
   return (
-    <div className={styles["answered"]}>
-      <span className={styles["answeredText"]}>
+    <div className={styles["replyTo"]}>
+      <span className={styles["replyToText"]}>
         <strong>
           <bdi>{texts.composer.replyingTo(isFromCustomer(message.sender_id) ? name : texts.thread.you)}</bdi>
         </strong>
@@ -164,15 +164,15 @@ function Answered({ message, name, onLeave }: { readonly message: Message; reado
   );
 }
 
-/** Where the writing is, else at the end. */
+/** At the cursor, otherwise at the end. */
 function insertedAt(text: string, words: string): string {
   const box = document.getElementById("composer");
   const [begin, end] = box instanceof HTMLTextAreaElement && box.value === text ? [box.selectionStart, box.selectionEnd] : [text.length, text.length];
   return text.slice(0, begin) + words + text.slice(end);
 }
 
-/** What is to be known before one writes. */
-function saidOf({ open, until }: Window): string | null {
+/** The notice above the composer, or null. */
+function windowNotice({ open, until }: Window): string | null {
   if (until === null) return open ? null : texts.composer.neverOpen;
   const moment = dayAndTime(until, new Date());
   if (!open) return texts.composer.closedSince(moment);

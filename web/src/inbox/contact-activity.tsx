@@ -1,10 +1,10 @@
-/** What happened to messages in a customer's name, the newest first. */
+/** The activity of a dossier, newest first. */
 
 import { useThrottledValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 
-import { activities } from "../live/asking";
-import { useDesk } from "../live/use-desk";
+import { activities } from "../live/requests";
+import { useInboxStore } from "../live/use-inbox-store";
 import type { Activity } from "../model";
 import { texts } from "../texts";
 import { dayAndTime } from "../time";
@@ -12,12 +12,12 @@ import styles from "./contact.module.css";
 import { SETTLES_MS } from "./use-consents";
 
 export function ContactActivity({ dossierId, stamp }: { readonly dossierId: number; readonly stamp: number }) {
-  const { client } = useDesk();
+  const { client } = useInboxStore();
   const settled = useThrottledValue(stamp, SETTLES_MS);
   const { data } = useQuery({
     queryKey: ["activities", dossierId, settled],
     queryFn: () => activities(client, dossierId),
-    placeholderData: (before, question) => (question?.queryKey[1] === dossierId ? before : undefined),
+    placeholderData: (before, query) => (query?.queryKey[1] === dossierId ? before : undefined),
   });
   if (data === undefined) return null;
   return (
@@ -27,7 +27,7 @@ export function ContactActivity({ dossierId, stamp }: { readonly dossierId: numb
       <ol className={styles["activities"]}>
         {data.map((each) => (
           <li key={each.id}>
-            <span>{told(each)}</span>
+            <span>{activityText(each)}</span>
             <time className={styles["soft"]} dateTime={each.at}>
               {dayAndTime(each.at, new Date())}
             </time>
@@ -38,7 +38,7 @@ export function ContactActivity({ dossierId, stamp }: { readonly dossierId: numb
   );
 }
 
-function told({ type, payload }: Activity): string {
+function activityText({ type, payload }: Activity): string {
   const label = texts.contact.activities[type] ?? type;
   const status = (payload as Readonly<Record<string, unknown>> | null)?.["status"];
   return typeof status === "string" ? `${label}: ${status.toLowerCase()}` : label;

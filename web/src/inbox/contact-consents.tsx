@@ -1,10 +1,10 @@
-/** What a customer said to being written to, for each channel; whoever changes it is in the audit trail. */
+/** The customer's consent for each channel; changes are recorded in the audit log. */
 
 import { NativeSelect } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 
-import { putConsent } from "../live/asking";
-import { useDesk } from "../live/use-desk";
+import { putConsent } from "../live/requests";
+import { useInboxStore } from "../live/use-inbox-store";
 import type { Consent, Conversation } from "../model";
 import { texts } from "../texts";
 import { dayAndTime } from "../time";
@@ -15,7 +15,7 @@ const CHANNELS = ["WHATSAPP", "WHATSAPP_MARKETING", "EMAIL"] as const;
 const STATUSES = ["GRANTED", "REVOKED", "PENDING"] as const;
 
 export function ContactConsents({ conversation, dossierId }: { readonly conversation: Conversation; readonly dossierId: number }) {
-  const { client, me } = useDesk();
+  const { client, me } = useInboxStore();
   const queries = useQueryClient();
   const data = useConsents(conversation);
   const put = useMutation({
@@ -35,7 +35,7 @@ export function ContactConsents({ conversation, dossierId }: { readonly conversa
               description={known ? texts.contact.since(dayAndTime(known.updatedAt, new Date())) : undefined}
               value={known?.status ?? ""}
               disabled={me.role === "readonly" || data === undefined || put.isPending}
-              data={[...(known ? [] : [{ value: "", label: texts.contact.unsaid }]), ...STATUSES.map((value) => ({ value, label: texts.contact.consent[value] ?? value }))]}
+              data={[...(known ? [] : [{ value: "", label: texts.contact.notSet }]), ...STATUSES.map((value) => ({ value, label: texts.contact.consent[value] ?? value }))]}
               onChange={(event) => put.mutate({ channel, status: event.currentTarget.value as Consent["status"] })}
             />
           </div>

@@ -1,18 +1,18 @@
-/** The business's file on a customer, as far as it is changed here. */
+/** The editable fields of the customer's dossier. */
 
 import { Button, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { WaypostError } from "@waypost/client";
 import { useState, type FormEvent } from "react";
 
-import { changeDossier, dossier } from "../live/asking";
-import { useDesk } from "../live/use-desk";
+import { changeDossier, dossier } from "../live/requests";
+import { useInboxStore } from "../live/use-inbox-store";
 import type { Dossier } from "../model";
 import { texts } from "../texts";
 import styles from "./contact.module.css";
 
 export function ContactDossier({ dossierId }: { readonly dossierId: number }) {
-  const { client } = useDesk();
+  const { client } = useInboxStore();
   const { data } = useQuery({ queryKey: ["dossier", dossierId], queryFn: () => dossier(client, dossierId) });
   return (
     <section className={styles["section"]}>
@@ -26,13 +26,13 @@ export function ContactDossier({ dossierId }: { readonly dossierId: number }) {
 
 type Draft = Partial<Record<"name" | "ref" | "status", string>>;
 
-/** What was typed and not saved, by dossier: it is there again when the panel is, and when somebody else has saved meanwhile. */
+/** Unsaved input by dossier; it survives closing the panel and changes by other users. */
 const drafts = new Map<number, Draft>();
 
 const STATUS = /^[A-Z][A-Z0-9_]{0,39}$/;
 
 function Fields({ dossier: known }: { readonly dossier: Dossier }) {
-  const { client, me } = useDesk();
+  const { client, me } = useInboxStore();
   const queries = useQueryClient();
   const [draft, setDraft] = useState<Draft>(drafts.get(known.id) ?? {});
   const saved = { name: known.name ?? "", ref: known.externalRef ?? "", status: known.status };
@@ -46,7 +46,7 @@ function Fields({ dossier: known }: { readonly dossier: Dossier }) {
   const save = useMutation({
     mutationFn: (_begun: Draft) => changeDossier(client, known.id, { name: name.trim() || null, externalRef: ref.trim() || null, status }),
     onSuccess: (changed, begun) => {
-      if (drafts.get(known.id) === begun) drafts.delete(known.id); // else more was typed meanwhile
+      if (drafts.get(known.id) === begun) drafts.delete(known.id); // otherwise more was typed meanwhile
       setDraft(drafts.get(known.id) ?? {});
       queries.setQueryData(["dossier", known.id], changed);
     },

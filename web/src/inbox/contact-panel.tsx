@@ -1,4 +1,4 @@
-/** Who a customer is, beside the thread: what they are known by, the work on them, their dossier, consent, activity. */
+/** The customer panel: identity, assignment, dossier, consent and activity. */
 
 import { ActionIcon } from "@mantine/core";
 import type { KeyboardEvent } from "react";
@@ -8,7 +8,7 @@ import type { Conversation } from "../model";
 import { linkTo } from "../path";
 import { texts } from "../texts";
 import { dayAndTime } from "../time";
-import { nameOf } from "../words";
+import { nameOf } from "../display-text";
 import { ContactActivity } from "./contact-activity";
 import { ContactConsents } from "./contact-consents";
 import { ContactDossier } from "./contact-dossier";
@@ -24,7 +24,7 @@ interface Props {
 export default function ContactPanel({ conversation, onClose }: Props) {
   const { contact, kind } = conversation;
   const dossier = contact?.dossier_id ?? null;
-  /** Also from a field: what was typed there is kept. */
+  /** Also from an input field: its text is kept. */
   const leave = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || event.defaultPrevented || event.nativeEvent.isComposing) return;
     event.preventDefault();
@@ -104,7 +104,7 @@ function WindowLeft({ conversation }: { readonly conversation: Conversation }) {
   return window.open ? texts.contact.windowLeft(timeLeft(Date.parse(window.until) - now), moment) : texts.contact.windowOver(moment);
 }
 
-/** As `5 h 12 min`. */
+/** For example `5 h 12 min`. */
 export function timeLeft(ms: number): string {
   const minutes = Math.max(0, Math.floor(ms / 60_000));
   const hours = Math.floor(minutes / 60);

@@ -1,4 +1,4 @@
-/** The team's work on a customer: whose it is, and its labels. */
+/** The assignee and labels of a conversation. */
 
 import { ActionIcon, Button, NativeSelect, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
@@ -6,8 +6,8 @@ import { useState, type FormEvent } from "react";
 
 import type { components } from "../api/schema";
 import { Cross } from "../icons";
-import { change } from "../live/asking";
-import { useDesk } from "../live/use-desk";
+import { change } from "../live/requests";
+import { useInboxStore } from "../live/use-inbox-store";
 import type { Conversation } from "../model";
 import { texts } from "../texts";
 import styles from "./contact.module.css";
@@ -18,12 +18,12 @@ type Change = components["schemas"]["ChangeConversation"];
 const LONGEST_LABEL = 64;
 
 export function ContactWork({ conversation }: { readonly conversation: Conversation }) {
-  const desk = useDesk();
+  const store = useInboxStore();
   const team = useTeam();
   const { conversation_id: id, assignee, labels } = conversation;
-  const work = useMutation({ mutationFn: (changed: Change) => change(desk.client, id, changed), onSuccess: (row) => desk.take(row) });
-  const me = desk.me.user_id;
-  const isReader = desk.me.role === "readonly";
+  const work = useMutation({ mutationFn: (changed: Change) => change(store.client, id, changed), onSuccess: (row) => store.take(row) });
+  const me = store.me.user_id;
+  const isReader = store.me.role === "readonly";
   const people = team.map(({ user_id: value, name }) => ({ value, label: value === me ? texts.contact.you(name) : name }));
   const isUnknown = assignee !== null && !team.some(({ user_id }) => user_id === assignee);
   const others = isUnknown ? [{ value: assignee, label: texts.thread.colleague }] : [];
@@ -36,7 +36,7 @@ export function ContactWork({ conversation }: { readonly conversation: Conversat
           label={texts.contact.assignee}
           value={assignee ?? ""}
           disabled={isReader || work.isPending}
-          data={[{ value: "", label: texts.contact.nobody }, ...people, ...others]}
+          data={[{ value: "", label: texts.contact.unassigned }, ...people, ...others]}
           onChange={(event) => work.mutate({ assignee: event.currentTarget.value || null })}
         />
         {!isReader && assignee !== me && (
@@ -55,7 +55,7 @@ export function ContactWork({ conversation }: { readonly conversation: Conversat
   );
 }
 
-/** Labels that were begun and not added, by conversation. */
+/** Labels that were typed but not added, by conversation. */
 const begun = new Map<string, string>();
 
 interface LabelsProps {

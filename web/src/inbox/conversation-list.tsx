@@ -1,11 +1,11 @@
-/** The conversations, the latest first; only those that can be seen are drawn. */
+/** The conversation list, latest first; only visible rows are rendered. */
 
 import { Button, Text, TextInput } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 
-import { belongs, mayLookOn, sourceOf, type Filter } from "../live/filters";
-import { useDesk, useShown } from "../live/use-desk";
+import { belongs, mayLoadMore, sourceOf, type Filter } from "../live/filters";
+import { useInboxStore, useInboxState } from "../live/use-inbox-store";
 import { texts } from "../texts";
 import { ConversationRow } from "./conversation-row";
 import { useDetails } from "./details";
@@ -17,24 +17,24 @@ import { SearchResults } from "./search-results";
 import { useNow } from "./use-window";
 
 const ROW_HEIGHT = 76;
-/** Rows from the end at which the next page is read. */
+/** The next page is loaded this many rows before the end. */
 const AHEAD = 10;
-/** Conversations that are looked through unasked for a list that the server does not have. */
+/** How many conversations are checked automatically for filters that the server does not support. */
 const UNASKED = 200;
 
 export function ConversationList({ open }: { readonly open: string | null }) {
-  const desk = useDesk();
+  const store = useInboxStore();
   const [words, setWords] = useState("");
   const [filter, setFilter] = useState<Filter>("open");
   const [details, showDetails] = useDetails();
   const source = sourceOf(filter);
   const now = useNow();
-  const conversations = useShown((shown) => shown.conversations);
-  const listing = useShown((shown) => shown.lists[source]);
-  const isRead = useShown((shown) => shown.lists.open.asked);
+  const conversations = useInboxState((state) => state.conversations);
+  const listing = useInboxState((state) => state.lists[source]);
+  const isRead = useInboxState((state) => state.lists.open.asked);
   const rows = useMemo(
-    () => conversations.latest.filter((row) => belongs(row, filter, desk.me.user_id, now)),
-    [conversations, filter, desk, now],
+    () => conversations.latest.filter((row) => belongs(row, filter, store.me.user_id, now)),
+    [conversations, filter, store, now],
   );
   const frame = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
@@ -46,13 +46,13 @@ export function ConversationList({ open }: { readonly open: string | null }) {
   const items = virtual.getVirtualItems();
   const lastSeen = items.at(-1)?.index ?? -1;
   const [upTo, setUpTo] = useState(UNASKED);
-  // Where it ends, the list says so.
-  const mayLook = mayLookOn(filter, listing.looked, upTo, rows.length);
+  // Beyond the limit, the list shows how many were checked.
+  const mayLook = mayLoadMore(filter, listing.looked, upTo, rows.length);
   useEffect(() => {
-    if (isRead && mayLook && listing.more && !listing.failed && lastSeen >= rows.length - AHEAD) void desk.list(source);
-  }, [desk, source, isRead, mayLook, listing, lastSeen, rows.length]);
+    if (isRead && mayLook && listing.more && !listing.failed && lastSeen >= rows.length - AHEAD) void store.list(source);
+  }, [store, source, isRead, mayLook, listing, lastSeen, rows.length]);
   const hasStopped = !mayLook && listing.more && lastSeen >= rows.length - AHEAD;
-  const deeds = useMemo(() => {
+  const keys = useMemo(() => {
     const at = rows.findIndex(({ conversation_id }) => conversation_id === open);
     const go = (index: number): void => {
       const row = rows[index];
@@ -68,7 +68,7 @@ export function ConversationList({ open }: { readonly open: string | null }) {
       Escape: () => (open !== null && details ? showDetails(false) : goTo(null)),
     };
   }, [rows, open, virtual, details, showDetails]);
-  useKeys(deeds);
+  useKeys(keys);
   const isEmpty = rows.length === 0 && listing.asked && !listing.reading;
   return (
     <nav className={styles["list"]} aria-label={texts.list.label}>
@@ -101,7 +101,7 @@ export function ConversationList({ open }: { readonly open: string | null }) {
             return (
               row && (
                 <div key={row.conversation_id} role="listitem" className={styles["placed"]} style={{ transform: `translateY(${start}px)`, height: ROW_HEIGHT }}>
-                  <ConversationRow conversation={row} isOpen={row.conversation_id === open} me={desk.me.user_id} />
+                  <ConversationRow conversation={row} isOpen={row.conversation_id === open} me={store.me.user_id} />
                 </div>
               )
             );
@@ -119,7 +119,7 @@ export function ConversationList({ open }: { readonly open: string | null }) {
         {listing.failed && (
           <div className={styles["empty"]}>
             <Text mb="xs">{texts.list.failed}</Text>
-            <Button size="compact-sm" variant="light" onClick={() => void desk.list(source)}>
+            <Button size="compact-sm" variant="light" onClick={() => void store.list(source)}>
               {texts.list.again}
             </Button>
           </div>

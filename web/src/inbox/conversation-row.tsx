@@ -3,11 +3,11 @@ import { memo, type MouseEvent } from "react";
 
 import { Check, Person, Robot } from "../icons";
 import { ANYBODY, BOT } from "../live/filters";
-import { useDesk } from "../live/use-desk";
+import { useInboxStore } from "../live/use-inbox-store";
 import type { Conversation } from "../model";
 import { texts } from "../texts";
 import { shortMoment } from "../time";
-import { colourOf, initialsOf, isFromCustomer, nameOf, summaryOf } from "../words";
+import { colourOf, initialsOf, isFromCustomer, nameOf, summaryOf } from "../display-text";
 import styles from "./inbox.module.css";
 import { goTo } from "./path";
 import { Ticks } from "./ticks";
@@ -21,9 +21,9 @@ interface Props {
 export const ConversationRow = memo(function ConversationRow({ conversation, isOpen, me }: Props) {
   const { conversation_id: id, last_message: last, unread, floor } = conversation;
   const name = nameOf(conversation);
-  const hasBot = useDesk().me.bot;
+  const hasBot = useInboxStore().me.bot;
   const open = (event: MouseEvent) => {
-    if (event.metaKey || event.ctrlKey || event.shiftKey) return; // a tab of its own
+    if (event.metaKey || event.ctrlKey || event.shiftKey) return; // opens a new tab
     event.preventDefault();
     goTo(id);
   };

@@ -1,14 +1,14 @@
-/** Whether who a customer is stands beside the thread: where there is room unless somebody closed it, else only when asked for. */
+/** Whether the customer panel is visible: on wide screens unless closed, on narrow ones only on request. */
 
 import { useEffect, useSyncExternalStore, type RefObject } from "react";
 
 const KEY = "waypost-details";
-/** Pixels of the inbox that are enough for all three; `inbox.module.css` has the same number. */
+/** The inbox width in pixels that fits all three columns; `inbox.module.css` uses the same value. */
 const ENOUGH = 1080;
 
 const listeners = new Set<() => void>();
 let room = false;
-/** Over the thread, where there is no room beside it. */
+/** Shown on top of the thread, on narrow screens. */
 let over = false;
 
 const isShown = (): boolean => (room ? localStorage.getItem(KEY) !== "no" : over);
@@ -16,16 +16,16 @@ const isShown = (): boolean => (room ? localStorage.getItem(KEY) !== "no" : over
 export function showDetails(shown: boolean): void {
   if (room) localStorage.setItem(KEY, shown ? "yes" : "no");
   else over = shown;
-  tell();
+  notify();
 }
 
-/** Nothing lies over a thread that was just opened. */
+/** A newly opened thread is not covered by the panel. */
 export function uncover(): void {
   over = false;
-  tell();
+  notify();
 }
 
-const tell = (): void => listeners.forEach((listener) => listener());
+const notify = (): void => listeners.forEach((listener) => listener());
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
@@ -34,7 +34,7 @@ function subscribe(listener: () => void): () => void {
 
 export const useDetails = (): readonly [boolean, (shown: boolean) => void] => [useSyncExternalStore(subscribe, isShown), showDetails];
 
-/** The inbox may have only a part of the screen: its own width says whether there is room. */
+/** The inbox may fill only a part of the window, so its own width is measured. */
 export function useRoom(frame: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const watching = new ResizeObserver(([entry]) => {

@@ -1,4 +1,4 @@
-/** Something to be dealt with before anything else: the browser's own dialog keeps the focus inside and takes Escape. */
+/** A modal dialog; the native element traps the focus and handles Escape. */
 
 import { ActionIcon } from "@mantine/core";
 import { useEffect, useRef, type MouseEvent, type ReactNode } from "react";
@@ -14,7 +14,7 @@ interface Props {
   readonly children: ReactNode;
 }
 
-/** What is to be filled in first, rather than the button that leaves. */
+/** Focuses the first input instead of the close button. */
 export const focusWithin = (frame: Element | null): void => frame?.querySelector<HTMLElement>("[data-autofocus]")?.focus();
 
 export function Dialog({ title, onClose, wide, children }: Props) {
@@ -26,7 +26,7 @@ export function Dialog({ title, onClose, wide, children }: Props) {
     return () => dialog?.close();
   }, []);
   const press = (event: MouseEvent) => {
-    if (event.target === frame.current) onClose(); // beside it
+    if (event.target === frame.current) onClose(); // a click on the backdrop
   };
   return (
     <dialog
@@ -39,7 +39,7 @@ export function Dialog({ title, onClose, wide, children }: Props) {
         event.preventDefault();
         onClose();
       }}
-      onKeyDown={(event) => event.stopPropagation()} // the inbox's keys are not meant
+      onKeyDown={(event) => event.stopPropagation()} // keeps the inbox shortcuts from firing
     >
       <div className={styles["inside"]}>
         <header className={styles["top"]}>

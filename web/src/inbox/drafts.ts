@@ -1,27 +1,27 @@
-/** What was begun and not sent, for each agent and conversation: there after a reload, and when one comes back to it. */
+/** Unsent drafts by user and conversation; they survive a reload. */
 
 import { useSyncExternalStore } from "react";
 
 const listeners = new Set<() => void>();
-/** What the browser has no more room for: lost with the page, but it can be written and sent. */
-const unkept = new Map<string, string>();
+/** Drafts that exceed the storage quota; they are lost when the page is closed. */
+const unsaved = new Map<string, string>();
 const keyOf = (me: string, conversation: string): string => `waypost-draft:${me}:${conversation}`;
 
 export function setDraft(me: string, conversation: string, text: string): void {
   const key = keyOf(me, conversation);
-  unkept.delete(key);
+  unsaved.delete(key);
   try {
     if (text === "") localStorage.removeItem(key);
     else localStorage.setItem(key, text);
   } catch {
-    unkept.set(key, text);
+    unsaved.set(key, text);
   }
   for (const listener of listeners) listener();
 }
 
 export function draftOf(me: string, conversation: string): string {
   const key = keyOf(me, conversation);
-  return unkept.get(key) ?? localStorage.getItem(key) ?? "";
+  return unsaved.get(key) ?? localStorage.getItem(key) ?? "";
 }
 
 function subscribe(listener: () => void): () => void {

@@ -1,4 +1,4 @@
-/** A few emoji at hand; for all others there is the system's own palette. */
+/** A small emoji picker; the system's own picker has the others. */
 
 import { ActionIcon, Popover } from "@mantine/core";
 import { useState } from "react";

@@ -1,31 +1,31 @@
-/** Why a message did not get there, what to do about it, and the ways to do it. */
+/** Why a message failed, what to do about it, and the available actions. */
 
 import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 
-import { retry } from "../live/asking";
-import { useDesk, useShown } from "../live/use-desk";
+import { retry } from "../live/requests";
+import { useInboxStore, useInboxState } from "../live/use-inbox-store";
 import type { Message } from "../model";
 import { linkTo } from "../path";
 import { texts } from "../texts";
-import { failureOf, textOf } from "../words";
-import { isOnItsWay } from "./again";
+import { failureOf, textOf } from "../display-text";
+import { isRetrying } from "./retry-button";
 import styles from "./bubble.module.css";
 import { setDraft } from "./drafts";
 
-/** Nothing is to be done: somebody else answers, or it was taken back. */
+/** Nothing to do: someone else took over, or the message was withdrawn. */
 const ENDED = ["TAKEN_OVER", "TAKEN_BACK"];
 
 export function Failure({ message }: { readonly message: Message }) {
-  const desk = useDesk();
+  const store = useInboxStore();
   const { error, outbound_id: id, conversation_id: where, content } = message;
-  const again = useMutation({ mutationFn: (sent: Message) => retry(desk.client, Number(sent.outbound_id)) });
+  const retrying = useMutation({ mutationFn: (sent: Message) => retry(store.client, Number(sent.outbound_id)) });
   const code = error?.code ?? null;
-  const row = useShown((shown) => shown.conversations.get(where));
+  const row = useInboxState((state) => state.conversations.get(where));
   const isOver = row?.window_expires_at != null && Date.parse(row.window_expires_at) <= Date.now();
-  const mayWrite = desk.me.role !== "readonly" && !ENDED.includes(code ?? "") && (!isOver || content["type"] === "template");
+  const mayWrite = store.me.role !== "readonly" && !ENDED.includes(code ?? "") && (!isOver || content["type"] === "template");
   const edit = () => {
-    setDraft(desk.me.user_id, where, textOf(content));
+    setDraft(store.me.user_id, where, textOf(content));
     document.getElementById("composer")?.focus();
   };
   return (
@@ -34,7 +34,7 @@ export function Failure({ message }: { readonly message: Message }) {
       {error != null && <span className={styles["remedy"]}>{texts.remedy[error.code] ?? error.remedy}</span>}
       <span className={styles["choices"]}>
         {mayWrite && id != null && (
-          <Button size="compact-xs" variant="default" loading={isOnItsWay(again, message)} onClick={() => again.mutate(message)}>
+          <Button size="compact-xs" variant="default" loading={isRetrying(retrying, message)} onClick={() => retrying.mutate(message)}>
             {texts.failure["retry"]}
           </Button>
         )}
@@ -49,7 +49,7 @@ export function Failure({ message }: { readonly message: Message }) {
           </a>
         )}
       </span>
-      {again.isError && <span role="alert">{texts.failure["retryFailed"]}</span>}
+      {retrying.isError && <span role="alert">{texts.failure["retryFailed"]}</span>}
     </span>
   );
 }

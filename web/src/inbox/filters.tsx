@@ -1,4 +1,4 @@
-/** Which conversations the list shows: the four that matter most at hand, the others a step away. */
+/** The list filters: the four most used as a segmented control, the others in a menu. */
 
 import { Button, Menu, SegmentedControl } from "@mantine/core";
 

@@ -1,4 +1,4 @@
-/** The two halves of the inbox: who wrote, and what was said; beside it who they are. */
+/** The inbox: conversation list, thread and customer panel. */
 
 import { lazy, Suspense, useMemo, useRef, useState } from "react";
 

@@ -1,4 +1,4 @@
-/** What the keys do. */
+/** The list of keyboard shortcuts. */
 
 import { Fragment } from "react";
 
@@ -10,10 +10,10 @@ export default function KeyHelp({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog title={texts.keys.title} onClose={onClose}>
       <dl className={styles["keys"]}>
-        {texts.keys.list.map(([keys, deed]) => (
+        {texts.keys.list.map(([keys, action]) => (
           <Fragment key={keys}>
             <dt>{keys}</dt>
-            <dd>{deed}</dd>
+            <dd>{action}</dd>
           </Fragment>
         ))}
       </dl>

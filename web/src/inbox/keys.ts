@@ -1,30 +1,30 @@
-/** The inbox by keyboard. Nothing while somebody writes, and nothing behind a dialog, a menu or a palette. */
+/** Keyboard shortcuts of the inbox; inactive in input fields and while a dialog, menu or popover is open. */
 
 import { useEffect } from "react";
 
-/** What each key does here; several parts of the page may each know some. */
+/** Handlers by key; several components can each register some. */
 export type Keys = Readonly<Record<string, () => void>>;
 
-/** What lies over the page, and takes the keys while it does. */
+/** Overlays that take the keys while they are open. */
 const OVER = 'dialog[open], [role="menu"], [role="dialog"]';
 
 export function useKeys(keys: Keys): void {
   useEffect(() => {
     let isOver = false;
-    // Before anybody hears of it: what Escape closes is gone by the time that the key comes here.
+    // Checked in the capture phase: Escape may already have closed the overlay when the key arrives here.
     const look = (): void => {
       isOver = document.querySelector(OVER) !== null;
     };
     const press = (event: KeyboardEvent): void => {
-      const deed = keys[event.key];
-      if (deed === undefined || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+      const action = keys[event.key];
+      if (action === undefined || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
       if (isOver) return;
       if (isWriting(event.target)) {
         if (event.key === "Escape") (event.target as HTMLElement).blur();
         return;
       }
       event.preventDefault();
-      deed();
+      action();
     };
     addEventListener("keydown", look, true);
     addEventListener("keydown", press);

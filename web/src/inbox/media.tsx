@@ -1,4 +1,4 @@
-/** A file in a message: shown or played where a browser can, else to be saved under its own name. */
+/** A file in a message: displayed or played if the browser can, otherwise a download link. */
 
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -6,7 +6,7 @@ import { useState } from "react";
 import { Paper } from "../icons";
 import { partOf } from "../live/references";
 import type { Message, MessageFile } from "../model";
-import { waitAfter } from "../patience";
+import { backoffDelay } from "../poll-interval";
 import { texts } from "../texts";
 import styles from "./bubble.module.css";
 import { Dialog } from "./dialog";
@@ -28,12 +28,12 @@ export function Media({ message: { content, media }, type, caption }: Props) {
   const own = previewOf(part["id"]);
   const label = texts.content[type] ?? texts.media.unnamed;
   const name = nameIn(part, media ?? null) ?? own?.name ?? null;
-  // Whoever sent it from here need not wait until the server has it, too.
-  const shown = own ? <File src={own.url} type={type} name={name} size={own.size} /> : media ? <Received file={media} type={type} name={name} /> : <Unseen label={label} name={name} />;
-  if (caption === "") return shown;
+  // Files sent from this tab are shown from memory, without waiting for the server.
+  const element = own ? <File src={own.url} type={type} name={name} size={own.size} /> : media ? <Received file={media} type={type} name={name} /> : <Unseen label={label} name={name} />;
+  if (caption === "") return element;
   return (
     <>
-      <div>{shown}</div>
+      <div>{element}</div>
       <Words label={null} text={caption} />
     </>
   );
@@ -44,7 +44,7 @@ function nameIn(part: Readonly<Record<string, unknown>>, media: MessageFile | nu
   return typeof found === "string" && found !== "" ? found : null;
 }
 
-/** What we sent from elsewhere: the provider has it, we do not. */
+/** Sent from elsewhere: only the provider has the file. */
 const Unseen = ({ label, name }: { readonly label: string; readonly name: string | null }) => (
   <span className={styles["body"]}>
     <em className={styles["label"]}>{label}</em>
@@ -58,7 +58,7 @@ function Received({ file, type, name }: { readonly file: MessageFile; readonly t
     queryFn: () => stateOf(file.id),
     enabled: file.state === "pending",
     refetchInterval: ({ state: { data, dataUpdateCount, errorUpdateCount } }) =>
-      data === undefined || data === "pending" ? waitAfter(dataUpdateCount + errorUpdateCount, FIRST_LOOK_MS) : false,
+      data === undefined || data === "pending" ? backoffDelay(dataUpdateCount + errorUpdateCount, FIRST_LOOK_MS) : false,
     initialData: file.state,
     retry: false,
   });
@@ -98,7 +98,7 @@ function File({ src, type, name, size }: FileProps) {
   }
 }
 
-/** What the browser cannot show can still be saved. */
+/** If the browser cannot display the image, it can still be downloaded. */
 function Photo({ src, alt, onOdd }: { readonly src: string; readonly alt: string; readonly onOdd: () => void }) {
   const [large, setLarge] = useState(false);
   return (

@@ -1,11 +1,11 @@
-/** What a message says or shows. Whatever people wrote is text: React makes text nodes of it, never markup. */
+/** The body of a message. User input is rendered as text nodes, never as markup. */
 
 import type { ReactNode } from "react";
 
 import { partOf } from "../live/references";
 import type { Message } from "../model";
 import { texts } from "../texts";
-import { labelOf, textOf } from "../words";
+import { labelOf, textOf } from "../display-text";
 import styles from "./bubble.module.css";
 import { Media } from "./media";
 import { cardsIn, choicesIn, mapOf, placeIn } from "./parts";

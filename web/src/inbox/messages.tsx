@@ -1,4 +1,4 @@
-/** What was said, oldest at the top; earlier pages are read as they come into sight, and the newest stays in sight. */
+/** The messages of a thread, oldest first; earlier pages load while scrolling up, and the view sticks to the newest. */
 
 import { Button, Loader } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
@@ -6,25 +6,25 @@ import { useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject } from "react";
 
 import { Down } from "../icons";
-import { trail } from "../live/asking";
+import { auditTrail } from "../live/requests";
 import { UNREAD_THREAD } from "../live/changes";
-import { happeningsOf, type Happening } from "../live/happenings";
+import { threadEventsOf, type ThreadEvent } from "../live/thread-events";
 import { rowsOf, type Row } from "../live/rows";
-import { useDesk, useShown } from "../live/use-desk";
+import { useInboxStore, useInboxState } from "../live/use-inbox-store";
 import type { Conversation, Message } from "../model";
 import { texts } from "../texts";
-import { nameOf } from "../words";
+import { nameOf } from "../display-text";
 import { BotTurn } from "./bot-turn";
 import styles from "./inbox.module.css";
 import { goTo, usePositionInPath } from "./path";
-import { ThreadRow, type Around } from "./thread-row";
+import { ThreadRow, type RowContext } from "./thread-row";
 import { useNames } from "./use-names";
 import { useNow } from "./use-window";
 
-/** Rows from the beginning at which the page before is read. */
+/** The previous page is loaded this many rows before the start. */
 const AHEAD = 8;
-const GUESS: Readonly<Record<Row["is"], number>> = { day: 44, unread: 40, message: 48, happening: 36, outgoing: 48 };
-/** Pixels from the end that still count as being there. */
+const GUESS: Readonly<Record<Row["is"], number>> = { day: 44, unread: 40, message: 48, event: 36, outgoing: 48 };
+/** Within this many pixels, the view counts as scrolled to the end. */
 const AT_END = 60;
 
 interface Props {
@@ -34,21 +34,21 @@ interface Props {
 }
 
 export function Messages({ id, conversation, onAnswer }: Props) {
-  const desk = useDesk();
+  const store = useInboxStore();
   const names = useNames();
   const name = conversation ? nameOf(conversation) : "";
-  const thread = useShown((shown) => shown.threads.get(id) ?? UNREAD_THREAD);
-  const outgoing = useShown((shown) => shown.outgoing);
-  const refused = useShown((shown) => shown.refused);
-  const typing = useShown((shown) => shown.typing.get(id));
-  const happenings = useHappenings(id, conversation?.kind === "customer", thread.changes);
+  const thread = useInboxState((state) => state.threads.get(id) ?? UNREAD_THREAD);
+  const outgoing = useInboxState((state) => state.outgoing);
+  const refused = useInboxState((state) => state.refused);
+  const typing = useInboxState((state) => state.typing.get(id));
+  const events = useThreadEvents(id, conversation?.kind === "customer", thread.changes);
   const readUpTo = useReadUpTo(conversation);
   const now = useNow(60_000);
   const rows = useMemo(() => {
     const here = outgoing.filter(({ conversation_id }) => conversation_id === id);
     const refusedHere = refused.filter(({ message }) => message.conversation_id === id);
-    return rowsOf(thread, { happenings, outgoing: here, refused: refusedHere, readUpTo, now });
-  }, [thread, happenings, outgoing, refused, readUpTo, now, id]);
+    return rowsOf(thread, { events, outgoing: here, refused: refusedHere, readUpTo, now });
+  }, [thread, events, outgoing, refused, readUpTo, now, id]);
   const frame = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -67,21 +67,21 @@ export function Messages({ id, conversation, onAnswer }: Props) {
   useLayoutEffect(() => {
     if (!isThere) return undefined;
     virtual.scrollToEnd();
-    const there = requestAnimationFrame(() => setBegun(true)); // until then the beginning counts as seen
+    const there = requestAnimationFrame(() => setBegun(true)); // until then, the start of the list counts as visible
     return () => cancelAnimationFrame(there);
   }, [isThere, virtual]);
-  const [sought, seek] = useSought(id, begun, rows, (index) => virtual.scrollToIndex(index, { align: "center" }));
+  const [sought, seek] = useJumpTarget(id, begun, rows, (index) => virtual.scrollToIndex(index, { align: "center" }));
   const jump = useCallback((position: number) => (position === sought ? seek() : goTo(id, position)), [id, sought, seek]);
-  const me = desk.me.user_id;
-  const around = useMemo<Around>(() => ({ me, name, names, sought, jump, answer: onAnswer }), [me, name, names, sought, jump, onAnswer]);
+  const me = store.me.user_id;
+  const context = useMemo<RowContext>(() => ({ me, name, names, sought, jump, answer: onAnswer }), [me, name, names, sought, jump, onAnswer]);
   const items = virtual.getVirtualItems();
   const first = items[0]?.index ?? 0;
   useEffect(() => {
-    if (begun && isThere && first <= AHEAD && thread.cursor !== null && !thread.failed) void desk.earlier(id);
-  }, [desk, id, begun, isThere, first, thread.cursor, thread.failed, thread.reading]);
+    if (begun && isThere && first <= AHEAD && thread.cursor !== null && !thread.failed) void store.earlier(id);
+  }, [store, id, begun, isThere, first, thread.cursor, thread.failed, thread.reading]);
   const atEnd = !isThere || virtual.isAtEnd(AT_END);
-  useStaying(frame, atEnd, virtual.scrollToEnd);
-  useReading(id, atEnd && isThere, thread.messages.at(-1)?.position ?? 0);
+  useStickToEnd(frame, atEnd, virtual.scrollToEnd);
+  useReadReceipts(id, atEnd && isThere, thread.messages.at(-1)?.position ?? 0);
   return (
     <>
       <div className={styles["messagesFrame"]}>
@@ -102,7 +102,7 @@ export function Messages({ id, conversation, onAnswer }: Props) {
           {thread.failed && (
             <div className={styles["notRead"]}>
               {texts.thread.failed}{" "}
-              <Button size="compact-sm" variant="light" onClick={() => void desk.earlier(id)}>
+              <Button size="compact-sm" variant="light" onClick={() => void store.earlier(id)}>
                 {texts.thread.again}
               </Button>
             </div>
@@ -113,7 +113,7 @@ export function Messages({ id, conversation, onAnswer }: Props) {
               return (
                 row && (
                   <div key={key} data-index={index} ref={virtual.measureElement} className={styles["placed"]} style={{ transform: `translateY(${start}px)` }}>
-                    <ThreadRow row={row} around={around} />
+                    <ThreadRow row={row} context={context} />
                   </div>
                 )
               );
@@ -142,34 +142,34 @@ export function Messages({ id, conversation, onAnswer }: Props) {
   );
 }
 
-/** Who reads the end stays there when the box below grows, or the window shrinks. */
-function useStaying(frame: RefObject<HTMLDivElement | null>, atEnd: boolean, toEnd: () => void): void {
-  const stays = useRef({ atEnd, toEnd });
+/** Keeps the view at the end when the composer grows or the window shrinks. */
+function useStickToEnd(frame: RefObject<HTMLDivElement | null>, atEnd: boolean, toEnd: () => void): void {
+  const latest = useRef({ atEnd, toEnd });
   useEffect(() => {
-    stays.current = { atEnd, toEnd };
+    latest.current = { atEnd, toEnd };
   });
   useEffect(() => {
-    const watching = new ResizeObserver(() => stays.current.atEnd && stays.current.toEnd());
+    const watching = new ResizeObserver(() => latest.current.atEnd && latest.current.toEnd());
     if (frame.current !== null) watching.observe(frame.current);
     return () => watching.disconnect();
   }, [frame]);
 }
 
-const NOTHING: readonly Happening[] = [];
+const NOTHING: readonly ThreadEvent[] = [];
 
-/** Read anew whenever the feed tells of a change: it does not say who made it. */
-function useHappenings(id: string, withCustomer: boolean, changes: number): readonly Happening[] {
-  const { client } = useDesk();
+/** Reloaded after every change in the feed, since feed items do not name the author of a change. */
+function useThreadEvents(id: string, withCustomer: boolean, changes: number): readonly ThreadEvent[] {
+  const { client } = useInboxStore();
   const { data } = useQuery({
-    queryKey: ["trail", id, changes],
-    queryFn: async () => happeningsOf(await trail(client, id)),
+    queryKey: ["auditTrail", id, changes],
+    queryFn: async () => threadEventsOf(await auditTrail(client, id)),
     enabled: withCustomer,
-    placeholderData: (before, question) => (question?.queryKey[1] === id ? before : undefined),
+    placeholderData: (before, query) => (query?.queryKey[1] === id ? before : undefined),
   });
   return data ?? NOTHING;
 }
 
-/** Where the reading had come to when the thread was opened; null when nothing was unread then. */
+/** The read position when the thread was opened; null if nothing was unread. */
 function useReadUpTo(conversation: Conversation | undefined): number | null {
   const [place, setPlace] = useState<number | null | undefined>(undefined);
   useEffect(() => {
@@ -178,9 +178,9 @@ function useReadUpTo(conversation: Conversation | undefined): number | null {
   return place ?? null;
 }
 
-/** The message that the address names is brought into sight, once, however far back it is. */
-function useSought(id: string, begun: boolean, rows: readonly Row[], show: (index: number) => void): readonly [number | null, () => void] {
-  const desk = useDesk();
+/** Scrolls once to the message that the URL names, however far back it is. */
+function useJumpTarget(id: string, begun: boolean, rows: readonly Row[], show: (index: number) => void): readonly [number | null, () => void] {
+  const store = useInboxStore();
   const position = usePositionInPath();
   const [reached, setReached] = useState<number | null>(null);
   const [again, setAgain] = useState(0);
@@ -189,9 +189,9 @@ function useSought(id: string, begun: boolean, rows: readonly Row[], show: (inde
     if (position === null || !begun) return undefined;
     const leaving = new AbortController();
     shown.current = null;
-    void desk.reach(id, position, leaving.signal).then(() => !leaving.signal.aborted && setReached(position));
+    void store.reach(id, position, leaving.signal).then(() => !leaving.signal.aborted && setReached(position));
     return () => leaving.abort();
-  }, [desk, id, position, begun, again]);
+  }, [store, id, position, begun, again]);
   useEffect(() => {
     if (reached === null || reached !== position || shown.current === reached) return;
     const index = rows.findIndex((row) => row.is === "message" && row.message.position === reached);
@@ -203,15 +203,15 @@ function useSought(id: string, begun: boolean, rows: readonly Row[], show: (inde
   return [position, seek];
 }
 
-/** Read is what was on a screen that somebody looks at. */
-function useReading(id: string, atEnd: boolean, newest: number): void {
-  const desk = useDesk();
+/** Messages count as read when they are on a visible screen. */
+function useReadReceipts(id: string, atEnd: boolean, newest: number): void {
+  const store = useInboxStore();
   useEffect(() => {
     const look = () => {
-      if (atEnd && newest > 0 && document.visibilityState === "visible") desk.read(id);
+      if (atEnd && newest > 0 && document.visibilityState === "visible") store.read(id);
     };
     look();
     document.addEventListener("visibilitychange", look);
     return () => document.removeEventListener("visibilitychange", look);
-  }, [desk, id, atEnd, newest]);
+  }, [store, id, atEnd, newest]);
 }

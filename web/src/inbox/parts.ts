@@ -1,4 +1,4 @@
-/** What lies in contents of other kinds than text; takes any shape, since customers' apps decide what they send. */
+/** Parsers for non-text contents; they accept any input, since customers' apps decide what they send. */
 
 import { partOf } from "../live/references";
 import type { Message } from "../model";
@@ -17,7 +17,7 @@ export function placeIn(content: Content): Place | null {
   return north === null || east === null ? null : { latitude: north, longitude: east };
 }
 
-/** A link for whoever wants to look; nothing is loaded from there by itself. */
+/** A link only; nothing is loaded from there automatically. */
 export const mapOf = ({ latitude, longitude }: Place): string =>
   `https://www.openstreetmap.org/?mlat=${latitude}&mlon=${longitude}#map=16/${latitude}/${longitude}`;
 
@@ -38,7 +38,7 @@ export function cardsIn(content: Content): readonly Card[] {
   });
 }
 
-/** What was offered to choose from: the titles of buttons, or of a list's rows. */
+/** The offered choices: titles of buttons or list rows. */
 export function choicesIn(content: Content): readonly string[] {
   const action = partOf(partOf(content, "interactive"), "action");
   const buttons: unknown = action["buttons"];

@@ -1,4 +1,4 @@
-/** The address of the inbox: `/inbox` is the list, `/inbox/{id}` a conversation, `/inbox/{id}?at={position}` a message of it. */
+/** Inbox URLs: `/inbox` is the list, `/inbox/{id}` a conversation, `/inbox/{id}?at={position}` a message in it. */
 
 import { go, useAddress } from "../path";
 

@@ -1,4 +1,4 @@
-/** What this tab has uploaded: the provider keeps the file, and gives nothing back; so it is shown from here. */
+/** Files uploaded in this tab, shown from memory: the provider does not return them. */
 
 export interface OwnFile {
   readonly url: string;
@@ -7,14 +7,14 @@ export interface OwnFile {
 }
 
 const MOST = 50;
-const kept = new Map<string, OwnFile>();
+const previews = new Map<string, OwnFile>();
 
 export function keepPreview(id: string, file: File): void {
-  kept.set(id, { url: URL.createObjectURL(file), name: file.name, size: file.size });
-  const oldest = kept.entries().next().value;
-  if (kept.size <= MOST || oldest === undefined) return;
+  previews.set(id, { url: URL.createObjectURL(file), name: file.name, size: file.size });
+  const oldest = previews.entries().next().value;
+  if (previews.size <= MOST || oldest === undefined) return;
   URL.revokeObjectURL(oldest[1].url);
-  kept.delete(oldest[0]);
+  previews.delete(oldest[0]);
 }
 
-export const previewOf = (id: unknown): OwnFile | undefined => (typeof id === "string" ? kept.get(id) : undefined);
+export const previewOf = (id: unknown): OwnFile | undefined => (typeof id === "string" ? previews.get(id) : undefined);

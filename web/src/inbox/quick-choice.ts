@@ -1,43 +1,43 @@
-/** The quick replies that `/` asks for, and the keys that choose one. */
+/** The quick reply menu that `/` opens, and its keys. */
 
 import { useState, type KeyboardEvent } from "react";
 
 import type { QuickReply } from "../model";
-import { useQuickReplies } from "./quick-asking";
-import { askedFor, ASKS_FOR_ALL, matching, takenBack } from "./quick-replies";
+import { useQuickReplies } from "./quick-reply-requests";
+import { quickReplyQuery, ASKS_FOR_ALL, matching, restoredText } from "./quick-replies";
 
 export type Offer =
   | { readonly is: "waiting" }
   | { readonly is: "failed" }
-  /** The team has none at all, which is not the same as none that fits. */
+  /** The team has no quick replies, as opposed to no matching ones. */
   | { readonly is: "none" }
   | { readonly is: "some"; readonly replies: readonly QuickReply[] };
 
 export function useQuickChoice(text: string, write: (text: string) => void, take: (reply: QuickReply) => void) {
   const [at, setAt] = useState(0);
   const [left, setLeft] = useState<string | null>(null);
-  /** What was there before the button asked. */
+  /** The text before the button inserted its slash. */
   const [before, setBefore] = useState<string | null>(null);
-  const asked = left === text ? null : askedFor(text);
+  const asked = left === text ? null : quickReplyQuery(text);
   const { data, isError } = useQuickReplies(asked !== null);
   const offer = asked === null ? null : offerOf(asked, data, isError);
   const found = offer?.is === "some" ? offer.replies : [];
   const chosen = Math.min(at, Math.max(0, found.length - 1));
   const askForAll = (): void => {
     setLeft(null);
-    if (askedFor(text) !== null) return;
+    if (quickReplyQuery(text) !== null) return;
     setBefore(text);
     write(ASKS_FOR_ALL);
   };
-  /** Nothing was chosen: the button's own sign is no message to anybody. */
+  /** Nothing was chosen: removes the slash that the button inserted. */
   const leave = (): boolean => {
-    const again = takenBack(text, before);
+    const again = restoredText(text, before);
     setBefore(null);
     if (again !== null) write(again);
     return again !== null;
   };
   const typed = (now: string): void => {
-    if (askedFor(now) === null) setBefore(null);
+    if (quickReplyQuery(now) === null) setBefore(null);
   };
   const press = (event: KeyboardEvent): boolean => {
     if (offer === null) return false;
@@ -48,7 +48,7 @@ export function useQuickChoice(text: string, write: (text: string) => void, take
     else if (event.key === "ArrowUp") setAt(Math.max(chosen - 1, 0));
     else if (event.key === "Escape") setLeft(leave() ? null : text);
     else if (isTaking && reply !== undefined) take(reply);
-    else if (!(event.key === "Enter" && !event.shiftKey && isUnknown)) return false; // what was meant as a name is not sent
+    else if (!(event.key === "Enter" && !event.shiftKey && isUnknown)) return false; // a name that is still loading is not sent as a message
     event.preventDefault();
     event.stopPropagation();
     return true;

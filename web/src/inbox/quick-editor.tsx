@@ -1,4 +1,4 @@
-/** The team's quick replies, changed in place: a line is saved when it is left, and none is lost by closing. */
+/** The quick reply editor: a row is saved when it loses focus, and closing saves all rows. */
 
 import { Button, Loader } from "@mantine/core";
 import { useRef, useState } from "react";
@@ -6,7 +6,7 @@ import { useRef, useState } from "react";
 import type { QuickReply } from "../model";
 import { texts } from "../texts";
 import { Dialog } from "./dialog";
-import { useQuickReplies } from "./quick-asking";
+import { useQuickReplies } from "./quick-reply-requests";
 import { QuickLine, type Save } from "./quick-line";
 import { QuickSuggestions } from "./quick-suggestions";
 import styles from "./quick.module.css";
@@ -16,7 +16,7 @@ export default function QuickEditor({ onClose }: { readonly onClose: () => void 
   const saves = useRef(new Map<number, Save>());
   const [isStuck, setStuck] = useState(false);
   const leave = async () => {
-    if (isStuck) return onClose(); // it was said, and is wanted
+    if (isStuck) return onClose(); // the warning was shown, and the user closes anyway
     const done = await Promise.all([...saves.current.values()].map((save) => save()));
     if (done.every(Boolean)) onClose();
     else setStuck(true);
@@ -57,7 +57,7 @@ interface LinesProps {
   readonly onType: () => void;
 }
 
-/** As they were when the editor was opened: what others change meanwhile does not move a line under somebody's hands. */
+/** A snapshot from when the editor was opened, so that changes by others do not move rows while editing. */
 function Lines({ replies, saves, onType }: LinesProps) {
   const [lines, setLines] = useState<readonly Line[]>(() => replies.map((reply, id) => ({ id, reply })));
   const next = useRef(lines.length);

@@ -1,4 +1,4 @@
-/** One quick reply in the editor: it is saved when it is left, and says there what the server had against it. */
+/** One row of the quick reply editor: saved on blur, with the server's error shown in place. */
 
 import { ActionIcon, Button, Textarea, TextInput } from "@mantine/core";
 import { useEffect, useId, useRef, useState, type FocusEvent } from "react";
@@ -6,15 +6,15 @@ import { useEffect, useId, useRef, useState, type FocusEvent } from "react";
 import { Cross } from "../icons";
 import type { QuickReply } from "../model";
 import { texts } from "../texts";
-import { useKeeping } from "./quick-asking";
+import { useQuickReplyMutations } from "./quick-reply-requests";
 import { faultOf, stepOf, type Fault, type Words } from "./quick-replies";
 import styles from "./quick.module.css";
 
-/** Whether all that was typed is on the server then. */
+/** Resolves to whether all input is stored on the server. */
 export type Save = () => Promise<boolean>;
 
 interface Props {
-  /** As it is on the server; null of a new one. */
+  /** As stored on the server; null for a new one. */
   readonly reply: QuickReply | null;
   readonly onReady: (save: Save | null) => void;
   readonly onType: () => void;
@@ -88,11 +88,11 @@ export function QuickLine({ reply, onReady, onType, onGone }: Props) {
 }
 
 function useLine(reply: QuickReply | null, onGone: () => void) {
-  const keeping = useKeeping();
+  const keeping = useQuickReplyMutations();
   const [words, setWords] = useState<Words>(reply ?? EMPTY);
   const [fault, setFault] = useState<Fault | null>(null);
   const [state, setState] = useState<"still" | "saving" | "saved">("still");
-  /** What a save finds when its turn has come: one at a time, whatever was typed meanwhile. */
+  /** Saves run one at a time, each with the latest input. */
   const now = useRef<{ words: Words; saved: Words | null; last: Promise<boolean>; isGone: boolean }>({ words, saved: reply, last: Promise.resolve(true), isGone: false });
   const type = (typed: Words) => {
     now.current.words = typed;
@@ -114,7 +114,7 @@ function useLine(reply: QuickReply | null, onGone: () => void) {
     try {
       const stored = await keeping.put(step.words, step.replaces);
       now.current.saved = stored;
-      if (now.current.words === typed) type(stored); // else more was typed meanwhile
+      if (now.current.words === typed) type(stored); // otherwise more was typed meanwhile
       setState("saved");
       return true;
     } catch (error) {

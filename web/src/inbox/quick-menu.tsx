@@ -1,4 +1,4 @@
-/** Quick replies to choose from, above what is being written; the keys are the composer's. */
+/** The quick reply menu above the composer; the composer handles its keys. */
 
 import { Button, Loader } from "@mantine/core";
 import { useEffect } from "react";
@@ -22,7 +22,7 @@ export const optionId = (index: number): string => `${QUICK_MENU}-${index}`;
 
 export function QuickMenu({ offer, chosen, onChoose, onEdit }: Props) {
   return (
-    <div className={styles["menu"]} onMouseDown={(event) => event.preventDefault() /* the box keeps the focus */}>
+    <div className={styles["menu"]} onMouseDown={(event) => event.preventDefault() /* keeps the focus in the text field */}>
       {offer.is === "waiting" && <Loader size="sm" aria-label={texts.quick.loading} />}
       {offer.is === "failed" && <p className={styles["bad"]}>{texts.quick.unread}</p>}
       {offer.is === "none" && <QuickSuggestions replies={[]} />}

@@ -1,4 +1,4 @@
-/** Answers that the team gives often: which of them are asked for, and what is to be done with a line that was changed. Pure. */
+/** Quick replies: matching and saving rules. Pure. */
 
 import { Unreachable, WaypostError } from "@waypost/client";
 
@@ -7,31 +7,31 @@ import { texts } from "../texts";
 
 export type Words = Pick<QuickReply, "name" | "text">;
 
-/** What is looked for by a text such as `/tha`; null when it asks for none. */
-export const askedFor = (text: string): string | null => /^\/([^\n]*)$/.exec(text)?.[1]?.trim().toLowerCase() ?? null;
+/** The search term of a text such as `/tha`; null if the text is not a search. */
+export const quickReplyQuery = (text: string): string | null => /^\/([^\n]*)$/.exec(text)?.[1]?.trim().toLowerCase() ?? null;
 
-/** What the button writes for whoever does not know the key. */
+/** What the button inserts. */
 export const ASKS_FOR_ALL = "/";
 
-/** What stands again when nothing was chosen: `before` the button wrote its sign; null: what is there was typed by hand and stays. */
-export const takenBack = (text: string, before: string | null): string | null => (text === ASKS_FOR_ALL ? before : null);
+/** The text to restore if nothing was chosen: the one `before` the button's slash; null: the text was typed and stays. */
+export const restoredText = (text: string, before: string | null): string | null => (text === ASKS_FOR_ALL ? before : null);
 
 export const matching = <Reply extends Words>(asked: string, replies: readonly Reply[]): readonly Reply[] =>
   replies.filter(({ name, text }) => name.toLowerCase().startsWith(asked) || text.toLowerCase().includes(asked));
 
-/** `{name}` is the customer's. */
+/** Replaces `{name}` with the customer's name. */
 export const filledIn = (text: string, name: string): string => text.replaceAll("{name}", () => name);
 
-/** Good enough to offer something; which names are the same is for the server to say. */
+/** Sufficient for suggestions; the server decides which names are equal. */
 const isTaken = (name: string, replies: readonly Words[]): boolean => replies.some((reply) => reply.name.toLowerCase() === name.toLowerCase());
 
-/** For a team that has nothing of its own yet: the examples that it has not taken. */
+/** For teams without own quick replies: the suggestions not added yet. */
 export function suggestionsFor(replies: readonly Words[]): readonly Words[] {
   const isOurs = ({ name }: Words) => !isTaken(name, texts.quick.first);
   return replies.some(isOurs) ? [] : texts.quick.first.filter(({ name }) => !isTaken(name, replies));
 }
 
-/** Why a line could not be saved; without a field it is nobody's fault here. */
+/** Why a row could not be saved; `field` is null if the input is not the cause. */
 export interface Fault {
   readonly field: "name" | "text" | null;
   readonly words: string;
@@ -40,10 +40,10 @@ export interface Fault {
 export type Step =
   | { readonly is: "nothing" }
   | { readonly is: "fault"; readonly fault: Fault }
-  /** `replaces` is the name that it had until now; null of a new one. */
+  /** `replaces` is the current name; null for a new one. */
   | { readonly is: "save"; readonly words: Words; readonly replaces: string | null };
 
-/** What a line that is left needs. Most is for the server to judge, but not what would not reach it as a name. */
+/** What to do with a changed row. The server validates the rest; names that cannot be part of a URL are rejected here. */
 export function stepOf(typed: Words, saved: Words | null): Step {
   const name = typed.name.trim().replace(/^\//, "");
   const { text } = typed;
@@ -53,7 +53,7 @@ export function stepOf(typed: Words, saved: Words | null): Step {
   return { is: "save", words: { name, text }, replaces: saved?.name ?? null };
 }
 
-/** The server's own reason, at the field that it names. */
+/** The server's error, at the field that it names. */
 export function faultOf(error: unknown): Fault {
   if (!(error instanceof WaypostError) || error instanceof Unreachable) return { field: null, words: texts.quick.away };
   if (error.code === "quick_reply_gone") return { field: null, words: texts.quick.gone };

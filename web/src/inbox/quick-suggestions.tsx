@@ -1,21 +1,21 @@
-/** What a team that has no quick reply yet may begin with: one click, and all of them have it. */
+/** Suggested quick replies for a team that has none. */
 
 import { useMutation } from "@tanstack/react-query";
 
 import type { QuickReply } from "../model";
 import { texts } from "../texts";
-import { useKeeping } from "./quick-asking";
+import { useQuickReplyMutations } from "./quick-reply-requests";
 import { faultOf, suggestionsFor, type Words } from "./quick-replies";
 import styles from "./quick.module.css";
 
 interface Props {
-  /** What the team has. */
+  /** The team's quick replies. */
   readonly replies: readonly Words[];
   readonly onTaken?: (reply: QuickReply) => void;
 }
 
 export function QuickSuggestions({ replies, onTaken }: Props) {
-  const { put } = useKeeping();
+  const { put } = useQuickReplyMutations();
   const take = useMutation({ mutationFn: (words: Words) => put(words, null), onSuccess: (stored) => onTaken?.(stored) });
   const offered = suggestionsFor(replies);
   if (offered.length === 0) return null;

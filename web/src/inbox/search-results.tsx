@@ -1,17 +1,17 @@
-/** Who and what was found: customers by name or number, then what was said, the newest first. */
+/** Search results: customers by name or number, then messages, newest first. */
 
 import { Loader, Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, type MouseEvent } from "react";
 
-import { numberIn, peopleFor } from "../live/people";
-import { useDesk, useShown } from "../live/use-desk";
+import { numberIn, customersMatching } from "../live/customer-search";
+import { useInboxStore, useInboxState } from "../live/use-inbox-store";
 import type { Conversation, Found } from "../model";
 import { piecesOf } from "../snippet";
 import { texts } from "../texts";
 import { shortMoment } from "../time";
-import { nameOf } from "../words";
+import { nameOf } from "../display-text";
 import styles from "./inbox.module.css";
 import { goTo, pathTo } from "./path";
 
@@ -19,9 +19,9 @@ const PAUSE_MS = 250;
 const MOST_PEOPLE = 20;
 
 export function SearchResults({ words, open }: { readonly words: string; readonly open: string | null }) {
-  const desk = useDesk();
+  const store = useInboxStore();
   const [asked] = useDebouncedValue(words, PAUSE_MS);
-  const { data, isError, isPending } = useQuery({ queryKey: ["search", asked], queryFn: () => desk.search(asked), staleTime: 5_000 });
+  const { data, isError, isPending } = useQuery({ queryKey: ["search", asked], queryFn: () => store.search(asked), staleTime: 5_000 });
   const people = usePeople(words, asked);
   const hasPeople = people.length > 0;
   return (
@@ -60,13 +60,13 @@ export function SearchResults({ words, open }: { readonly words: string; readonl
   );
 }
 
-/** Of those that are known here; one more than are shown. A whole number is also asked for. */
+/** From the loaded conversations, one more than displayed. A full number is also requested from the server. */
 function usePeople(words: string, asked: string): readonly Conversation[] {
-  const desk = useDesk();
+  const store = useInboxStore();
   const number = numberIn(asked);
-  useQuery({ queryKey: ["person", number], queryFn: () => desk.seek(number ?? "").then(() => true), enabled: number !== null, staleTime: 5_000, retry: false });
-  const conversations = useShown((shown) => shown.conversations);
-  return useMemo(() => peopleFor(words, conversations.values(), MOST_PEOPLE + 1), [words, conversations]);
+  useQuery({ queryKey: ["person", number], queryFn: () => store.seek(number ?? "").then(() => true), enabled: number !== null, staleTime: 5_000, retry: false });
+  const conversations = useInboxState((state) => state.conversations);
+  return useMemo(() => customersMatching(words, conversations.values(), MOST_PEOPLE + 1), [words, conversations]);
 }
 
 function Person({ conversation, isOpen }: { readonly conversation: Conversation; readonly isOpen: boolean }) {
@@ -91,7 +91,7 @@ function Person({ conversation, isOpen }: { readonly conversation: Conversation;
 }
 
 function Result({ found: { conversation_id: id, message, snippet }, isOpen }: { readonly found: Found; readonly isOpen: boolean }) {
-  const conversation = useShown((shown) => shown.conversations.get(id));
+  const conversation = useInboxState((state) => state.conversations.get(id));
   const go = (event: MouseEvent) => {
     event.preventDefault();
     goTo(id, message.position);

@@ -1,11 +1,11 @@
-/** From a template and what is filled in to the message, and back to the words: pure. */
+/** Converts a template and its parameters to message content, and back to text. Pure. */
 
 import type { Content } from "@waypost/client";
 
 import { partOf } from "../live/references";
 import type { Template, TemplateParameter } from "../model";
 
-/** By `keyOf` of the parameter. */
+/** Keyed by `keyOf` of the parameter. */
 export type Values = Readonly<Record<string, string>>;
 
 export const keyOf = ({ component, index, name }: TemplateParameter): string => `${component}:${index ?? ""}:${name}`;
@@ -16,7 +16,7 @@ export const canBeFilled = ({ kind }: TemplateParameter): boolean => kind === "t
 
 export const isFilled = ({ parameters }: Template, values: Values): boolean => parameters.every((each) => (values[keyOf(each)] ?? "").trim() !== "");
 
-/** Only what can be sent now; another language of the same name is another one. */
+/** Approved templates only; each language is a separate template. */
 export function sendable(templates: readonly Template[], words: string): readonly Template[] {
   const wanted = words.trim().toLowerCase();
   const seen = new Set<string>();
@@ -28,7 +28,7 @@ export function sendable(templates: readonly Template[], words: string): readonl
   });
 }
 
-/** As `components` of a message: one for each part that has places. */
+/** The `components` of a message: one for each part with parameters. */
 export function componentsOf(template: Template, values: Values): readonly object[] {
   const groups = new Map<string, TemplateParameter[]>();
   for (const each of template.parameters) groups.set(`${each.component}:${each.index ?? ""}`, [...(groups.get(`${each.component}:${each.index ?? ""}`) ?? []), each]);
@@ -53,7 +53,7 @@ export function contentOf(template: Template, values: Values): Content {
   return { type: "template", template: { name, language: { code: language }, ...(components.length > 0 && { components }) } };
 }
 
-/** The account's own words with what was filled in; null where the template is not known. */
+/** The template text with its parameters; null for an unknown template. */
 export function wordsOfTemplate(sent: Readonly<Record<string, unknown>>, known: readonly Template[]): string | null {
   const language = typeof sent["language"] === "string" ? sent["language"] : partOf(sent, "language")["code"];
   const template = known.find((each) => each.name === sent["name"] && each.language === language);

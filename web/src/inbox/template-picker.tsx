@@ -1,12 +1,12 @@
-/** Choosing a template, filling it in, and seeing what the customer will read before it goes. */
+/** Selects a template, fills in its parameters, and previews it before sending. */
 
 import { Button, Loader, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
-import { preview } from "../live/asking";
-import { useDesk } from "../live/use-desk";
+import { preview } from "../live/requests";
+import { useInboxStore } from "../live/use-inbox-store";
 import type { Template } from "../model";
 import { texts } from "../texts";
 import styles from "./composer.module.css";
@@ -18,7 +18,7 @@ const PAUSE_MS = 250;
 
 interface Props {
   readonly conversation: string;
-  /** Our number, whose account has the templates. */
+  /** The business number whose account has the templates. */
   readonly from: string | null;
   readonly onClose: () => void;
 }
@@ -76,7 +76,7 @@ interface FillProps {
 }
 
 function Fill({ template, from, conversation, onBack, onSent }: FillProps) {
-  const desk = useDesk();
+  const store = useInboxStore();
   const [values, setValues] = useState<Values>({});
   const frame = useRef<HTMLFormElement>(null);
   useEffect(() => focusWithin(frame.current), []);
@@ -84,13 +84,13 @@ function Fill({ template, from, conversation, onBack, onSent }: FillProps) {
   const complete = isFilled(template, asked);
   const { data, error } = useQuery({
     queryKey: ["preview", template.wabaId, template.id, asked],
-    queryFn: () => preview(desk.client, template.name, { language: template.language, components: [...componentsOf(template, asked)], from }),
+    queryFn: () => preview(store.client, template.name, { language: template.language, components: [...componentsOf(template, asked)], from }),
     enabled: complete,
     placeholderData: (before) => before,
     retry: false,
   });
   const send = () => {
-    desk.send(conversation, contentOf(template, values));
+    store.send(conversation, contentOf(template, values));
     onSent();
   };
   const fillable = template.parameters.every(canBeFilled);

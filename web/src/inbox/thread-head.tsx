@@ -1,16 +1,16 @@
-/** Above a thread: who it is with, who answers, and what can be done with it. */
+/** The header of a thread: the customer, who handles the conversation, and its actions. */
 
 import { ActionIcon, Avatar, Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { Card, Check, Person, Robot } from "../icons";
-import { change, giveFloor } from "../live/asking";
+import { change, giveFloor } from "../live/requests";
 import { ANYBODY, BOT } from "../live/filters";
-import { useDesk } from "../live/use-desk";
+import { useInboxStore } from "../live/use-inbox-store";
 import type { Conversation, Me } from "../model";
 import { texts } from "../texts";
-import { colourOf, initialsOf, nameOf } from "../words";
+import { colourOf, initialsOf, nameOf } from "../display-text";
 import { useDetails } from "./details";
 import styles from "./inbox.module.css";
 import { useKeys } from "./keys";
@@ -18,7 +18,7 @@ import { useNames, type Names } from "./use-names";
 
 export function ThreadHead({ conversation }: { readonly conversation: Conversation }) {
   const name = nameOf(conversation);
-  const { me } = useDesk();
+  const { me } = useInboxStore();
   const names = useNames();
   const { floor, contact, state } = conversation;
   return (
@@ -45,20 +45,20 @@ export function ThreadHead({ conversation }: { readonly conversation: Conversati
   );
 }
 
-/** Where no bot answers, what is the bot's is nobody's. */
+/** Without a bot, conversations of the bot are not handled by anyone. */
 function floorOf(floor: string, me: Me, names: Names): string {
-  if (floor === BOT) return me.bot ? texts.floor.bot : texts.floor.nobody;
+  if (floor === BOT) return me.bot ? texts.floor.bot : texts.floor.unhandled;
   if (floor === ANYBODY) return texts.floor.anybody;
   return floor === me.user_id ? texts.floor.me : texts.floor.colleague(names(floor));
 }
 
 function Actions({ conversation, mine, mayWrite }: { readonly conversation: Conversation; readonly mine: boolean; readonly mayWrite: boolean }) {
   const { conversation_id: id, state } = conversation;
-  const desk = useDesk();
+  const store = useInboxStore();
   const [details, showDetails] = useDetails();
   const isClosed = state === "closed";
-  const give = useMutation({ mutationFn: () => giveFloor(desk.client, id, mine ? "bot" : "me"), onSuccess: (row) => desk.take(row) });
-  const close = useMutation({ mutationFn: () => change(desk.client, id, { state: isClosed ? "open" : "closed" }), onSuccess: (row) => desk.take(row) });
+  const give = useMutation({ mutationFn: () => giveFloor(store.client, id, mine ? "bot" : "me"), onSuccess: (row) => store.take(row) });
+  const close = useMutation({ mutationFn: () => change(store.client, id, { state: isClosed ? "open" : "closed" }), onSuccess: (row) => store.take(row) });
   const { mutate: giveIt } = give;
   const { mutate: closeIt } = close;
   const keys = useMemo(() => {
@@ -74,7 +74,7 @@ function Actions({ conversation, mine, mayWrite }: { readonly conversation: Conv
         </span>
       )}
       {mayWrite && (
-        <Button size="sm" variant={mine ? "default" : "filled"} loading={give.isPending} aria-label={mine ? (desk.me.bot ? texts.floor.handBackLabel : texts.floor.handBack) : texts.floor.takeOver} onClick={() => giveIt()}>
+        <Button size="sm" variant={mine ? "default" : "filled"} loading={give.isPending} aria-label={mine ? (store.me.bot ? texts.floor.handBackLabel : texts.floor.handBack) : texts.floor.takeOver} onClick={() => giveIt()}>
           {mine ? texts.floor.handBack : texts.floor.takeOver}
         </Button>
       )}

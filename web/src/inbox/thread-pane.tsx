@@ -1,13 +1,13 @@
-/** One conversation: who it is with, who answers, what was said, and what is to be said. */
+/** One conversation: header, messages, composer and customer panel. */
 
 import { ActionIcon } from "@mantine/core";
 import { lazy, Suspense, useEffect, useState, type DragEvent } from "react";
 
 import { Back } from "../icons";
-import { useDesk, useShown } from "../live/use-desk";
+import { useInboxStore, useInboxState } from "../live/use-inbox-store";
 import type { Message } from "../model";
 import { go } from "../path";
-import { ConnectionStrip } from "../room/connection-badge";
+import { ConnectionStrip } from "../shell/connection-badge";
 import { texts } from "../texts";
 import { Composer } from "./composer";
 import { uncover, useDetails } from "./details";
@@ -20,26 +20,26 @@ import { useAttachments } from "./use-attachments";
 const ContactPanel = lazy(() => import("./contact-panel"));
 
 export function ThreadPane({ id }: { readonly id: string }) {
-  const desk = useDesk();
-  const conversation = useShown((shown) => shown.conversations.get(id));
-  const joined = useShown((shown) => shown.joined.get(id));
-  const isRead = useShown((shown) => shown.lists.open.asked);
+  const store = useInboxStore();
+  const conversation = useInboxState((state) => state.conversations.get(id));
+  const joined = useInboxState((state) => state.joined.get(id));
+  const isRead = useInboxState((state) => state.lists.open.asked);
   const [details, showDetails] = useDetails();
   useEffect(uncover, [id]);
-  const [answered, setAnswered] = useState<Message | null>(null);
+  const [replyTo, setReplyTo] = useState<Message | null>(null);
   const files = useAttachments(conversation?.phone_number_id ?? null);
   useEffect(() => {
-    if (isRead) desk.open(id);
-    return () => desk.open(null);
-  }, [desk, id, isRead]);
+    if (isRead) store.open(id);
+    return () => store.open(null);
+  }, [store, id, isRead]);
   useEffect(() => {
     if (joined !== undefined) go(pathTo(joined), "replace");
   }, [joined]);
-  const mayWrite = desk.me.role !== "readonly";
+  const mayWrite = store.me.role !== "readonly";
   const takesFiles = mayWrite && conversation?.kind === "customer";
   const { isOver, ...dropping } = useDropping(takesFiles ? files.add : null);
   const answer = (message: Message) => {
-    setAnswered(message);
+    setReplyTo(message);
     document.getElementById("composer")?.focus();
   };
   return (
@@ -53,7 +53,7 @@ export function ThreadPane({ id }: { readonly id: string }) {
         </header>
         <ConnectionStrip />
         <Messages id={id} conversation={conversation} onAnswer={takesFiles ? answer : null} />
-        {conversation && <Composer conversation={conversation} files={files} answered={answered} onAnswered={() => setAnswered(null)} />}
+        {conversation && <Composer conversation={conversation} files={files} replyTo={replyTo} onReplied={() => setReplyTo(null)} />}
         {isOver && <div className={styles["dropHere"]}>{texts.composer.drop}</div>}
       </section>
       {details && conversation && (
@@ -65,7 +65,7 @@ export function ThreadPane({ id }: { readonly id: string }) {
   );
 }
 
-/** Files that are dragged here are taken; what else is dragged is left to the browser. */
+/** Accepts dropped files; other drags are left to the browser. */
 function useDropping(take: ((files: Iterable<File>) => void) | null) {
   const [depth, setDepth] = useState(0);
   const isFile = (event: DragEvent): boolean => take !== null && event.dataTransfer.types.includes("Files");

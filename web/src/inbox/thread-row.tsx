@@ -1,4 +1,4 @@
-/** One row of a thread. Whatever people wrote is text: React makes text nodes of it, never markup. */
+/** One row of a thread. User input is rendered as text nodes, never as markup. */
 
 import { ActionIcon, Button } from "@mantine/core";
 import { memo, type ReactNode } from "react";
@@ -6,35 +6,35 @@ import { memo, type ReactNode } from "react";
 import { Reply } from "../icons";
 import { BOT } from "../live/filters";
 import type { Row } from "../live/rows";
-import { useDesk } from "../live/use-desk";
+import { useInboxStore } from "../live/use-inbox-store";
 import type { Message } from "../model";
 import { texts } from "../texts";
 import { clockTime, dayAndTime, dayLabel } from "../time";
-import { isFromCustomer, summaryOf, textOf } from "../words";
+import { isFromCustomer, summaryOf, textOf } from "../display-text";
 import styles from "./bubble.module.css";
 import { setDraft } from "./drafts";
 import { Failure } from "./failure";
-import { Happening } from "./happening";
+import { ThreadEvent } from "./thread-event";
 import { Body } from "./message-body";
 import { Ticks } from "./ticks";
 import type { Names } from "./use-names";
 
 type Of<Kind extends Row["is"]> = Extract<Row, { is: Kind }>;
 
-/** What a row needs to know of its thread. */
-export interface Around {
+/** The context that rows need from their thread. */
+export interface RowContext {
   readonly me: string;
-  /** Of the customer. */
+  /** The customer's name. */
   readonly name: string;
   readonly names: Names;
-  /** The message that was jumped to. */
+  /** The position that was jumped to. */
   readonly sought: number | null;
   readonly jump: (position: number) => void;
-  /** None where nothing can be answered. */
+  /** Null where replying is not possible. */
   readonly answer: ((message: Message) => void) | null;
 }
 
-export const ThreadRow = memo(function ThreadRow({ row, around }: { readonly row: Row; readonly around: Around }) {
+export const ThreadRow = memo(function ThreadRow({ row, context }: { readonly row: Row; readonly context: RowContext }) {
   switch (row.is) {
     case "day":
       return (
@@ -48,17 +48,17 @@ export const ThreadRow = memo(function ThreadRow({ row, around }: { readonly row
           <span>{texts.thread.unread}</span>
         </div>
       );
-    case "happening":
-      return <Happening deed={row.deed} at={row.at} me={around.me} names={around.names} />;
+    case "event":
+      return <ThreadEvent action={row.action} at={row.at} me={context.me} names={context.names} />;
     case "message":
-      return <Said row={row} around={around} />;
+      return <MessageRow row={row} context={context} />;
     case "outgoing":
-      return <OnItsWay row={row} around={around} />;
+      return <OutgoingRow row={row} context={context} />;
   }
 });
 
-function Said({ row: { message, late, first, last, reactions, quoted }, around }: { readonly row: Of<"message">; readonly around: Around }) {
-  const { me, name, names, sought, answer } = around;
+function MessageRow({ row: { message, late, first, last, reactions, quoted }, context }: { readonly row: Of<"message">; readonly context: RowContext }) {
+  const { me, name, names, sought, answer } = context;
   const theirs = isFromCustomer(message.sender_id);
   const isNote = message.content["type"] === "note";
   const kind = isNote ? "note" : theirs ? "theirs" : message.sender_id === BOT ? "bot" : "ours";
@@ -72,7 +72,7 @@ function Said({ row: { message, late, first, last, reactions, quoted }, around }
           <bdi>{speaker}</bdi>
         </span>
       )}
-      <Quoted of={quoted} who={who} jump={around.jump} />
+      <Quoted of={quoted} who={who} jump={context.jump} />
       <Body message={message} />
       <span className={styles["meta"]}>
         {canAnswer && (
@@ -116,17 +116,17 @@ function Quoted({ of, who, jump }: QuotedProps) {
   );
 }
 
-function OnItsWay({ row: { message, refused, quoted }, around }: { readonly row: Of<"outgoing">; readonly around: Around }) {
-  const desk = useDesk();
+function OutgoingRow({ row: { message, refused, quoted }, context }: { readonly row: Of<"outgoing">; readonly context: RowContext }) {
+  const store = useInboxStore();
   const id = message.client_message_id;
   const edit = () => {
-    setDraft(desk.me.user_id, message.conversation_id, textOf(message.content));
-    desk.discard(id);
+    setDraft(store.me.user_id, message.conversation_id, textOf(message.content));
+    store.discard(id);
   };
-  const who = (sender: string): string => (isFromCustomer(sender) ? around.name : around.names(sender));
+  const who = (sender: string): string => (isFromCustomer(sender) ? context.name : context.names(sender));
   return (
     <Bubble kind="ours" first last pending={refused === null}>
-      <Quoted of={quoted} who={who} jump={around.jump} />
+      <Quoted of={quoted} who={who} jump={context.jump} />
       <Body message={{ content: message.content }} />
       <span className={styles["meta"]}>
         <Ticks status={refused === null ? "queued" : "failed"} />
@@ -140,7 +140,7 @@ function OnItsWay({ row: { message, refused, quoted }, around }: { readonly row:
                 {texts.failure["edit"]}
               </Button>
             )}
-            <Button size="compact-xs" variant="subtle" color="gray" onClick={() => desk.discard(id)}>
+            <Button size="compact-xs" variant="subtle" color="gray" onClick={() => store.discard(id)}>
               {texts.failure["discard"]}
             </Button>
           </span>

@@ -1,4 +1,4 @@
-/** How far a message came, as phones show it. */
+/** The delivery status as ticks. */
 
 import { ClockFace, OneTick, TwoTicks, Warning } from "../icons";
 import type { MessageStatus } from "../model";

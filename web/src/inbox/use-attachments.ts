@@ -1,4 +1,4 @@
-/** The files that were chosen for one conversation: each goes up at once, so that sending is quick. */
+/** The attachments of one conversation; each is uploaded as soon as it is chosen. */
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
@@ -10,7 +10,7 @@ export interface Attachments {
   readonly add: (files: Iterable<File>) => void;
   readonly cancel: (key: string) => void;
   readonly again: (key: string) => void;
-  /** They were sent. */
+  /** Called after sending. */
   readonly clear: () => void;
 }
 

@@ -1,18 +1,18 @@
-/** What a customer said to being written to; read again when something was said, since a STOP may be among it. */
+/** The customer's consents; reloaded after new messages, since one may be a STOP. */
 
 import { useThrottledValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 
-import { consents } from "../live/asking";
-import { useDesk } from "../live/use-desk";
+import { consents } from "../live/requests";
+import { useInboxStore } from "../live/use-inbox-store";
 import type { Consent, Conversation } from "../model";
 
-/** However much is said, no more often than this. */
+/** The shortest interval between reloads. */
 export const SETTLES_MS = 1_500;
 
-/** Undefined while it is not known, and of who has no dossier. */
+/** Undefined until loaded, and for a customer without a dossier. */
 export function useConsents({ contact, last_message: last }: Conversation): readonly Consent[] | undefined {
-  const { client } = useDesk();
+  const { client } = useInboxStore();
   const dossierId = contact?.dossier_id ?? null;
   const stamp = useThrottledValue(last?.position ?? 0, SETTLES_MS);
   const { data } = useQuery({
@@ -20,7 +20,7 @@ export function useConsents({ contact, last_message: last }: Conversation): read
     queryFn: () => consents(client, dossierId ?? 0),
     enabled: dossierId !== null,
     staleTime: 10_000,
-    placeholderData: (before, question) => (question?.queryKey[1] === dossierId ? before : undefined),
+    placeholderData: (before, query) => (query?.queryKey[1] === dossierId ? before : undefined),
   });
   return data;
 }

@@ -1,4 +1,4 @@
-/** Whether the customer may be answered freely: for 24 hours after they wrote, and only templates later. */
+/** The 24-hour window: after it closes, only templates can be sent. */
 
 import { useEffect, useState } from "react";
 
@@ -6,13 +6,13 @@ import type { Conversation } from "../model";
 
 export interface Window {
   readonly open: boolean;
-  /** When it ends, or ended; null when the customer has not written lately. */
+  /** When it closes or closed; null if it was not open recently. */
   readonly until: string | null;
 }
 
 const LOOK_EVERY_MS = 20_000;
 
-/** The time, as it goes by. */
+/** The current time, updated periodically. */
 export function useNow(everyMs = LOOK_EVERY_MS): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -22,7 +22,7 @@ export function useNow(everyMs = LOOK_EVERY_MS): number {
   return now;
 }
 
-/** Null where there is none: among people. */
+/** Null for internal chats. */
 export function useWindow({ kind, window_expires_at: until }: Conversation): Window | null {
   const now = Math.max(useNow(), Date.now());
   return kind === "customer" ? { open: until !== null && Date.parse(until) > now, until } : null;

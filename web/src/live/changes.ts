@@ -1,16 +1,16 @@
-/** What a change does to what is on the screen: pure, so that every order of arrival can be tried. */
+/** Applies feed items to threads and conversations. Pure, so that every order of arrival can be tested. */
 
 import type { Item } from "@waypost/client";
 
 import type { Conversation, Message, MessageStatus } from "../model";
-import { isFromCustomer } from "../words";
+import { isFromCustomer } from "../display-text";
 
 export interface Thread {
-  /** Oldest first, without a gap. */
+  /** Oldest first, without gaps. */
   readonly messages: readonly Message[];
-  /** Grows with every change of who answers, who works on it, or whether it is closed. */
+  /** Incremented with every change of the handler, the assignee or the state. */
   readonly changes: number;
-  /** For what came before; null when this is everything. */
+  /** The cursor of the previous page; null if there is none. */
   readonly cursor: string | null;
   readonly reading: boolean;
   readonly failed: boolean;
@@ -18,7 +18,7 @@ export interface Thread {
 
 export const UNREAD_THREAD: Thread = { messages: [], changes: 0, cursor: null, reading: true, failed: false };
 
-/** Each message once, by position; of two the later one told counts. */
+/** Each message once, by position; the later version wins. */
 export function merged(known: readonly Message[], more: readonly Message[]): readonly Message[] {
   const newest = known.at(-1)?.position ?? -1;
   if (more.length === 1 && more[0] !== undefined && more[0].position > newest) return [...known, more[0]];
@@ -56,7 +56,7 @@ function withStatus(message: Message, item: Item): Message {
   return { ...message, status, error, ...(typeof named === "string" && { provider_message_id: named }) };
 }
 
-/** The row of a conversation after a change; the same one where nothing of it changed. */
+/** The conversation after an item; the same object if nothing changed. */
 export function conversationWith(conversation: Conversation, item: Item): Conversation {
   const last = conversation.last_message;
   switch (item.kind) {
@@ -87,10 +87,10 @@ export function conversationWith(conversation: Conversation, item: Item): Conver
   }
 }
 
-/** How long a customer is answered freely after what they wrote. */
+/** The length of the window after a customer's message. */
 export const WINDOW_MS = 24 * 3_600_000;
 
-/** What a customer writes opens 24 hours from its own time; a notice of the provider's opens nothing. */
+/** A customer's message opens the window from its own timestamp; a system message does not. */
 function windowAfter({ window_expires_at: known }: Conversation, { sender_id, content, timestamp }: Message): Partial<Conversation> {
   if (!isFromCustomer(sender_id) || content["type"] === "system") return {};
   const until = new Date(Date.parse(timestamp) + WINDOW_MS).toISOString();
@@ -99,7 +99,7 @@ function windowAfter({ window_expires_at: known }: Conversation, { sender_id, co
 
 const later = (one: string, other: string): string => (Date.parse(other) > Date.parse(one) ? other : one);
 
-/** Read once for each row: a list of many is sorted again with every change. */
+/** Cached by row: a long list is sorted again with every change. */
 const moments = new WeakMap<Conversation, number>();
 
 function momentOf(conversation: Conversation): number {
@@ -110,7 +110,7 @@ function momentOf(conversation: Conversation): number {
   return moment;
 }
 
-/** The latest first. */
+/** Latest first. */
 export function byActivity(a: Conversation, b: Conversation): number {
   return momentOf(b) - momentOf(a) || Number(b.conversation_id) - Number(a.conversation_id);
 }

@@ -1,15 +1,15 @@
-/** Which conversations a list shows: what is asked of the server, and what of the known ones belongs to it. */
+/** List filters: the server queries for each filter, and which conversations match it. */
 
 import type { Conversation } from "../model";
 
 export const FILTERS = ["open", "unread", "mine", "waiting", "unassigned", "bot", "expired", "closed"] as const;
 export type Filter = (typeof FILTERS)[number];
 
-/** Somebody, nobody in particular, is to answer. */
+/** The floor value for "any agent". */
 export const ANYBODY = "human";
 export const BOT = "bot";
 
-/** The server's own lists that make up this one, read one after the other: each is served by an index there. */
+/** The server lists that make up this one, read one after the other; each is backed by an index. */
 export function queriesOf(filter: Filter, me: string): readonly Record<string, string>[] {
   switch (filter) {
     case "mine":
@@ -23,17 +23,17 @@ export function queriesOf(filter: Filter, me: string): readonly Record<string, s
   }
 }
 
-/** Which of the server's lists it is read from; another one is looked through here, and the page says how far. */
+/** The server list that a filter reads; other filters are applied here, and the page shows how many were checked. */
 export const sourceOf = (filter: Filter): Filter => (["mine", "waiting", "closed"].includes(filter) ? filter : "open");
 
-/** Of so many more that are looked through, one belongs to the list. */
+/** One match justifies checking this many more conversations. */
 const ENOUGH = 4;
 
 /**
- * Whether the next page is read unasked. A list that holds others beside its own, such as closed ones among mine, is
- * looked through as long as enough of it belongs here; only that of the closed ones is given by the server as it is.
+ * Whether the next page is loaded automatically. A list that also contains other conversations, such as closed ones
+ * among mine, is checked as long as enough of it matches; only the list of closed conversations matches completely.
  */
-export const mayLookOn = (filter: Filter, looked: number, upTo: number, found: number): boolean =>
+export const mayLoadMore = (filter: Filter, looked: number, upTo: number, found: number): boolean =>
   filter === "closed" || looked < upTo + ENOUGH * found;
 
 export function belongs(conversation: Conversation, filter: Filter, me: string, now: number): boolean {

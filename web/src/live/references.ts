@@ -1,4 +1,4 @@
-/** Messages that name others: reactions belong to what they react to, answers quote what they answer. */
+/** Messages that refer to others: reactions and replies. */
 
 import type { Message } from "../model";
 
@@ -8,9 +8,9 @@ export interface Reaction {
 }
 
 export interface Reactions {
-  /** By what the provider calls the message; one for each sender, their latest. */
+  /** By the provider's message ID; the latest reaction of each sender. */
   readonly of: ReadonlyMap<string, readonly Reaction[]>;
-  /** The messages that are such reactions: they need no place of their own. */
+  /** The messages that are such reactions; they have no row of their own. */
   readonly attached: ReadonlySet<string>;
 }
 
@@ -32,14 +32,14 @@ export function reactionsIn(messages: readonly Message[]): Reactions {
   return { of: new Map([...latest].map(([of, theirs]) => [of, [...theirs.values()]])), attached };
 }
 
-/** What an answer calls the message that it answers: customers' say `id`, ours `message_id`. */
+/** The provider ID of the quoted message: customers send `id`, we send `message_id`. */
 export function namedBy(content: Message["content"]): string | null {
   const context = partOf(content, "context");
   const named = context["id"] ?? context["message_id"];
   return typeof named === "string" && named !== "" ? named : null;
 }
 
-/** A part of a content that should be an object; whatever else it is, an empty one. */
+/** A nested object of the content; an empty object if it is anything else. */
 export function partOf(content: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
   const found = content[name];
   return typeof found === "object" && found !== null && !Array.isArray(found) ? (found as Record<string, unknown>) : {};

@@ -1,10 +1,10 @@
-/** What this tab keeps: its own name, and what it has not sent yet. */
+/** What this tab stores: its device ID and its unsent messages. */
 
 import { WaypostClient, type KeyValue } from "@waypost/client";
 
 const DEVICE = "waypost-device";
 
-/** One tab's own: a second tab is another device. */
+/** Each tab is a separate device. */
 export function deviceId(): string {
   const known = sessionStorage.getItem(DEVICE);
   if (known !== null) return known;
@@ -17,40 +17,40 @@ export function newDeviceId(): string {
   return made;
 }
 
-/** What is not sent is kept by the browser, for whichever tab comes next. */
+/** Unsent messages are stored in the browser, for the next tab. */
 export const clientOf = (deviceId: string): WaypostClient =>
   new WaypostClient({ url: location.origin, deviceId, storage: new UnsentOnly(localStorage) });
 
 /**
- * Local storage, but for the place in the feeds: a page that is loaded anew has nothing on its screen and reads
- * everything, so it begins where that reading begins.
+ * Local storage, except for the feed position: a reloaded page has an empty screen and reads everything,
+ * so it starts from that reading.
  */
 export class UnsentOnly implements KeyValue {
-  readonly #kept: KeyValue;
+  readonly #storage: KeyValue;
 
-  constructor(kept: KeyValue) {
-    this.#kept = kept;
+  constructor(storage: KeyValue) {
+    this.#storage = storage;
   }
 
   get length(): number {
-    return this.#kept.length;
+    return this.#storage.length;
   }
 
   key(index: number): string | null {
-    return this.#kept.key(index);
+    return this.#storage.key(index);
   }
 
   getItem(key: string): string | null {
-    return isPlace(key) ? null : this.#kept.getItem(key);
+    return isFeedPosition(key) ? null : this.#storage.getItem(key);
   }
 
   setItem(key: string, value: string): void {
-    if (!isPlace(key)) this.#kept.setItem(key, value);
+    if (!isFeedPosition(key)) this.#storage.setItem(key, value);
   }
 
   removeItem(key: string): void {
-    this.#kept.removeItem(key);
+    this.#storage.removeItem(key);
   }
 }
 
-const isPlace = (key: string): boolean => key.endsWith(":place");
+const isFeedPosition = (key: string): boolean => key.endsWith(":place");

@@ -1,12 +1,12 @@
-/** Who writes just now, for as long as it is likely: each sign lasts a little, and the next one renews it. */
+/** Typing indicators: each event is shown for a short time, and the next one renews it. */
 
 const SHOWN_MS = 4_000;
 
 export class Typing {
   readonly #ends = new Map<string, ReturnType<typeof setTimeout>>();
 
-  /** `ended` once nothing more was told of that conversation. */
-  told(conversation: string, ended: () => void): void {
+  /** Calls `ended` when no further event has arrived. */
+  seen(conversation: string, ended: () => void): void {
     clearTimeout(this.#ends.get(conversation));
     this.#ends.set(
       conversation,

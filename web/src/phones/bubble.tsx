@@ -1,11 +1,11 @@
-/** One message on the phone. Whatever it says is text: React makes text nodes of it, never markup. */
+/** One message on the phone. Content is rendered as text nodes, never as markup. */
 
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { OneTick, TwoTicks } from "../icons";
 import { clockTime } from "../time";
-import { say } from "./calls";
+import { sendMessage } from "./sandbox-api";
 import { choicesOf, type Choice, type Choices } from "./choices";
 import { Content } from "./content";
 import type { Line } from "./model";
@@ -15,16 +15,16 @@ import { words } from "./texts";
 interface Props {
   readonly line: Line;
   readonly phone: string;
-  /** What it answers. */
+  /** The message it replies to. */
   readonly quoted: Line | null;
-  /** Its buttons are used up. */
+  /** Its buttons were already used. */
   readonly answered: boolean;
 }
 
 export function Bubble({ line, phone, quoted, answered }: Props) {
   const mine = line.from === "customer";
   const choices = choicesOf(line);
-  const tap = useMutation({ mutationFn: (answer: object) => say(phone, { message: answer }) });
+  const tap = useMutation({ mutationFn: (answer: object) => sendMessage(phone, { message: answer }) });
   return (
     <div className={styles["line"]} data-from={line.from}>
       <div className={styles["bubble"]}>

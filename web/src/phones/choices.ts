@@ -1,13 +1,13 @@
-/** What a customer can tap below a message of the business, and what the tap says. */
+/** The buttons and lists a customer can tap below a business message, and the messages they send. */
 
 import { inside, listIn, textIn, type Line } from "./model";
 
 export interface Choice {
   readonly title: string;
   readonly description?: string;
-  /** What the phone sends. */
+  /** The message that the phone sends. */
   readonly answer?: Readonly<Record<string, unknown>>;
-  /** Where it leads instead. */
+  /** The link to open instead. */
   readonly url?: string;
 }
 
@@ -44,11 +44,11 @@ const section = (line: Line, value: unknown) => ({ title: textIn(value, "title")
 
 function row(line: Line, value: unknown): Choice {
   const [id, title, description] = [textIn(value, "id"), textIn(value, "title"), textIn(value, "description")];
-  const told = description === "" ? { id, title } : { id, title, description };
-  return { title, ...(description !== "" && { description }), answer: interactive(line, { type: "list_reply", list_reply: told }) };
+  const reply = description === "" ? { id, title } : { id, title, description };
+  return { title, ...(description !== "" && { description }), answer: interactive(line, { type: "list_reply", list_reply: reply }) };
 }
 
-const interactive = (line: Line, said: object) => ({ type: "interactive", interactive: said, context: { id: line.wamid } });
+const interactive = (line: Line, answer: object) => ({ type: "interactive", interactive: answer, context: { id: line.wamid } });
 
 const templateButtons = (line: Line): readonly Choice[] =>
   (line.buttons ?? []).map(({ type, text, url, payload }) => {
@@ -56,17 +56,17 @@ const templateButtons = (line: Line): readonly Choice[] =>
     return { title: text, ...linkTo(url ?? "") };
   });
 
-/** Only to the web: nothing that a browser would run. */
+/** http and https only. */
 const linkTo = (url: string): { url?: string } => (/^https?:\/\//i.test(url) ? { url } : {});
 
-/** What a message answers, if it names one that is on the screen; a tap names it, too, but stands below it anyway. */
+/** The message that a line replies to, if it is on the screen; taps are not quoted, since they follow their message. */
 export function quotedBy(line: Line, lines: readonly Line[]): Line | null {
   if (line.type === "interactive" || line.type === "button") return null;
   const named = textIn(line.message, "context", "message_id") || textIn(line.message, "context", "id");
   return (named !== "" && lines.find(({ wamid }) => wamid === named)) || null;
 }
 
-/** Which messages a customer has answered by a tap: their buttons are used up. */
+/** The messages that a customer has answered by a tap; their buttons are disabled. */
 export function answeredIn(lines: readonly Line[]): ReadonlySet<string> {
   const taps = lines.filter(({ from, type }) => from === "customer" && (type === "interactive" || type === "button"));
   return new Set(taps.map(({ message }) => textIn(message, "context", "id")));

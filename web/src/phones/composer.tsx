@@ -1,12 +1,12 @@
-/** What the customer says next: words, or one of the things that are worth a try. */
+/** The phone's composer: text, or one of several message types to try. */
 
 import { ActionIcon, Textarea } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useRef, useState, type ChangeEvent, type KeyboardEvent } from "react";
 
 import { Plane } from "../icons";
-import { tried } from "../room/first-steps";
-import { carried, say } from "./calls";
+import { markDone } from "../shell/first-steps";
+import { encodeFile, sendMessage } from "./sandbox-api";
 import type { Person } from "./model";
 import styles from "./phones.module.css";
 import { words } from "./texts";
@@ -16,32 +16,32 @@ const PICTURES = ["image/jpeg", "image/png", "image/webp"];
 const LARGEST_PICTURE = 5 * 1024 * 1024;
 const PLACE = { latitude: 52.5219, longitude: 13.4132, ...words.write.place };
 
-interface Said {
-  readonly said: object;
-  /** What of it was typed. */
+interface Outgoing {
+  readonly message: object;
+  /** The typed text. */
   readonly text?: string;
 }
 
 export function PhoneComposer({ person: { phone, name } }: { readonly person: Person }) {
   const [draft, setDraft] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
-  /** What was not sent stands in the field again, before what was written since. */
+  /** Restores unsent text before what was typed since. */
   const failed = (text: string) => {
     setProblem(words.write.failed);
     setDraft((since) => [text, since].filter((part) => part.trim() !== "").join("\n"));
   };
   const send = useMutation({
-    mutationFn: ({ said }: Said) => say(phone, { ...said, name }),
+    mutationFn: ({ message }: Outgoing) => sendMessage(phone, { ...message, name }),
     onMutate: () => {
       setProblem(null);
-      tried("write");
+      markDone("write");
     },
     onError: (_, { text = "" }) => failed(text),
   });
   const write = () => {
     if (draft.trim() === "") return;
     setDraft("");
-    send.mutate({ said: { text: draft }, text: draft });
+    send.mutate({ message: { text: draft }, text: draft });
   };
   const keys = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -52,15 +52,15 @@ export function PhoneComposer({ person: { phone, name } }: { readonly person: Pe
     if (!PICTURES.includes(file.type) || file.size > LARGEST_PICTURE) return setProblem(words.write.photoWrong);
     setDraft("");
     try {
-      const image = { ...(await carried(file)), ...(draft.trim() && { caption: draft }) };
-      send.mutate({ said: { message: { type: "image", image } }, text: draft });
+      const image = { ...(await encodeFile(file)), ...(draft.trim() && { caption: draft }) };
+      send.mutate({ message: { message: { type: "image", image } }, text: draft });
     } catch {
-      failed(draft); // the file was moved or taken away since it was chosen
+      failed(draft); // the file was moved or deleted after it was chosen
     }
   };
   const sendVoice = async () => {
     try {
-      send.mutate({ said: { message: { type: "audio", audio: { voice: true, ...(await carried(await chime())) } } } });
+      send.mutate({ message: { message: { type: "audio", audio: { voice: true, ...(await encodeFile(await chime())) } } } });
     } catch {
       setProblem(words.write.voiceWrong);
     }
@@ -72,7 +72,7 @@ export function PhoneComposer({ person: { phone, name } }: { readonly person: Pe
           {problem}
         </p>
       )}
-      <More onSay={(said) => send.mutate({ said })} onPicture={(file) => void sendPicture(file)} onVoice={() => void sendVoice()} />
+      <More onSend={(message) => send.mutate({ message })} onPicture={(file) => void sendPicture(file)} onVoice={() => void sendVoice()} />
       <div className={styles["write"]}>
         <Textarea
           className={styles["field"]}
@@ -95,12 +95,12 @@ export function PhoneComposer({ person: { phone, name } }: { readonly person: Pe
 }
 
 interface MoreProps {
-  readonly onSay: (said: object) => void;
+  readonly onSend: (message: object) => void;
   readonly onPicture: (file: File) => void;
   readonly onVoice: () => void;
 }
 
-function More({ onSay, onPicture, onVoice }: MoreProps) {
+function More({ onSend, onPicture, onVoice }: MoreProps) {
   const input = useRef<HTMLInputElement>(null);
   const picked = ({ currentTarget }: ChangeEvent<HTMLInputElement>) => {
     const file = currentTarget.files?.[0];
@@ -112,10 +112,10 @@ function More({ onSay, onPicture, onVoice }: MoreProps) {
     <div className={styles["more"]} role="group" aria-label={more}>
       <input ref={input} type="file" accept={PICTURES.join(",")} aria-label={photoHint} onChange={picked} hidden />
       <Quick name={photo} hint={photoHint} onClick={() => input.current?.click()} />
-      <Quick name={location} onClick={() => onSay({ message: { type: "location", location: PLACE } })} />
+      <Quick name={location} onClick={() => onSend({ message: { type: "location", location: PLACE } })} />
       <Quick name={voice} hint={voiceHint} onClick={onVoice} />
-      <Quick name={burst} hint={burstHint} onClick={() => onSay({ texts: burstLines })} />
-      <Quick name={stop} hint={stopHint} onClick={() => onSay({ text: stop })} />
+      <Quick name={burst} hint={burstHint} onClick={() => onSend({ texts: burstLines })} />
+      <Quick name={stop} hint={stopHint} onClick={() => onSend({ text: stop })} />
     </div>
   );
 }

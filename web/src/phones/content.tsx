@@ -1,8 +1,8 @@
-/** What a message consists of, by its type. Files come from the sandbox; what lies elsewhere is only named. */
+/** The content of a message by type. Files are loaded from the sandbox; external links are only shown. */
 
 import type { ReactNode } from "react";
 
-import { fileAt } from "./calls";
+import { fileAt } from "./sandbox-api";
 import { inside, listIn, textIn, type Line } from "./model";
 import styles from "./phones.module.css";
 import { words } from "./texts";
@@ -25,7 +25,7 @@ export function Content({ line }: { readonly line: Line }) {
   );
 }
 
-/** Whatever a message has besides its words. */
+/** Everything except the text. */
 function Beside({ line: { type, message, text } }: { readonly line: Line }): ReactNode {
   switch (type) {
     case "text":
@@ -72,7 +72,7 @@ function File({ file, kind }: { readonly file: unknown; readonly kind: "audio" |
   );
 }
 
-/** A file by its link: this page loads nothing from other places. */
+/** An external file: the page loads nothing from other origins. */
 const Elsewhere = ({ label, file }: { readonly label: string; readonly file: unknown }) => (
   <span className={styles["elsewhere"]}>
     <em>{label}</em>

@@ -1,15 +1,15 @@
-/** One phone: whom it writes to, what was said, and what is said next. */
+/** One phone: header, messages and composer. */
 
 import { ActionIcon, Switch } from "@mantine/core";
 import { useEffect, useLayoutEffect, useRef, type ReactNode } from "react";
 
 import { Chats } from "../icons";
 import { goTo } from "../inbox/path";
-import { tried, useProgress } from "../room/first-steps";
+import { markDone, useProgress } from "../shell/first-steps";
 import { dayLabel, dayOf } from "../time";
-import { initialsOf } from "../words";
+import { initialsOf } from "../display-text";
 import { Bubble } from "./bubble";
-import { readAll } from "./calls";
+import { readAll } from "./sandbox-api";
 import { answeredIn, quotedBy } from "./choices";
 import { PhoneComposer } from "./composer";
 import type { Line } from "./model";
@@ -19,24 +19,24 @@ import type { PhonesShown } from "./use-phones";
 
 interface Props {
   readonly phones: PhonesShown;
-  /** Of the inbox. */
+  /** The inbox conversation. */
   readonly conversation: string | null;
 }
 
-/** So long it takes to look at a phone: both ticks are seen before they turn blue. */
+/** The delay before messages are marked as read, so that the delivered ticks are visible first. */
 const GLANCE_MS = 700;
 
 export function Device({ phones, conversation }: Props) {
-  const { person, lines, reads, watched } = phones;
-  const business = watched.look?.business?.name ?? "";
+  const { person, lines, reads, screenState } = phones;
+  const business = screenState.screen?.business?.name ?? "";
   const arrived = lines?.filter(({ status }) => status !== "failed") ?? null;
   useReading(person.phone, arrived, reads);
   useSteps(arrived);
   return (
     <section className={styles["device"]} aria-label={words.of(person.name)}>
-      <Head name={business} types={lines !== null && watched.look?.typing === true} conversation={conversation} />
+      <Head name={business} types={lines !== null && screenState.screen?.typing === true} conversation={conversation} />
       <Messages lines={arrived} business={business} phone={person.phone} />
-      {watched.away && (
+      {screenState.away && (
         <p className={styles["away"]} role="alert">
           {words.away}
         </p>
@@ -126,7 +126,7 @@ function Dated({ line, before, children }: { readonly line: Line; readonly befor
   );
 }
 
-/** Whoever looks at the phone reads what is on it. */
+/** Marks messages as read while the phone is visible. */
 function useReading(phone: string, lines: readonly Line[] | null, reads: boolean): void {
   const latest = reads ? lines?.findLast(({ from, status }) => from === "business" && status === "delivered")?.wamid : undefined;
   useEffect(() => {
@@ -138,12 +138,12 @@ function useReading(phone: string, lines: readonly Line[] | null, reads: boolean
   }, [phone, latest]);
 }
 
-/** What of the first steps is seen on the phone. */
+/** Marks the first steps that are completed on the phone. */
 function useSteps(lines: readonly Line[] | null): void {
   const wrote = useProgress().done.includes("write");
   const before = useRef<string>(undefined);
   useEffect(() => {
     if (!wrote) before.current = lines?.at(-1)?.wamid;
-    else if (lines?.slice(lines.findIndex(({ wamid }) => wamid === before.current) + 1).some(({ from }) => from === "business")) tried("bot");
+    else if (lines?.slice(lines.findIndex(({ wamid }) => wamid === before.current) + 1).some(({ from }) => from === "business")) markDone("bot");
   }, [wrote, lines]);
 }

@@ -1,4 +1,4 @@
-/** What can go wrong at one click, in the sandbox's terms. */
+/** The fault switches, in the sandbox's terms. */
 
 import type { Fault } from "./model";
 
@@ -26,14 +26,14 @@ const NAMES: Readonly<Record<string, Kind>> = {
 
 export const faultOf = (kind: Kind, code: Code): object => (kind === "code" ? { error_code: code } : ACTIONS[kind]);
 
-/** The switch that a fault belongs to; null when it was made elsewhere, and does more or less than a switch. */
+/** The switch of a fault; null if it was created elsewhere and does not match a switch exactly. */
 export function kindOf(fault: Fault): Kind | null {
-  const { id: _, left: __, ...said } = fault;
-  const [name, ...more] = Object.keys(said);
+  const { id: _, left: __, ...actions } = fault;
+  const [name, ...more] = Object.keys(actions);
   return name !== undefined && more.length === 0 ? (NAMES[name] ?? null) : null;
 }
 
-/** The code of the switch that is on. */
+/** The code of the active switch. */
 export function codeOf(faults: readonly Fault[]): Code | null {
   const code = faults.find((fault) => kindOf(fault) === "code")?.["error_code"];
   return CODES.find((known) => known === code) ?? null;

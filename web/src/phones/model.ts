@@ -1,4 +1,4 @@
-/** What the sandbox tells of its phones. Its calls are no part of the API's document, so that their types stand here. */
+/** The sandbox's types; its calls are not part of the OpenAPI document. */
 
 export interface TemplateButton {
   readonly type: string;
@@ -12,7 +12,7 @@ export interface Line {
   readonly wamid: string;
   readonly type: string;
   readonly text: string | null;
-  /** As it was sent. */
+  /** As sent. */
   readonly message: Readonly<Record<string, unknown>>;
   readonly status: "accepted" | "sent" | "delivered" | "read" | "failed";
   readonly at: string;
@@ -30,22 +30,22 @@ export interface Person {
   readonly name: string;
 }
 
-export interface PersonWithPost extends Person {
+export interface PersonWithUnread extends Person {
   readonly unread: number;
 }
 
-/** Everything that is shown of one phone, and beside it. */
-export interface Look {
+/** The state of one phone and of the sandbox. */
+export interface Screen {
   readonly phone: string;
   readonly messages: readonly Line[];
   readonly version: number;
   readonly typing: boolean;
   readonly business: { readonly name: string; readonly phone: string } | null;
-  readonly phones: readonly PersonWithPost[];
+  readonly phones: readonly PersonWithUnread[];
   readonly faults: readonly Fault[];
 }
 
-/** What is found inside, step by step; undefined where the way ends. */
+/** The value at a path; undefined if it does not exist. */
 export function inside(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>((found, key) => (typeof found === "object" && found !== null ? (found as Record<string, unknown>)[key] : undefined), value);
 }

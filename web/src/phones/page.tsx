@@ -1,4 +1,4 @@
-/** The phones as a part of their own, where the screen is too narrow for one beside the inbox. */
+/** The phone as its own page, on screens too narrow for the panel. */
 
 import { Device } from "./device";
 import styles from "./phones.module.css";
@@ -15,7 +15,7 @@ export default function PhonePage() {
         <Switcher phones={phones} />
         <Device key={phones.person.phone} phones={phones} conversation={null} />
       </div>
-      <Trouble faults={phones.watched.look?.faults ?? null} />
+      <Trouble faults={phones.screenState.screen?.faults ?? null} />
     </main>
   );
 }

@@ -1,9 +1,9 @@
-/** The phone at the left of the inbox. Loaded when it is first shown. */
+/** The phone panel next to the inbox; loaded on first use. */
 
 import { useEffect, useRef } from "react";
 
 import { goTo } from "../inbox/path";
-import { useShown } from "../live/use-desk";
+import { useInboxState } from "../live/use-inbox-store";
 import { Device } from "./device";
 import styles from "./phones.module.css";
 import { Switcher } from "./switcher";
@@ -19,21 +19,21 @@ export default function PhonePanel() {
     <aside className={styles["panel"]} aria-label={words.panel}>
       <Switcher phones={phones} />
       <Device key={phones.person.phone} phones={phones} conversation={conversation} />
-      <Trouble faults={phones.watched.look?.faults ?? null} folded />
+      <Trouble faults={phones.screenState.screen?.faults ?? null} folded />
     </aside>
   );
 }
 
-/** The inbox's conversation with this phone, if somebody has written. */
+/** The inbox conversation with this phone, if there is one. */
 function useConversationWith(phone: string): string | null {
-  return useShown(({ conversations }) => {
+  return useInboxState(({ conversations }) => {
     for (const { contact, conversation_id } of conversations.values())
       if (contact?.phone?.endsWith(phone) && contact.phone.replace("+", "") === phone) return conversation_id;
     return null;
   });
 }
 
-/** Whoever has just come in sees both sides of one conversation. */
+/** Opens the phone's conversation on the first visit. */
 function useOpenFirst(conversation: string | null): void {
   const came = useRef(location.pathname === "/");
   useEffect(() => {

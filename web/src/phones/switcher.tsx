@@ -1,4 +1,4 @@
-/** Whose phone it is; another one is a name and a number away. */
+/** Selects a phone, or adds one. */
 
 import { ActionIcon, Button, Popover, TextInput, VisuallyHidden } from "@mantine/core";
 import { useState, type FormEvent } from "react";

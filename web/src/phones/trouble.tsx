@@ -1,21 +1,21 @@
-/** Faults at one click: what goes wrong, and what to watch while it does. */
+/** Switches that simulate faults, each with a description of its effect. */
 
 import { Button, Collapse, NativeSelect, Switch } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useId, useState } from "react";
 
 import { Bolt, Down } from "../icons";
-import { tried } from "../room/first-steps";
-import { addFault, calm, removeFault } from "./calls";
+import { markDone } from "../shell/first-steps";
+import { addFault, calm, removeFault } from "./sandbox-api";
 import { codeOf, CODES, faultOf, kindOf, KINDS, type Code, type Kind } from "./faults";
 import type { Fault } from "./model";
 import styles from "./phones.module.css";
 import { words } from "./texts";
 
 interface Props {
-  /** Null until they are known. */
+  /** Null until loaded. */
   readonly faults: readonly Fault[] | null;
-  /** One line until it is opened. */
+  /** Collapsed by default. */
   readonly folded?: boolean;
 }
 
@@ -55,7 +55,7 @@ export function Trouble({ faults, folded = false }: Props) {
 
 interface SwitchesProps {
   readonly faults: readonly Fault[];
-  /** There is little room: only what is on says what to watch. */
+  /** In the narrow panel, only active switches show their description. */
   readonly brief: boolean;
   readonly onChange: (make: () => Promise<unknown>) => void;
 }
@@ -67,7 +67,7 @@ function Switches({ faults, brief, onChange }: SwitchesProps) {
   const others = faults.filter((fault) => kindOf(fault) === null).length;
   const turn = (kind: Kind, wanted: Code) => {
     const known = on.get(kind);
-    if (known === undefined) tried("trouble");
+    if (known === undefined) markDone("trouble");
     onChange(() => (known === undefined ? addFault(faultOf(kind, wanted)) : removeFault(known)));
   };
   const pick = (wanted: Code) => {

@@ -1,18 +1,18 @@
-/** Whose phone is in the hand, what it shows, and what this browser keeps of it. */
+/** The selected phone, its screen, and the state saved in this browser. */
 
 import { useState } from "react";
 
-import { keep, recall, type Kept } from "./kept";
-import type { Line, Person, PersonWithPost } from "./model";
-import { everybody } from "./people";
-import { useLook, type Watched } from "./use-look";
+import { savePhones, loadPhones, type SavedPhones } from "./saved-phones";
+import type { Line, Person, PersonWithUnread } from "./model";
+import { allPeople } from "./people";
+import { useScreen, type ScreenState } from "./use-screen";
 
 export interface PhonesShown {
-  readonly person: PersonWithPost;
-  readonly people: readonly PersonWithPost[];
+  readonly person: PersonWithUnread;
+  readonly people: readonly PersonWithUnread[];
   readonly reads: boolean;
-  readonly watched: Watched;
-  /** Null until the chosen phone was looked at. */
+  readonly screenState: ScreenState;
+  /** Null until the chosen phone is loaded. */
   readonly lines: readonly Line[] | null;
   readonly choose: (phone: string) => void;
   readonly add: (person: Person) => void;
@@ -20,23 +20,23 @@ export interface PhonesShown {
 }
 
 export function usePhones(): PhonesShown {
-  const [kept, setKept] = useState(recall);
-  const watched = useLook(kept.chosen);
-  const become = (change: Partial<Kept>): void => {
-    const next = { ...kept, ...change };
-    keep(next);
-    setKept(next);
+  const [saved, setSaved] = useState(loadPhones);
+  const screenState = useScreen(saved.chosen);
+  const update = (change: Partial<SavedPhones>): void => {
+    const next = { ...saved, ...change };
+    savePhones(next);
+    setSaved(next);
   };
-  const { look } = watched;
-  const people = everybody(kept.added, look?.phones ?? [], kept.chosen);
+  const { screen } = screenState;
+  const people = allPeople(saved.added, screen?.phones ?? [], saved.chosen);
   return {
-    person: people.find(({ phone }) => phone === kept.chosen) ?? { phone: kept.chosen, name: `+${kept.chosen}`, unread: 0 },
+    person: people.find(({ phone }) => phone === saved.chosen) ?? { phone: saved.chosen, name: `+${saved.chosen}`, unread: 0 },
     people,
-    reads: kept.reads,
-    watched,
-    lines: look?.phone === kept.chosen ? look.messages : null,
-    choose: (chosen) => become({ chosen }),
-    add: (person) => become({ chosen: person.phone, added: [...kept.added.filter(({ phone }) => phone !== person.phone), person] }),
-    setReads: (reads) => become({ reads }),
+    reads: saved.reads,
+    screenState,
+    lines: screen?.phone === saved.chosen ? screen.messages : null,
+    choose: (chosen) => update({ chosen }),
+    add: (person) => update({ chosen: person.phone, added: [...saved.added.filter(({ phone }) => phone !== person.phone), person] }),
+    setReads: (reads) => update({ reads }),
   };
 }

@@ -1,6 +1,6 @@
-/** A voice message without a voice: two notes, recorded from the air, so that nobody has to lend the page a microphone. */
+/** Generates a voice message of two notes, so that no microphone is needed. */
 
-/** What WhatsApp takes and some browser records. */
+/** Formats that WhatsApp accepts and some browsers record. */
 const TYPES = ["audio/ogg", "audio/mp4"];
 const NOTES: readonly (readonly [pitch: number, from: number])[] = [
   [523, 0],
@@ -10,26 +10,26 @@ const LASTS_SEC = 1.2;
 const LOUD = 0.5;
 const SILENT = 0.001;
 
-/** Rejects where the browser cannot record. */
+/** Rejects if the browser cannot record. */
 export async function chime(): Promise<Blob> {
   const type = TYPES.find((each) => MediaRecorder.isTypeSupported(each));
   if (type === undefined) throw new Error("nothing that this browser records is a voice message");
-  const room = new AudioContext();
-  const ear = room.createMediaStreamDestination();
-  for (const [pitch, from] of NOTES) strike(room, ear, pitch, from);
-  const parts = await recorded(new MediaRecorder(ear.stream, { mimeType: type }));
-  await room.close();
+  const context = new AudioContext();
+  const destination = context.createMediaStreamDestination();
+  for (const [pitch, from] of NOTES) playNote(context, destination, pitch, from);
+  const parts = await recorded(new MediaRecorder(destination.stream, { mimeType: type }));
+  await context.close();
   return new Blob(parts, { type });
 }
 
-/** It dies away, as a bell does. */
-function strike(room: AudioContext, ear: AudioNode, pitch: number, from: number): void {
-  const [bell, fading, at] = [room.createOscillator(), room.createGain(), room.currentTime + from];
-  bell.frequency.value = pitch;
-  fading.gain.setValueAtTime(LOUD, at);
-  fading.gain.exponentialRampToValueAtTime(SILENT, at + LASTS_SEC - from);
-  bell.connect(fading).connect(ear);
-  bell.start(at);
+/** One note that fades out. */
+function playNote(context: AudioContext, destination: AudioNode, pitch: number, from: number): void {
+  const [oscillator, gain, at] = [context.createOscillator(), context.createGain(), context.currentTime + from];
+  oscillator.frequency.value = pitch;
+  gain.gain.setValueAtTime(LOUD, at);
+  gain.gain.exponentialRampToValueAtTime(SILENT, at + LASTS_SEC - from);
+  oscillator.connect(gain).connect(destination);
+  oscillator.start(at);
 }
 
 function recorded(recorder: MediaRecorder): Promise<Blob[]> {

@@ -1,1 +1,1 @@
-"""Bots without a model behind them: an echo, a function of the user's, a service of the user's."""
+"""Bots without a model: an echo, the operator's own Python function, the operator's own HTTP service."""

@@ -1,9 +1,9 @@
-"""A bot that says what it was told, for demos and tests."""
+"""A bot that repeats the customer's messages, for demos and tests."""
 
 from __future__ import annotations
 
 from waypost.model.turn import Answer, Turn
-from waypost.rules.answers import said
+from waypost.rules.conversations.bot_answers import message_text
 
 
 class EchoBot:
@@ -11,7 +11,7 @@ class EchoBot:
     thinks = False
 
     async def answer(self, turn: Turn) -> Answer:
-        return "\n".join(said(line) for line in turn.messages)
+        return "\n".join(message_text(line) for line in turn.messages)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Nothing to close."""

@@ -1,4 +1,4 @@
-"""The user's own service: a signed POST of the turn, and what its answer means."""
+"""A bot behind HTTP: a signed POST of the turn, and its answer."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 import msgspec
 
 from waypost.model.turn import Answer, Handover, Turn
-from waypost.ports.bot import BotFailed
-from waypost.ports.wire import Reply, Wire, WireError
-from waypost.rules.redact import redact, without
-from waypost.rules.retry_after import seconds_told
+from waypost.ports.conversations.bot import BotFailed
+from waypost.ports.platform.http_transport import HttpReply, HttpTransport, TransportError
+from waypost.rules.text.redact import redact, without
+from waypost.rules.text.retry_after import retry_after_seconds
 
 LARGEST_ANSWER = 1024 * 1024
-"""Bytes; ten long texts are a twentieth of it."""
+"""Bytes; about twenty times ten long texts."""
 _COME_AGAIN = frozenset({408, 425, 429})
 _SHOWN = 200
-"""Characters of a refusal that an operator is shown."""
+"""Characters of an error response that an operator sees."""
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class HttpBot:
     thinks = True
 
-    def __init__(self, wire: Wire, url: str, secret: str, *, timeout: float, history: int) -> None:
-        self._wire = wire
+    def __init__(self, transport: HttpTransport, url: str, secret: str, *, timeout: float, history: int) -> None:
+        self._transport = transport
         self._url = url
         self._secret = secret
         self._timeout = timeout
@@ -41,20 +41,20 @@ class HttpBot:
             "X-Waypost-Attempt": str(turn.attempt),
         }
         try:
-            reply = await self._wire.request("POST", self._url, headers=headers, body=body, timeout=self._timeout)
-        except WireError as error:
+            reply = await self._transport.request("POST", self._url, headers=headers, body=body, timeout=self._timeout)
+        except TransportError as error:
             raise BotFailed(f"the bot's service: {error}") from error
-        return understood(reply, self._secret)
+        return parse_reply(reply, self._secret)
 
     async def close(self) -> None:
-        """The wire is not ours to close."""
+        """The transport is shared; its owner closes it."""
 
 
 def signature(secret: str, body: bytes) -> str:
     return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
 
-def understood(reply: Reply, secret: str) -> Answer:
+def parse_reply(reply: HttpReply, secret: str) -> Answer:
     if len(reply.body) > LARGEST_ANSWER:
         size = len(reply.body)
         raise BotFailed(f"the bot's answer has {size} bytes, at most {LARGEST_ANSWER} are allowed", hopeless=True)
@@ -63,17 +63,17 @@ def understood(reply: Reply, secret: str) -> Answer:
     if reply.status != 200:
         raise _refusal(reply, secret)
     try:
-        told = msgspec.json.decode(reply.body)
+        content = msgspec.json.decode(reply.body)
     except _UNREADABLE:
         raise BotFailed("the bot's answer is not JSON") from None
-    if not isinstance(told, dict):
+    if not isinstance(content, dict):
         raise BotFailed("the bot's answer must be a JSON object")
-    return _answer(told)
+    return _answer(content)
 
 
-def _answer(told: dict[str, Any]) -> Answer:
-    match told.get("replies"), told.get("handover"):
-        case (None, None) if not told or told.keys() & {"replies", "handover"}:
+def _answer(content: dict[str, Any]) -> Answer:
+    match content.get("replies"), content.get("handover"):
+        case (None, None) if not content or content.keys() & {"replies", "handover"}:
             return None
         case (None, None):
             raise BotFailed("the bot's answer has neither `replies` nor `handover`", hopeless=True)
@@ -85,11 +85,11 @@ def _answer(told: dict[str, Any]) -> Answer:
             raise BotFailed("the bot's answer must have a list of `replies` or a text as `handover`", hopeless=True)
 
 
-def _refusal(reply: Reply, secret: str) -> BotFailed:
+def _refusal(reply: HttpReply, secret: str) -> BotFailed:
     words = redact(without(secret, reply.body.decode("utf-8", "replace")))[:_SHOWN]
     may_change = reply.status in _COME_AGAIN or reply.status >= 500
     return BotFailed(
         f"the bot's service answered HTTP {reply.status}" + (f": {' '.join(words.split())}" if words.strip() else ""),
         hopeless=not may_change,
-        retry_after=seconds_told(reply.headers.get("retry-after")) if may_change else None,
+        retry_after=retry_after_seconds(reply.headers.get("retry-after")) if may_change else None,
     )

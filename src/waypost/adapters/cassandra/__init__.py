@@ -1,1 +1,1 @@
-"""The Log on Cassandra, and on ScyllaDB by the same CQL."""
+"""History on Cassandra, and on ScyllaDB with the same CQL."""

@@ -1,4 +1,4 @@
-"""What can be found out about the cluster that the Log is on, for whoever looks after it."""
+"""Facts about the Cassandra cluster of the history store, for `waypost doctor`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from acsylla import errors
 from msgspec.structs import replace
 
 from waypost.adapters.cassandra import schema
-from waypost.adapters.cassandra.address import Address
-from waypost.adapters.cassandra.keyspace import opened, translated
+from waypost.adapters.cassandra.address import CassandraAddress
+from waypost.adapters.cassandra.keyspace import opened, translate_error
 
 _NODE = "SELECT release_version, data_center FROM system.local"
 _PEERS = "SELECT data_center FROM system.peers"
@@ -23,7 +23,7 @@ _REPLICATION = "SELECT replication FROM system_schema.keyspaces WHERE keyspace_n
 _ASKED = 5
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
+class CassandraFacts(msgspec.Struct, frozen=True, kw_only=True):
     product: str
     """Cassandra, ScyllaDB"""
     version: str
@@ -35,14 +35,14 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     copies: Mapping[str, int]
     """By data centre, or all together under `replication_factor`."""
     round_trip: float
-    """Seconds, the quickest of some."""
+    """Seconds; the quickest of several."""
     skew: float
     """Seconds that its clock is ahead of ours, give or take half a round trip."""
 
 
-async def learn(address: Address) -> Facts:
-    """Raises Unavailable if nobody answers, WrongSchema if the schema is not the one this code was made for."""
-    alone = replace(address, consistency="LOCAL_ONE")  # also where too few copies are there for anything else
+async def read_facts(address: CassandraAddress) -> CassandraFacts:
+    """Raises Unavailable if no node answers, WrongHistorySchema if the schema has another version."""
+    alone = replace(address, consistency="LOCAL_ONE")  # works even if too few replicas are up for other levels
     session = await opened(alone, address.keyspace)
     try:
         await schema.check(session)
@@ -52,24 +52,24 @@ async def learn(address: Address) -> Facts:
         nodes = [centre, *(row[0] for row in await _ask(session, _PEERS))]
         round_trip, skew = await _timed(session)
     except errors.CassException as error:
-        raise translated(error) from error
+        raise translate_error(error) from error
     finally:
         await session.close()
-    told = dict(replication)
-    return Facts(
+    options = dict(replication)
+    return CassandraFacts(
         product="ScyllaDB" if scylla else "Cassandra",
         version=scylla or release,
         centre=centre,
         nodes={name: nodes.count(name) for name in sorted(set(nodes))},
-        strategy=told.pop("class").rpartition(".")[2],
-        copies={name: int(count) for name, count in told.items() if count.isdecimal()},
+        strategy=options.pop("class").rpartition(".")[2],
+        copies={name: int(count) for name, count in options.items() if count.isdecimal()},
         round_trip=round_trip,
         skew=skew,
     )
 
 
 async def _scylla(session: Any) -> str:
-    """Its version; Cassandra has no such table."""
+    """ScyllaDB's version; Cassandra has no such table."""
     try:
         ((version,),) = await _ask(session, _SCYLLA)
     except (errors.CassErrorServerInvalidQuery, ValueError):
@@ -78,14 +78,14 @@ async def _scylla(session: Any) -> str:
 
 
 async def _timed(session: Any) -> tuple[float, float]:
-    """Of the quickest question: its time, and how far the clocks are apart in the middle of it."""
-    tries = []
+    """The quickest round trip, and the clock difference at its midpoint."""
+    samples = []
     for _ in range(_ASKED):
         began, ours = time.perf_counter(), time.time()
         ((theirs,),) = await _ask(session, _CLOCK)
         took = time.perf_counter() - began
-        tries.append((took, theirs / 1000 - (ours + took / 2)))
-    return min(tries)
+        samples.append((took, theirs / 1000 - (ours + took / 2)))
+    return min(samples)
 
 
 async def _ask(session: Any, text: str) -> list[Any]:

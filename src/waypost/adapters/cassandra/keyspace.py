@@ -1,4 +1,4 @@
-"""The connection to the Log's keyspace: opened when it is needed, then kept by the driver; foreign errors end here."""
+"""The connection to the history keyspace: opened on first use, then kept by the driver; translates its errors."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from acsylla import errors
 from msgspec.structs import replace
 
 from waypost.adapters.cassandra import owner, schema
-from waypost.adapters.cassandra.address import Address
-from waypost.adapters.cassandra.schema import WrongSchema
-from waypost.adapters.cassandra.statements import Statement, load
-from waypost.ports.failure import LedgerError, Rejected, Unavailable
+from waypost.adapters.cassandra.address import CassandraAddress
+from waypost.adapters.cassandra.schema import WrongHistorySchema
+from waypost.adapters.cassandra.statements import CqlStatement, load
+from waypost.ports.platform.failure import LedgerError, Rejected, Unavailable
 
-Row: TypeAlias = tuple[Any, ...]
+CassandraRow: TypeAlias = tuple[Any, ...]
 
 CONNECT_TIMEOUT = 5.0
 PAUSE = 1.0
-"""After a connection that failed, so long nobody tries again: who asks meanwhile hears it at once."""
+"""Seconds after a failed connection during which callers get the same error at once."""
 SCHEMA_TIMEOUT = 60.0
-"""Every node has to agree on a table."""
+"""All nodes must agree on a new table."""
 LARGEST_PAGE = 1000
 
 
 class Keyspace:
-    def __init__(self, address: Address, ledger: str, *, claims: bool = True) -> None:
-        """Of the Ledger with this identity; one that only looks claims nothing, and need not be known by any."""
+    def __init__(self, address: CassandraAddress, ledger: str, *, claims: bool = True) -> None:
+        """For the Ledger with this identity; with `claims=False` an unowned keyspace stays unclaimed."""
         self._address = address
         self._ledger = ledger
         self._claims = claims
@@ -43,8 +43,8 @@ class Keyspace:
         self._closed = False
 
     async def connect(self) -> None:
-        """Raise Unavailable if nobody answers, WrongSchema if the schema is not the one this code was made for,
-        ForeignLog if it is another Ledger's. Nothing is read or written before."""
+        """Raise Unavailable if no node answers, WrongHistorySchema if the schema has another version, ForeignHistory if
+        the keyspace belongs to another Ledger. Nothing is read or written before."""
         if self._session is not None:
             return
         async with self._turn:
@@ -58,7 +58,7 @@ class Keyspace:
 
     def _refuse(self) -> None:
         if self._closed:
-            raise Unavailable("the Log is closed")
+            raise Unavailable("the history store is closed")
         if self._failed is not None and time.monotonic() < self._failed[0]:
             raise self._failed[1]
 
@@ -77,14 +77,14 @@ class Keyspace:
         self._session = session
 
     async def _require_ours(self, session: Any) -> None:
-        found = await owner.asked(session, self._prepared["owner"][0])
+        found = await owner.read_owner(session, self._prepared["owner"][0])
         if not found and self._claims:
-            found = await owner.claimed(session, self._prepared["owner_claim"][0], self._ledger)
+            found = await owner.claim_keyspace(session, self._prepared["owner_claim"][0], self._ledger)
         if found and found != self._ledger:
-            raise owner.foreign(self._address.keyspace)
+            raise owner.foreign_history_error(self._address.keyspace)
 
     async def write(self, statement: str, arguments: Sequence[object]) -> None:
-        """None among the arguments is not written at all: a null would be a tombstone."""
+        """None arguments are left unset: a null would be a tombstone."""
         session, bound = self._bound(statement)
         for number, value in enumerate(arguments):
             if value is not None:
@@ -92,14 +92,14 @@ class Keyspace:
         try:
             await session.execute(bound)
         except errors.CassException as error:
-            raise translated(error) from error
+            raise translate_error(error) from error
 
-    async def read(self, statement: str, arguments: Sequence[object], most: int = LARGEST_PAGE) -> list[Row]:
-        """All rows, however many pages the server makes of them."""
+    async def read(self, statement: str, arguments: Sequence[object], most: int = LARGEST_PAGE) -> list[CassandraRow]:
+        """All rows of all pages."""
         session, bound = self._bound(statement)
         bound.bind_list(list(arguments))
         bound.set_page_size(min(most, LARGEST_PAGE))
-        rows: list[Row] = []
+        rows: list[CassandraRow] = []
         try:
             while True:
                 found = await session.execute(bound)
@@ -108,20 +108,20 @@ class Keyspace:
                     return rows
                 bound.set_page_state(found.page_state())
         except errors.CassException as error:
-            raise translated(error) from error
+            raise translate_error(error) from error
 
     async def check(self) -> None:
-        """That it answers, with as many copies as any read needs, has the schema that this code was made for, and is
-        still ours: a keyspace may be dropped and made again by others."""
+        """Check that enough replicas answer, that the schema version is right, and that the keyspace is still ours:
+        another Ledger may have dropped and recreated it."""
         found = await self.read("schema_version", ())
         schema.require_current(found[0][0] if found else 0, len(await asyncio.to_thread(schema.migrations)))
         if any(ledger != self._ledger for (ledger,) in await self.read("owner", ())):
             await self._let_go()
-            raise owner.foreign(self._address.keyspace)
+            raise owner.foreign_history_error(self._address.keyspace)
 
     def _bound(self, statement: str) -> tuple[Any, Any]:
         if self._session is None:
-            raise Unavailable("the Log is closed")
+            raise Unavailable("the history store is closed")
         prepared, idempotent = self._prepared[statement]
         bound = prepared.bind()
         bound.set_is_idempotent(idempotent)
@@ -138,13 +138,13 @@ class Keyspace:
                 await _closed(session)
 
 
-async def _prepared(session: Any, statements: Mapping[str, Statement]) -> dict[str, tuple[Any, bool]]:
+async def _prepared(session: Any, statements: Mapping[str, CqlStatement]) -> dict[str, tuple[Any, bool]]:
     made = await asyncio.gather(*(session.create_prepared(statement.text) for statement in statements.values()))
     return {name: (each, statements[name].idempotent) for name, each in zip(statements, made, strict=True)}
 
 
-async def opened(address: Address, keyspace: str | None) -> Any:
-    """A session of the driver; reads files, so they are read beside the loop."""
+async def opened(address: CassandraAddress, keyspace: str | None) -> Any:
+    """Open a driver session; reads certificate files in a thread."""
     tls = await asyncio.to_thread(_tls, address)
     cluster = acsylla.create_cluster(
         contact_points=list(address.hosts),
@@ -155,15 +155,15 @@ async def opened(address: Address, keyspace: str | None) -> Any:
         load_balance_dc_aware=address.dc or None,
         connect_timeout=CONNECT_TIMEOUT,
         request_timeout=address.timeout,
-        # Only what is idempotent is sent again, and only as long as its outcome can be found out that way.
+        # Only idempotent statements are retried.
         retry_policy="default",
-        # A node that was away is missed for seconds, not for the minute that is usual.
+        # Reconnect to a returning node within seconds instead of the default minute.
         exponential_reconnect_base_delay_ms=500,
         exponential_reconnect_max_delay_ms=5000,
         heartbeat_interval_sec=5,
         idle_timeout_sec=15,
         application_name="waypost",
-        log_level="critical",  # whatever it would say comes as an error to whoever asked
+        log_level="critical",  # callers get its messages as errors
         **tls,
     )
     try:
@@ -174,7 +174,7 @@ async def opened(address: Address, keyspace: str | None) -> Any:
         raise Unavailable(f"Cassandra cannot be reached: {error}") from error
 
 
-def _tls(address: Address) -> dict[str, Any]:
+def _tls(address: CassandraAddress) -> dict[str, Any]:
     if address.tls == "off":
         return {}
     trusted = address.ca or ssl.get_default_verify_paths().cafile
@@ -192,21 +192,21 @@ async def _closed(session: Any) -> None:
         await session.close()
 
 
-def translated(error: errors.CassException) -> LedgerError:
+def translate_error(error: errors.CassException) -> LedgerError:
     if isinstance(error, errors.CassErrorServerInvalidQuery):
-        return Rejected(f"Cassandra refuses it: {error}")
-    return Unavailable(f"Cassandra does not answer as it should: {error}")
+        return Rejected(f"Cassandra refuses the query: {error}")
+    return Unavailable(f"Cassandra request failed: {error}")
 
 
 def _unfit(error: errors.CassException) -> LedgerError:
-    """What it refuses before anything was asked of it, it refuses as a whole."""
+    """A query refused during start-up means that the keyspace cannot be used at all."""
     if isinstance(error, errors.CassErrorServerInvalidQuery):
-        return WrongSchema(f"the Log cannot be used: Cassandra refuses what every start asks of it: {error}")
-    return translated(error)
+        return WrongHistorySchema(f"the history store cannot be used: Cassandra refuses a start-up query: {error}")
+    return translate_error(error)
 
 
-async def migrate(address: Address) -> list[str]:
-    """Make the keyspace if need be, and bring its schema up to date; returns what was applied."""
+async def migrate(address: CassandraAddress) -> list[str]:
+    """Create the keyspace if needed and apply missing migrations; returns their names."""
     session = await opened(replace(address, timeout=max(address.timeout, SCHEMA_TIMEOUT)), None)
     try:
         return await schema.migrate(session, address)

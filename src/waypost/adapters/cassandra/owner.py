@@ -1,10 +1,10 @@
-"""Whose Log a keyspace is: the first Ledger that comes has it for good, and every other one is refused.
+"""The owner of a keyspace: the first Ledger to connect owns it for good, and every other one is refused.
 
-Ledgers count their conversations from 1, so that two of them in one keyspace would show each other's messages. A Ledger
-is known by its identity, and not by its address: `waypost admin copy`, a backup and a dump carry the identity along,
-since of a message that has left they hold nothing but its place in this very keyspace. No server starts on a database
-that was copied away, so that a copy and its source are never both at work. A backup that is put to use beside its
-source, for a trial, is the same Ledger by this measure: it needs a keyspace of its own, as it needs its own numbers.
+Ledgers number their conversations from 1, so two of them in one keyspace would show each other's messages. A Ledger is
+known by its identity, not by its address: `waypost admin copy`, a backup and a dump keep the identity, since of an
+archived message they hold only its key in this keyspace. No server starts on a database that was copied to another, so
+a copy and its source are never both in use. A backup that runs beside its source, as a trial, has the same identity: it
+needs a keyspace of its own, as it needs its own numbers.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from typing import Any
 
 import acsylla
 
-from waypost.ports.failure import ForeignLog
+from waypost.ports.platform.failure import ForeignHistory
 
 
-def foreign(keyspace: str) -> ForeignLog:
-    return ForeignLog(
-        f"the keyspace {keyspace} is the Log of another database, and nothing is read from it or written to it: "
-        "name another keyspace in WAYPOST_LOG_URL, or in WAYPOST_DATABASE_URL the database that it belongs to. "
-        "For a backup that is older than the claim the how-to about Cassandra says how to give the keyspace over"
+def foreign_history_error(keyspace: str) -> ForeignHistory:
+    return ForeignHistory(
+        f"the keyspace {keyspace} holds the history of another database, so it is neither read nor written: "
+        "set WAYPOST_HISTORY_URL to another keyspace, or WAYPOST_DATABASE_URL to the database that owns it. "
+        "For a backup that is older than the claim, the how-to about Cassandra explains how to transfer the keyspace"
     )
 
 
-async def asked(session: Any, prepared: Any) -> str:
-    """The Ledger that has claimed it; nothing where none is known to have."""
+async def read_owner(session: Any, prepared: Any) -> str:
+    """The Ledger that owns the keyspace, or an empty text if none is known."""
     row = (await session.execute(prepared.bind())).first()
     return "" if row is None else str(row.column_value("ledger"))
 
 
-async def claimed(session: Any, prepared: Any, ledger: str) -> str:
-    """The Ledger that has it from now on: this one, or the one that came before. In all data centres the same."""
+async def claim_keyspace(session: Any, prepared: Any, ledger: str) -> str:
+    """Claim the keyspace; returns its owner, which is this Ledger or an earlier one, the same in all data centres."""
     bound = prepared.bind()
     bound.bind(0, ledger)
     bound.set_serial_consistency(acsylla.Consistency.SERIAL)

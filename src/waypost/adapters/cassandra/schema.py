@@ -1,4 +1,4 @@
-"""The schema of the Log's keyspace: which version it has, and bringing it forward."""
+"""The schema of the history keyspace: its version, and its migrations."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import acsylla
 from acsylla import errors
 
-from waypost.adapters.cassandra.address import Address
+from waypost.adapters.cassandra.address import CassandraAddress
 from waypost.adapters.cassandra.statements import PACKAGE
-from waypost.ports.failure import LedgerError, Unavailable
+from waypost.ports.platform.failure import LedgerError, Unavailable
 
 _ASKED = "SELECT version FROM waypost_schema WHERE part = 'log'"
 _VERSIONS = "CREATE TABLE IF NOT EXISTS waypost_schema (part text PRIMARY KEY, version int)"
@@ -21,28 +21,28 @@ _MOVED = "INSERT INTO waypost_schema (part, version) VALUES ('log', {version})"
 _NODES = "SELECT count(*) FROM system.peers"
 
 
-class Migration(NamedTuple):
+class CassandraMigration(NamedTuple):
     version: int
     name: str
     statements: tuple[str, ...]
 
 
-class WrongSchema(LedgerError):
-    """The Log's schema is not the one this code was made for."""
+class WrongHistorySchema(LedgerError):
+    """The history schema is not the version that this code needs."""
 
 
-def missing(keyspace: str) -> WrongSchema:
-    return WrongSchema(f"the Log has no keyspace {keyspace}: run `waypost migrate` first")
+def missing(keyspace: str) -> WrongHistorySchema:
+    return WrongHistorySchema(f"the history store has no keyspace {keyspace}: run `waypost migrate` first")
 
 
 @cache
-def migrations() -> tuple[Migration, ...]:
-    """Oldest first; they count 1, 2, 3 without a gap. Each statement may run again: there are no transactions here."""
+def migrations() -> tuple[CassandraMigration, ...]:
+    """Oldest first, numbered 1, 2, 3 without a gap. Each statement can be repeated, since there are no transactions."""
     folder = files(PACKAGE).joinpath("migrations")
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".cql"))
-    found = [Migration(int(name[:4]), name[5:-4], _split(folder.joinpath(name).read_text())) for name in names]
+    found = [CassandraMigration(int(name[:4]), name[5:-4], _split(folder.joinpath(name).read_text())) for name in names]
     if [migration.version for migration in found] != list(range(1, len(found) + 1)):
-        raise ValueError(f"{PACKAGE}: migrations must count 1, 2, 3 without a gap: {names}")
+        raise ValueError(f"{PACKAGE}: migrations must be numbered 1, 2, 3 without a gap: {names}")
     return tuple(found)
 
 
@@ -52,7 +52,7 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 async def version(session: Any) -> int:
-    """0 where nothing was ever migrated."""
+    """0 if no migration was ever applied."""
     try:
         found = (await session.execute(acsylla.create_statement(_ASKED))).first()
     except errors.CassErrorServerInvalidQuery:
@@ -61,19 +61,21 @@ async def version(session: Any) -> int:
 
 
 async def check(session: Any) -> None:
-    """Refuse a schema that is too old, and one from the future."""
+    """Raise WrongHistorySchema if the schema is too old or too new."""
     require_current(await version(session), len(await asyncio.to_thread(migrations)))
 
 
 def require_current(found: int, known: int) -> None:
     if found > known:
-        raise WrongSchema(f"the Log has schema {found}, this Waypost knows {known}: run a newer Waypost")
+        raise WrongHistorySchema(f"the history has schema {found}, this Waypost knows {known}: run a newer Waypost")
     if found < known:
-        raise WrongSchema(f"the Log has schema {found}, this Waypost needs {known}: run `waypost migrate` first")
+        raise WrongHistorySchema(
+            f"the history has schema {found}, this Waypost needs {known}: run `waypost migrate` first"
+        )
 
 
-async def migrate(session: Any, address: Address) -> list[str]:
-    """Make the keyspace and bring its schema up to date; `session` is bound to none. Returns what was applied."""
+async def migrate(session: Any, address: CassandraAddress) -> list[str]:
+    """Create the keyspace and apply missing migrations; `session` has no keyspace. Returns the migrations' names."""
     known = await asyncio.to_thread(migrations)
     try:
         await _make_keyspace(session, address)
@@ -87,20 +89,20 @@ async def migrate(session: Any, address: Address) -> list[str]:
                 await _run(session, statement)
             await _run(session, _MOVED.format(version=migration.version))
     except errors.CassException as error:
-        raise Unavailable(f"Cassandra does not take the Log's schema: {error}") from error
+        raise Unavailable(f"Cassandra refuses the history schema: {error}") from error
     return [migration.name for migration in known[at:]]
 
 
-async def _make_keyspace(session: Any, address: Address) -> None:
-    """One that is there keeps its replication: changing it is moving data, which an operator decides."""
+async def _make_keyspace(session: Any, address: CassandraAddress) -> None:
+    """An existing keyspace keeps its replication: changing it moves data, which is an operator's decision."""
     if address.keyspace in session.get_metadata().get_keyspaces():
         return
     peers = (await session.execute(acsylla.create_statement(_NODES))).first().column_value_by_index(0)
     wanted = max(address.copies.values())
     if wanted > peers + 1:
-        raise WrongSchema(
-            f"a keyspace with {wanted} copies needs as many nodes, and there are {peers + 1}: "
-            f"add nodes, or put replication={peers + 1} into WAYPOST_LOG_URL"
+        raise WrongHistorySchema(
+            f"a keyspace with {wanted} copies needs as many nodes, but there are {peers + 1}: "
+            f"add nodes, or put replication={peers + 1} into WAYPOST_HISTORY_URL"
         )
     copies = ", ".join(f"'{centre}': {count}" for centre, count in address.copies.items())
     strategy = f"{{'class': 'NetworkTopologyStrategy', {copies}}}"

@@ -1,1 +1,1 @@
-"""What this machine gives: time, chance, secrets, wake-ups between its processes."""
+"""Adapters of the local machine: clock, random source, vault, files, hints between its processes."""

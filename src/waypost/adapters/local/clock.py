@@ -1,4 +1,4 @@
-"""The machine's own time, chance and identity."""
+"""The machine's clock, random source and id generator."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SystemClock:
         await asyncio.sleep(as_seconds(span))
 
 
-class SystemDice:
+class SystemRandomSource:
     def unit(self) -> float:
         return random.random()  # noqa: S311  # jitter, not a secret
 

@@ -1,4 +1,4 @@
-"""Wake-ups inside one process, and between the processes of one machine by Unix datagrams."""
+"""Hints within one process, and between the processes of one machine by Unix datagrams."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _LARGEST = 60_000
 """Bytes in one datagram."""
 
 
-class _Ear:
+class _Listener:
     def __init__(self) -> None:
-        self._heard = asyncio.Event()
+        self._woken = asyncio.Event()
         self._named: dict[str, None] = {}
 
-    def hear(self, name: str | None = None) -> None:
+    def wake(self, name: str | None = None) -> None:
         if name is not None:
             self._named[name] = None
-        self._heard.set()
+        self._woken.set()
 
     def named(self) -> list[str]:
         names = list(self._named)
@@ -33,20 +33,20 @@ class _Ear:
     async def wait(self, timeout: Span) -> bool:
         try:
             async with asyncio.timeout(as_seconds(timeout)):
-                await self._heard.wait()
+                await self._woken.wait()
         except TimeoutError:
             return False
-        self._heard.clear()
+        self._woken.clear()
         return True
 
 
 class ProcessHints:
-    """For one process; `forward` hands what is given on to whoever reaches the others, until `hang_up`."""
+    """For one process; `forward` sends given topics on to other processes, until `hang_up`."""
 
     def __init__(
         self, forward: Callable[[Iterable[str]], None] | None = None, hang_up: Callable[[], None] | None = None
     ) -> None:
-        self._ears: dict[str, list[_Ear]] = {}
+        self._listeners: dict[str, list[_Listener]] = {}
         self._forward = forward
         self._hang_up = hang_up
 
@@ -58,38 +58,38 @@ class ProcessHints:
 
     def give(self, topics: Iterable[str]) -> None:
         given = list(topics)
-        self.hear(given)
+        self.deliver(given)
         if self._forward and given:
             self._forward(given)
 
-    def hear(self, topics: Iterable[str]) -> None:
+    def deliver(self, topics: Iterable[str]) -> None:
         for topic in topics:
-            for ear in self._ears.get(topic, ()):
-                ear.hear()
+            for listener in self._listeners.get(topic, ()):
+                listener.wake()
             kind, _, name = topic.partition(":")
             if name:
-                for ear in self._ears.get(kind, ()):
-                    ear.hear(name)
+                for listener in self._listeners.get(kind, ()):
+                    listener.wake(name)
 
-    def listen(self, topic: str) -> AbstractContextManager[_Ear]:
+    def listen(self, topic: str) -> AbstractContextManager[_Listener]:
         return self._listening(topic)
 
     @contextmanager
-    def _listening(self, topic: str) -> Iterator[_Ear]:
-        ear = _Ear()
-        self._ears.setdefault(topic, []).append(ear)
+    def _listening(self, topic: str) -> Iterator[_Listener]:
+        listener = _Listener()
+        self._listeners.setdefault(topic, []).append(listener)
         try:
-            yield ear
+            yield listener
         finally:
-            left = [other for other in self._ears[topic] if other is not ear]
+            left = [other for other in self._listeners[topic] if other is not listener]
             if left:
-                self._ears[topic] = left
+                self._listeners[topic] = left
             else:
-                del self._ears[topic]
+                del self._listeners[topic]
 
 
-class NeighbourPost:
-    """Datagrams to every other process with a socket in the folder; what does not get through is lost: hints may be."""
+class LocalBroadcast:
+    """Datagrams to every other process with a socket in the folder; hints may be lost."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
@@ -98,40 +98,40 @@ class NeighbourPost:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
 
-    def open(self, hear: Callable[[list[str]], None]) -> None:
-        """Bound under another name first: whoever sees the socket in the folder can reach it."""
+    def open(self, deliver: Callable[[list[str]], None]) -> None:
+        """Bind under another name first, so that every visible socket can be reached."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         unseen = self._own.with_suffix(".new")
         self._socket.bind(str(unseen))
         unseen.rename(self._own)
-        asyncio.get_running_loop().add_reader(self._socket, self._receive, hear)
+        asyncio.get_running_loop().add_reader(self._socket, self._receive, deliver)
 
-    def _receive(self, hear: Callable[[list[str]], None]) -> None:
+    def _receive(self, deliver: Callable[[list[str]], None]) -> None:
         with contextlib.suppress(BlockingIOError):
             while True:
-                hear(self._socket.recv(_LARGEST).decode().split("\n"))
+                deliver(self._socket.recv(_LARGEST).decode().split("\n"))
 
     def post(self, topics: Iterable[str]) -> None:
-        """Collect, and send once when the loop comes round."""
+        """Collect topics, and send them together in the next loop iteration."""
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._send)
         self._waiting.update(dict.fromkeys(topics))
 
     def _send(self) -> None:
-        letters = list(_letters(self._waiting))
+        datagrams = list(_datagrams(self._waiting))
         self._waiting.clear()
         for other in self._folder.glob("*.hint"):
             if other != self._own:
-                self._send_to(other, letters)
+                self._send_to(other, datagrams)
 
-    def _send_to(self, other: Path, letters: list[bytes]) -> None:
+    def _send_to(self, other: Path, datagrams: list[bytes]) -> None:
         try:
-            for letter in letters:
-                self._socket.sendto(letter, str(other))
+            for datagram in datagrams:
+                self._socket.sendto(datagram, str(other))
         except ConnectionRefusedError:
             other.unlink(missing_ok=True)  # its process is gone
         except OSError:
-            pass  # full or vanished: the others poll
+            pass  # full or gone: the other process polls
 
     def close(self) -> None:
         asyncio.get_running_loop().remove_reader(self._socket)
@@ -139,8 +139,8 @@ class NeighbourPost:
         self._own.unlink(missing_ok=True)
 
 
-def _letters(topics: Iterable[str]) -> Iterator[bytes]:
-    """As few datagrams as hold them all, no topic cut in two."""
+def _datagrams(topics: Iterable[str]) -> Iterator[bytes]:
+    """The fewest datagrams that hold all topics; no topic is split."""
     together: list[bytes] = []
     size = 0
     for topic in topics:

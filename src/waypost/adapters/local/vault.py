@@ -9,7 +9,7 @@ import os
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from waypost.ports.vault import CannotOpen
+from waypost.ports.platform.vault import UnsealError
 
 _NONCE = 12
 _FORMAT = b"\x01"
@@ -17,7 +17,7 @@ _FORMAT = b"\x01"
 
 class AesVault:
     def __init__(self, secret_key: str, former_key: str = "") -> None:
-        """What was sealed under the former key is opened still; nothing more is sealed under it."""
+        """Secrets sealed under the former key can still be opened; new ones are sealed under the current key."""
         self._secret = secret_key
         self._aead = _cipher(secret_key)
         self._former = _cipher(former_key) if former_key else None
@@ -28,12 +28,12 @@ class AesVault:
 
     def open(self, sealed: bytes, purpose: str) -> str:
         if sealed[:1] != _FORMAT:
-            raise CannotOpen("sealed in a format that this version does not know")
+            raise UnsealError("sealed in a format that this version does not know")
         for cipher in (self._aead, self._former):
             opened = _opened(cipher, sealed, purpose) if cipher else None
             if opened is not None:
                 return opened
-        raise CannotOpen("sealed under another WAYPOST_SECRET_KEY, or damaged")
+        raise UnsealError("sealed under another WAYPOST_SECRET_KEY, or damaged")
 
     def key_for(self, purpose: str) -> bytes:
         return hmac.digest(self._secret.encode(), b"waypost key\0" + purpose.encode(), hashlib.sha256)
@@ -47,5 +47,5 @@ def _opened(cipher: AESGCM, sealed: bytes, purpose: str) -> str | None:
     nonce, box = sealed[1 : 1 + _NONCE], sealed[1 + _NONCE :]
     try:
         return cipher.decrypt(nonce, box, purpose.encode()).decode()
-    except (InvalidTag, ValueError):  # the latter when it was cut so short that not even the nonce is whole
+    except (InvalidTag, ValueError):  # ValueError: truncated within the nonce
         return None

@@ -1,1 +1,1 @@
-"""A model behind an API like OpenAI's, by the official SDK; imported only where one is asked for."""
+"""A model behind an OpenAI-compatible API, through the official SDK; imported only if configured."""

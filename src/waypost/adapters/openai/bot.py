@@ -1,4 +1,4 @@
-"""A bot that asks a model, lets it call tools, and knows when a person must answer."""
+"""A bot that asks a model, runs its tool calls, and hands over to a user when needed."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from urllib.parse import urlsplit
 import msgspec
 from openai import APIError, AsyncOpenAI
 
-from waypost.adapters.openai.assembly import Said, assembled
-from waypost.adapters.openai.failures import is_filtered, translated
-from waypost.adapters.openai.prompt import Media, Message, Window, messages
+from waypost.adapters.openai.assembly import Completion, assembled
+from waypost.adapters.openai.failures import is_filtered, translate_error
+from waypost.adapters.openai.prompt import MediaLoader, PromptLimits, PromptMessage, messages
 from waypost.adapters.openai.tools import Tool, carry_out
 from waypost.model.turn import Answer, Handover, Turn
-from waypost.ports.bot import BotFailed
-from waypost.rules.redact import redact
+from waypost.ports.conversations.bot import BotFailed
+from waypost.rules.text.redact import redact
 
 MOST_ROUNDS = 5
-"""Answers of the model to one turn; one that has only called tools by then is going round in circles."""
+"""Model answers per turn; a model that has only called tools by then is in a loop."""
 _NO_KEY = "none"
-"""The SDK insists on a key; servers of one's own often have none."""
+"""The SDK requires a key; self-hosted servers often have none."""
 _OPENAI = ("openai.com", "openai.azure.com")
 
 
-class Model(msgspec.Struct, frozen=True, kw_only=True):
-    """Which model, where, and what it may cost."""
+class ModelSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The model, its server, and its limits."""
 
     base_url: str
     api_key: str = ""
@@ -46,12 +46,12 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
 class OpenAiBot:
     thinks = True
 
-    def __init__(self, model: Model, tools: Mapping[str, Tool], media: Media | None = None) -> None:
-        """Blocks while the SDK loads the rest of itself and the system's certificates: make it in a thread."""
+    def __init__(self, model: ModelSettings, tools: Mapping[str, Tool], media: MediaLoader | None = None) -> None:
+        """Blocks while the SDK loads its modules and the system's certificates: construct it in a thread."""
         self.history = model.history
         self._model = model
         self._tools = tools
-        self._window = Window(system=model.system, history_tokens=model.history_tokens, media=media)
+        self._window = PromptLimits(system=model.system, history_tokens=model.history_tokens, media=media)
         self._client = AsyncOpenAI(
             api_key=model.api_key or _NO_KEY, base_url=model.base_url, timeout=model.timeout, max_retries=0
         )
@@ -66,62 +66,62 @@ class OpenAiBot:
         except APIError as error:
             if is_filtered(error):
                 return Handover("the model's server filtered what the customer wrote")
-            raise translated(error, self._model.api_key) from error
+            raise translate_error(error, self._model.api_key) from error
         except TimeoutError as error:
             if limit.expired():
                 raise BotFailed(f"no answer within {self._model.timeout:g} s") from error
             raise
-        except ValueError as error:  # a line of the stream that is no JSON
+        except ValueError as error:  # a line of the stream that is not JSON
             raise BotFailed("the model's server sent something that cannot be read") from error
 
     async def close(self) -> None:
         await self._client.close()
 
     async def _converse(self, turn: Turn) -> Answer:
-        spoken = await messages(turn, self._window)
+        prompt = await messages(turn, self._window)
         for _ in range(MOST_ROUNDS):
-            said = await self._ask(spoken)
-            if not said.calls or said.finish in (None, "length"):
-                return _final(said)
-            over = await self._call_tools(said, spoken, turn)
-            if over is not None:
-                return over
+            completion = await self._ask(prompt)
+            if not completion.calls or completion.finish in (None, "length"):
+                return _final(completion)
+            handover = await self._call_tools(completion, prompt, turn)
+            if handover is not None:
+                return handover
         return Handover(f"the model gave no answer in {MOST_ROUNDS} rounds of tool calls")
 
-    async def _ask(self, spoken: list[Message]) -> Said:
-        told: Any = spoken  # the SDK's own types for plain objects say nothing that its server does not say better
-        stream = await self._completions.create(messages=told, **self._options)
+    async def _ask(self, prompt: list[PromptMessage]) -> Completion:
+        messages_: Any = prompt  # the server validates plain objects better than the SDK's types
+        stream = await self._completions.create(messages=messages_, **self._options)
         async with stream:
             return await assembled(stream)
 
-    async def _call_tools(self, said: Said, spoken: list[Message], turn: Turn) -> Handover | None:
-        """One after the other, as the model asked; a handover ends the turn, whatever else was asked for."""
-        spoken.append(said.told())
-        for call in sorted(said.calls, key=lambda each: each.name != "hand_over"):
+    async def _call_tools(self, completion: Completion, prompt: list[PromptMessage], turn: Turn) -> Handover | None:
+        """Run the calls in order; a handover ends the turn before any other call."""
+        prompt.append(completion.as_message())
+        for call in sorted(completion.calls, key=lambda each: each.name != "hand_over"):
             result = await carry_out(self._tools, call.name, call.arguments, turn)
             if isinstance(result, Handover):
                 return result
-            spoken.append({"role": "tool", "tool_call_id": call.id, "content": result})
+            prompt.append({"role": "tool", "tool_call_id": call.id, "content": result})
         return None
 
 
-def _options(model: Model, tools: Mapping[str, Tool]) -> dict[str, Any]:
-    """OpenAI's newer models refuse the old name of the token limit, many other servers do not know the new one."""
+def _options(model: ModelSettings, tools: Mapping[str, Tool]) -> dict[str, Any]:
+    """OpenAI's newer models refuse the old name of the token limit; many other servers do not know the new one."""
     host = urlsplit(model.base_url).hostname or ""
     limit = "max_completion_tokens" if host.endswith(_OPENAI) else "max_tokens"
     options: dict[str, Any] = {"model": model.name, "stream": True, limit: model.max_tokens}
     if tools:
-        options["tools"] = [tool.told() for tool in tools.values()]
+        options["tools"] = [tool.as_parameter() for tool in tools.values()]
     return options
 
 
-def _final(said: Said) -> Answer:
-    if said.refusal:
-        return Handover(redact(f"the model refused: {said.refusal}"))
-    if said.finish == "content_filter":
+def _final(completion: Completion) -> Answer:
+    if completion.refusal:
+        return Handover(redact(f"the model refused: {completion.refusal}"))
+    if completion.finish == "content_filter":
         return Handover("the model's answer was filtered")
-    if said.finish is None:
+    if completion.finish is None:
         raise BotFailed("the model's answer broke off")
-    if said.finish == "length" and not said.text:
-        raise BotFailed("the model used up WAYPOST_OPENAI_MAX_TOKENS before it said a word", hopeless=True)
-    return said.text or None
+    if completion.finish == "length" and not completion.text:
+        raise BotFailed("the model used up WAYPOST_OPENAI_MAX_TOKENS before it wrote any text", hopeless=True)
+    return completion.text or None

@@ -1,12 +1,12 @@
-"""The SDK's errors in our words: is it worth another try, and when."""
+"""Translates the SDK's errors: whether another attempt may help, and when."""
 
 from __future__ import annotations
 
 from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError
 
-from waypost.ports.bot import BotFailed
-from waypost.rules.redact import redact, without
-from waypost.rules.retry_after import seconds_told
+from waypost.ports.conversations.bot import BotFailed
+from waypost.rules.text.redact import redact, without
+from waypost.rules.text.retry_after import retry_after_seconds
 
 _COME_AGAIN = frozenset({408, 409, 425, 429})
 _SHOWN = 300
@@ -17,7 +17,7 @@ _HINTS = {
 }
 
 
-def translated(error: APIError, key: str) -> BotFailed:
+def translate_error(error: APIError, key: str) -> BotFailed:
     match error:
         case APIStatusError():
             return _status(error, key)
@@ -30,7 +30,7 @@ def translated(error: APIError, key: str) -> BotFailed:
 
 
 def is_filtered(error: APIError) -> bool:
-    """Some servers refuse what a customer wrote before the model has seen it."""
+    """Some servers filter the customer's message before the model sees it."""
     return error.code == "content_filter"
 
 
@@ -41,12 +41,12 @@ def _status(error: APIStatusError, key: str) -> BotFailed:
     return BotFailed(
         f"the model's server answered HTTP {status}: {_words(error, key)}{hint}",
         hopeless=not may_change,
-        retry_after=seconds_told(error.response.headers.get("retry-after")) if may_change else None,
+        retry_after=retry_after_seconds(error.response.headers.get("retry-after")) if may_change else None,
     )
 
 
 def _words(error: APIError, key: str) -> str:
-    """What it says itself, not the SDK's print of the whole body."""
-    told = error.body.get("message") if isinstance(error.body, dict) else None
-    words = told if isinstance(told, str) else error.message
+    """The server's own message, not the SDK's dump of the whole body."""
+    text = error.body.get("message") if isinstance(error.body, dict) else None
+    words = text if isinstance(text, str) else error.message
     return " ".join(redact(without(key, words)).split())[:_SHOWN]

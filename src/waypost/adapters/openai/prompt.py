@@ -1,4 +1,4 @@
-"""A turn as the messages of a chat completion: what fits of the history, then the whole burst."""
+"""A turn as the messages of a chat completion: as much history as fits, then all messages of the turn."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from waypost.model.turn import Line, Turn
-from waypost.rules.answers import said
+from waypost.model.turn import Turn, TurnMessage
+from waypost.rules.conversations.bot_answers import message_text
 
-Media: TypeAlias = Callable[[str, str], Awaitable[bytes | None]]
-"""From an org and one of its media ids to the file; None if it is not there (yet, or any more)."""
-Part: TypeAlias = str | dict[str, Any]
-Message: TypeAlias = dict[str, Any]
+MediaLoader: TypeAlias = Callable[[str, str], Awaitable[bytes | None]]
+"""From an org and a media id to the file; None if it is not stored (yet, or any more)."""
+PromptPart: TypeAlias = str | dict[str, Any]
+PromptMessage: TypeAlias = dict[str, Any]
 
 IMAGE_TOKENS = 1000
-"""What an image is taken to cost; what it really costs differs from model to model."""
+"""An estimate; the real cost depends on the model."""
 LARGEST_IMAGE = 10 * 1024 * 1024
-"""Bytes; WhatsApp's own limit is half of it."""
+"""Bytes; twice WhatsApp's own limit."""
 MOST_IMAGES = 5
-"""Of one prompt, the newest: servers limit a request, and all of it is in memory at once."""
+"""The newest images of a prompt: servers limit requests, and all of it is in memory at once."""
 _BYTES_PER_TOKEN = 4
 _ROLE_TOKENS = 4
 _PICTURES = ("image", "sticker")
@@ -31,27 +31,27 @@ _WITH_CAPTION = ("image", "video", "document", "audio")
 _KINDS = ((b"\xff\xd8\xff", "image/jpeg"), (b"\x89PNG\r\n\x1a\n", "image/png"), (b"GIF8", "image/gif"))
 
 
-class Window(msgspec.Struct, frozen=True, kw_only=True):
+class PromptLimits(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     history_tokens: int
-    media: Media | None = None
+    media: MediaLoader | None = None
 
 
-async def messages(turn: Turn, window: Window) -> list[Message]:
-    """Neighbours of one role are one message: some models insist that roles take turns."""
-    told = fitting(turn.history, window.history_tokens, with_images=window.media is not None)
-    lines = [*told, *turn.messages]
+async def messages(turn: Turn, window: PromptLimits) -> list[PromptMessage]:
+    """Adjacent messages of one role are merged, because some models require alternating roles."""
+    history = fitting(turn.history, window.history_tokens, with_images=window.media is not None)
+    lines = [*history, *turn.messages]
     shown = [index for index, line in enumerate(lines) if _shows(line)][-MOST_IMAGES:]
     media = partial(window.media, turn.org_id) if window.media is not None else None
     spoken = [(_role(line), await _parts(line, media if n in shown else None)) for n, line in enumerate(lines)]
-    if told and _role(told[-1]) == "user":
-        spoken.insert(len(told), ("user", [""]))  # what was never answered stands apart from what is to be answered now
+    if history and _role(history[-1]) == "user":
+        spoken.insert(len(history), ("user", [""]))  # separates unanswered history from the messages to answer now
     system = [{"role": "system", "content": window.system}] if window.system else []
     return system + list(_grouped(spoken))
 
 
-def fitting(history: Sequence[Line], tokens: int, *, with_images: bool) -> Sequence[Line]:
-    """The newest lines that cost no more than so many tokens together."""
+def fitting(history: Sequence[TurnMessage], tokens: int, *, with_images: bool) -> Sequence[TurnMessage]:
+    """The newest messages that fit into `tokens`."""
     left = tokens
     for index in range(len(history) - 1, -1, -1):
         left -= _cost(history[index], with_images=with_images)
@@ -61,39 +61,39 @@ def fitting(history: Sequence[Line], tokens: int, *, with_images: bool) -> Seque
 
 
 def estimate(text: str) -> int:
-    """Four bytes are a token: right for English, near enough for other languages.
+    """Four bytes per token: right for English, close enough for other languages.
 
-    The models' own tables are megabytes that differ from model to model, and nothing here has to be exact.
+    Real tokenizers are megabytes and differ by model, and nothing here needs to be exact.
     """
     return -(-len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN)
 
 
-def _cost(line: Line, *, with_images: bool) -> int:
-    return _ROLE_TOKENS + estimate(said(line)) + (IMAGE_TOKENS if with_images and _shows(line) else 0)
+def _cost(line: TurnMessage, *, with_images: bool) -> int:
+    return _ROLE_TOKENS + estimate(message_text(line)) + (IMAGE_TOKENS if with_images and _shows(line) else 0)
 
 
-def _shows(line: Line) -> bool:
-    """Models take images of users only."""
+def _shows(line: TurnMessage) -> bool:
+    """Models accept images only from the user role."""
     return line.type in _PICTURES and line.media_id is not None and _role(line) == "user"
 
 
-def _role(line: Line) -> str:
-    """To the model, a person of the business speaks as it does itself."""
+def _role(line: TurnMessage) -> str:
+    """An agent's messages have the model's own role."""
     return "user" if line.sender == "contact" else "assistant"
 
 
-async def _parts(line: Line, media: Callable[[str], Awaitable[bytes | None]] | None) -> list[Part]:
+async def _parts(line: TurnMessage, media: Callable[[str], Awaitable[bytes | None]] | None) -> list[PromptPart]:
     if media is not None:
         image = _image(await media(str(line.media_id)))
         if image is not None:
             return [image, line.text] if line.text else [image]
     if line.text and line.type in _WITH_CAPTION:
         return [f"[{line.type}] {line.text}"]
-    return [said(line)]
+    return [message_text(line)]
 
 
-def _image(file: bytes | None) -> Part | None:
-    """By what the file is, not by what anybody called it."""
+def _image(file: bytes | None) -> PromptPart | None:
+    """Detect the type from the content, not from the declared type."""
     if not file or len(file) > LARGEST_IMAGE:
         return None
     webp = file[:4] == b"RIFF" and file[8:12] == b"WEBP"
@@ -103,13 +103,13 @@ def _image(file: bytes | None) -> Part | None:
     return {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{base64.b64encode(file).decode()}"}}
 
 
-def _grouped(spoken: Sequence[tuple[str, list[Part]]]) -> Iterator[Message]:
+def _grouped(spoken: Sequence[tuple[str, list[PromptPart]]]) -> Iterator[PromptMessage]:
     for role, group in groupby(spoken, key=lambda each: each[0]):
         yield {"role": role, "content": _content([part for _, parts in group for part in parts])}
 
 
-def _content(parts: list[Part]) -> str | list[dict[str, Any]]:
-    """A plain text where there is no image: every server understands that one."""
+def _content(parts: list[PromptPart]) -> str | list[dict[str, Any]]:
+    """Plain text if there is no image, which every server understands."""
     pieces: list[dict[str, Any]] = []
     for part in parts:
         if isinstance(part, dict):

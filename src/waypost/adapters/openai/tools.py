@@ -1,4 +1,4 @@
-"""Python functions that a model may call: what it is told of them, and how a call is carried out."""
+"""Python functions that a model may call: their description for the model, and their execution."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Any, TypeAlias, get_type_hints
 import msgspec
 
 from waypost.model.turn import Handover, Turn
-from waypost.rules.redact import redact
+from waypost.rules.text.redact import redact
 
-Function: TypeAlias = Callable[..., Awaitable[Any]]
+ToolFunction: TypeAlias = Callable[..., Awaitable[Any]]
 
 LONGEST_RESULT = 20_000
-"""Characters of a result that the model is shown."""
+"""Characters of a result that go to the model."""
 _LONGEST_NAME = 64
 _TURN = "turn"
-"""A parameter of this name is given by us: who asks is not for the model to say."""
+"""We fill in a parameter of this name: the model must not choose whose turn it is."""
 
 
-class Unusable(Exception):
-    """What the user registered is no tool; the message says why."""
+class InvalidTool(Exception):
+    """A registered object cannot be a tool; the message says why."""
 
 
 class Tool(msgspec.Struct, frozen=True):
     name: str
     description: str
-    function: Function
+    function: ToolFunction
     arguments: type[msgspec.Struct]
     takes_turn: bool
 
-    def told(self) -> dict[str, Any]:
-        """As the API wants to hear of it."""
+    def as_parameter(self) -> dict[str, Any]:
+        """The tool in the API's format."""
         parameters = _schema(self.arguments)
         function = {"name": self.name, "description": self.description, "parameters": parameters}
         return {"type": "function", "function": function}
@@ -44,14 +44,14 @@ async def hand_over(reason: str = "") -> Handover:
 
 
 def tools_of(functions: object) -> Mapping[str, Tool]:
-    """The user's tools and our own, by name; raises Unusable."""
+    """The configured tools and our own, by name; raises InvalidTool."""
     if not isinstance(functions, Sequence) or isinstance(functions, str):
-        raise Unusable("must be a list of async functions")
+        raise InvalidTool("must be a list of async functions")
     found: dict[str, Tool] = {}
     for function in (hand_over, *functions):
         tool = _tool(function)
         if tool.name in found:
-            raise Unusable(
+            raise InvalidTool(
                 f"has two tools named {tool.name}"
                 if tool.name != "hand_over"
                 else "may not have a hand_over of its own"
@@ -63,19 +63,19 @@ def tools_of(functions: object) -> Mapping[str, Tool]:
 def _tool(function: Any) -> Tool:
     name = getattr(function, "__name__", repr(function))
     if not inspect.iscoroutinefunction(function):
-        raise Unusable(f"{name} is no async function")
+        raise InvalidTool(f"{name} is not an async function")
     if not name.isascii() or len(name) > _LONGEST_NAME or not name.isidentifier():
-        raise Unusable(f"{name} must have a name of at most {_LONGEST_NAME} plain letters")
+        raise InvalidTool(f"{name} must have a name of at most {_LONGEST_NAME} plain letters")
     description = inspect.getdoc(function)
     if not description:
-        raise Unusable(f"{name} has no docstring, which is what the model knows of it")
+        raise InvalidTool(f"{name} has no docstring, which describes it to the model")
     try:
         hints = get_type_hints(function, include_extras=True)
         fields = _fields(inspect.signature(function), hints, name)
         arguments = msgspec.defstruct(f"{name}_arguments", fields, kw_only=True, forbid_unknown_fields=True)
         _schema(arguments)
     except (NameError, TypeError) as error:
-        raise Unusable(f"{name}: {error}") from error
+        raise InvalidTool(f"{name}: {error}") from error
     return Tool(name, description, function, arguments, _TURN in inspect.signature(function).parameters)
 
 
@@ -85,9 +85,9 @@ def _fields(signature: inspect.Signature, hints: dict[str, Any], name: str) -> l
         if parameter.name == _TURN:
             continue
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise Unusable(f"{name}: {parameter} cannot be named in a call")
+            raise InvalidTool(f"{name}: {parameter} cannot be named in a call")
         if parameter.name not in hints:
-            raise Unusable(f"{name}: {parameter.name} has no type hint")
+            raise InvalidTool(f"{name}: {parameter.name} has no type hint")
         default = () if parameter.default is parameter.empty else (parameter.default,)
         fields.append((parameter.name, hints[parameter.name], *default))
     return fields
@@ -101,7 +101,7 @@ def _schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 async def carry_out(tools: Mapping[str, Tool], name: str, arguments: str, turn: Turn) -> str | Handover:
-    """What the model is told; a mistake is told too, so that it can mend it or say so."""
+    """The result for the model; an error is returned as text, so that the model can correct the call."""
     tool = tools.get(name)
     if tool is None:
         return f"error: there is no tool {name!r}"
@@ -111,10 +111,10 @@ async def carry_out(tools: Mapping[str, Tool], name: str, arguments: str, turn: 
         if isinstance(result, Handover):
             return result
         return (result if isinstance(result, str) else msgspec.json.encode(result).decode())[:LONGEST_RESULT]
-    except Exception as error:  # noqa: BLE001 - the user's own code may fail in any way, and the answer goes on
+    except Exception as error:  # noqa: BLE001 - the user's own code may raise anything, and the turn continues
         return redact(f"error: {type(error).__name__}: {error}")
 
 
 def _named(given: msgspec.Struct) -> dict[str, Any]:
-    """Not `asdict` of the module's own: what is inside stays as it was decoded."""
+    """Unlike `asdict`, keeps nested values as decoded."""
     return {field: getattr(given, field) for field in given.__struct_fields__}

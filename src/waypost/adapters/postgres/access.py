@@ -1,4 +1,4 @@
-"""How PostgreSQL is reached: directly, or through a pooler that lends a connection for one transaction at a time."""
+"""Access to PostgreSQL: directly, or through a pooler that lends a connection for one transaction at a time."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import NamedTuple, TypeAlias
 import asyncpg
 from asyncpg.connect_utils import SessionAttribute
 
-from waypost.ports.failure import Unavailable
+from waypost.ports.platform.failure import Unavailable
 
-Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
-Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
+PostgresConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+PostgresPool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 
 TAKES_WRITES = SessionAttribute.primary
-"""Of several hosts, or behind an address that moves: a standby would refuse writes, and show what was a while ago."""
+"""With several hosts or a floating address: a standby would refuse writes and return stale data."""
 CONNECT_TIMEOUT = 5.0
 ANSWER_TIMEOUT = 10.0
 STATEMENTS_KEPT = 500
-"""Prepared on each line: writes that go together make more of them than there are names."""
+"""Per connection; combined writes need more prepared statements than there are named ones."""
 
 WRITER_SETTINGS = {
-    # What a paused process holds is let go by the server.
+    # The server releases the locks of a paused process.
     "lock_timeout": "2s",
     "idle_in_transaction_session_timeout": "2s",
-    # Every statement goes by key. A plan made while a table was still empty must not become a scan of a full one.
+    # Every statement uses a key. A plan made while a table was empty must not scan it once it is full.
     "enable_seqscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
@@ -37,15 +37,17 @@ _IN_EACH_TRANSACTION = "BEGIN; " + "; ".join(f"SET LOCAL {name} = '{value}'" for
 LOST = (
     OSError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # how asyncpg meets a farewell that the server sent while nobody asked it anything
+    asyncpg.InternalClientError,  # raised when the server closed an idle connection
     asyncpg.PostgresConnectionError,
     asyncio.TimeoutError,
 )
 
 
-class Access(NamedTuple):
-    """Through a pooler nothing may be left on a connection: settings are made in, and statements prepared for, each
-    transaction. That is slower than a connection of one's own, and as right."""
+class PostgresAccess(NamedTuple):
+    """Through a pooler, a connection keeps no state: each transaction applies the settings and prepares its statements.
+
+    That is slower than a direct connection, and equally correct.
+    """
 
     url: str
     pooled: bool = False
@@ -54,9 +56,9 @@ class Access(NamedTuple):
     def begin(self) -> str:
         return _IN_EACH_TRANSACTION if self.pooled else "BEGIN"
 
-    async def line(self, kept: int = STATEMENTS_KEPT) -> Connection:
-        """One that writes, and keeps so many prepared statements."""
-        connection: Connection = await asyncpg.connect(
+    async def line(self, kept: int = STATEMENTS_KEPT) -> PostgresConnection:
+        """A writing connection that keeps up to `kept` prepared statements."""
+        connection: PostgresConnection = await asyncpg.connect(
             self.url,
             timeout=CONNECT_TIMEOUT,
             command_timeout=ANSWER_TIMEOUT,
@@ -66,8 +68,8 @@ class Access(NamedTuple):
         )
         return connection
 
-    async def readers(self, most: int) -> Pool:
-        pool: Pool = await asyncpg.create_pool(
+    async def readers(self, most: int) -> PostgresPool:
+        pool: PostgresPool = await asyncpg.create_pool(
             self.url,
             min_size=1,
             max_size=most,
@@ -81,29 +83,29 @@ class Access(NamedTuple):
         return pool
 
 
-async def find_access(url: str) -> Access:
-    """A pooler refuses the settings of a session, or leaves them out; what is in force tells."""
+async def find_access(url: str) -> PostgresAccess:
+    """Detect a pooler: it refuses session settings or ignores them."""
     try:
-        probe = await Access(url).line(kept=0)
+        probe = await PostgresAccess(url).line(kept=0)
     except asyncpg.ProtocolViolationError as refused:
         if "startup parameter" in str(refused):
-            return Access(url, pooled=True)
-        raise unreachable(refused) from refused
+            return PostgresAccess(url, pooled=True)
+        raise unreachable_error(refused) from refused
     except (*LOST, asyncpg.PostgresError) as error:
-        raise unreachable(error) from error
+        raise unreachable_error(error) from error
     try:
         async with probe.transaction():
             found = await probe.fetchval("SELECT current_setting('plan_cache_mode')")
-        return Access(url, pooled=found != WRITER_SETTINGS["plan_cache_mode"])
+        return PostgresAccess(url, pooled=found != WRITER_SETTINGS["plan_cache_mode"])
     except (*LOST, asyncpg.PostgresError) as error:
-        raise unreachable(error) from error
+        raise unreachable_error(error) from error
     finally:
         await probe.close(timeout=CONNECT_TIMEOUT)
 
 
-def unreachable(error: Exception) -> Unavailable:
+def unreachable_error(error: Exception) -> Unavailable:
     return Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}")
 
 
 async def _leave(_: object) -> None:
-    """Readers change nothing of their session: putting it back in order would be a second round trip for each read."""
+    """Readers do not change their session, so the pool's reset, a second round trip per read, is skipped."""

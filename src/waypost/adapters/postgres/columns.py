@@ -1,4 +1,4 @@
-"""The columns of a batch as array literals: the driver checks the type of every element of an array that it encodes."""
+"""The columns of a batch as array literals, because the driver's array encoding checks each element's type."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from waypost.adapters.sql.plan import AllOf, AtOnce, Each, Once, Together
-from waypost.adapters.sql.statements import Statement
+from waypost.adapters.sql.engine.plan import AllOf, AtOnce, Each, Once, Together
+from waypost.adapters.sql.engine.statements import SqlStatement
 
-Column: TypeAlias = Sequence[Any]
+ColumnValues: TypeAlias = Sequence[Any]
 
 _ARGUMENT = re.compile(r"\$(\d+)")
 _ARRAY = re.compile(r"\$(\d+)::(\w+)\[\]")
 
 
 class SetWise(NamedTuple):
-    """One statement for all rows of a batch: its text, and how each column is written."""
+    """One statement for all rows of a batch: its text, and the encoder of each column."""
 
     text: str
-    columns: tuple[Callable[[Column], object], ...]
+    columns: tuple[Callable[[ColumnValues], object], ...]
 
     def arguments(self, writes: Sequence[Each]) -> list[object]:
         columns = [column for write in writes for column in zip(*write.rows, strict=True)]
         return [written(column) for written, column in zip(self.columns, columns, strict=True)]
 
 
-def numbers(column: Column) -> str:
+def numbers(column: ColumnValues) -> str:
     return f"{{{msgspec.json.encode(column)[1:-1].decode()}}}"
 
 
-def texts(column: Column) -> str:
-    """All at once. No text in a database holds a NUL, so it can stand for the border between two of them."""
+def texts(column: ColumnValues) -> str:
+    """Escape all texts at once. No text in PostgreSQL contains NUL, so NUL can separate them."""
     if None in column:
         return _one_by_one(column)
     whole = "\0".join(column)
     if whole.count("\0") != len(column) - 1:
-        return _one_by_one(column)  # and the database says what is wrong with it
+        return _one_by_one(column)  # PostgreSQL rejects the NUL with its own error
     return '{"' + _escaped(whole).replace("\0", '","') + '"}'
 
 
-def _one_by_one(column: Column) -> str:
+def _one_by_one(column: ColumnValues) -> str:
     return "{" + ",".join("NULL" if text is None else f'"{_escaped(text)}"' for text in column) + "}"
 
 
@@ -50,14 +50,14 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-_WRITTEN: Mapping[str, Callable[[Column], object]] = {
+_WRITTEN: Mapping[str, Callable[[ColumnValues], object]] = {
     "text": texts,
     **dict.fromkeys(("bigint", "integer", "smallint", "boolean"), numbers),
 }
-"""By type; any other goes as the array it is."""
+"""By type; other types are passed as arrays."""
 
 
-def set_wise(statement: Statement) -> SetWise:
+def set_wise(statement: SqlStatement) -> SetWise:
     kinds = dict(_ARRAY.findall(statement.text))
     text = _ARRAY.sub(
         lambda found: f"${found[1]}::{'text::' if found[2] in _WRITTEN else ''}{found[2]}[]", statement.text
@@ -65,8 +65,8 @@ def set_wise(statement: Statement) -> SetWise:
     return SetWise(text, tuple(_WRITTEN.get(kinds[str(n)], list) for n in range(1, len(kinds) + 1)))
 
 
-def _parts(names: Sequence[str], writes: Sequence[SetWise]) -> tuple[str, tuple[Callable[[Column], object], ...]]:
-    """Set-wise statements side by side, each under its name, their arguments numbered on."""
+def _parts(names: Sequence[str], writes: Sequence[SetWise]) -> tuple[str, tuple[Callable[[ColumnValues], object], ...]]:
+    """Set-wise statements as named CTEs, with their arguments renumbered."""
     parts, taken = [], 0
     for name, write in zip(names, writes, strict=True):
         shifted = _ARGUMENT.sub(lambda found, by=taken: f"${int(found[1]) + by}", write.text)  # type: ignore[misc]  # bound now
@@ -82,7 +82,7 @@ def together(names: Sequence[str], writes: Sequence[SetWise], asked: str | None 
 
 
 def all_of(names: Sequence[str], steps: Sequence[SetWise], reads: int) -> SetWise:
-    """The last so many are read: a row of each says which one it is of, and what it holds."""
+    """The last `reads` statements are reads: each result row carries the index of its read and its values."""
     parts, columns = _parts(names, steps)
     read = enumerate(names[-reads:])
     rows = " UNION ALL ".join(f"SELECT {n}, ROW({name}.*) FROM {name}" for n, name in read)  # noqa: S608  # our own names
@@ -90,10 +90,10 @@ def all_of(names: Sequence[str], steps: Sequence[SetWise], reads: int) -> SetWis
 
 
 def at_once(names: Sequence[str], writes: Sequence[SetWise], certain: int, asked: str) -> SetWise:
-    """As `AtOnce` says; the first so many are certain, and the last argument is how many rows they return together.
+    """See `AtOnce`; the first `certain` statements are checked, and the last argument is their total row count.
 
-    What is not certain divides by zero, which undoes all. It is found out before anything else is written, as a
-    condition that is no row's own.
+    A mismatch divides by zero, which undoes everything. PostgreSQL evaluates the condition before it writes anything
+    else, because it depends on no row.
     """
     parts, columns = _parts(names, writes)
     found = " + ".join(f"(SELECT count(*) FROM {name})" for name in names[:certain])  # noqa: S608  # our own names
@@ -102,15 +102,15 @@ def at_once(names: Sequence[str], writes: Sequence[SetWise], certain: int, asked
 
 
 class Batches:
-    """Every set-wise statement of a dialect, and what was made of several of them."""
+    """Every set-wise statement of a dialect, and the combinations built so far."""
 
-    def __init__(self, statements: Mapping[str, Statement]) -> None:
+    def __init__(self, statements: Mapping[str, SqlStatement]) -> None:
         self._statements = statements
         self._single = {name: set_wise(statement) for name, statement in statements.items() if statement.set_wise}
         self._made: dict[tuple[tuple[str, ...], int], SetWise] = {}
 
     def of(self, name: str) -> SetWise | None:
-        """None for one that goes row by row."""
+        """None for a statement that runs row by row."""
         return self._single.get(name)
 
     def together(self, step: Together) -> SetWise:
@@ -120,7 +120,7 @@ class Batches:
         return self._made[names, 0]
 
     def all_of(self, step: AllOf) -> tuple[SetWise, list[object]]:
-        """And its arguments."""
+        """The statement and its arguments."""
         asked = [*step.writes, *step.reads]
         names = tuple(each.statement for each in asked)
         key = (names, -len(step.reads))
@@ -132,7 +132,7 @@ class Batches:
         return self._made[key], arguments
 
     def _any(self, name: str) -> SetWise:
-        """One that is run once takes its arguments as they are."""
+        """A statement that runs once takes its arguments unchanged."""
         if name in self._single:
             return self._single[name]
         text = self._statements[name].text

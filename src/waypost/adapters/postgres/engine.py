@@ -1,27 +1,33 @@
-"""The engine on PostgreSQL: connections that commit batches, one that claims, one that keeps turns, a few that read."""
+"""The engine on PostgreSQL: connections for batches, claims, turns and search, and a pool of readers."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar, get_args
 
 import asyncpg
 
-from waypost.adapters.postgres.access import CONNECT_TIMEOUT, LOST, Access, Connection, Pool, find_access, unreachable
+from waypost.adapters.postgres.access import (
+    CONNECT_TIMEOUT,
+    LOST,
+    PostgresAccess,
+    PostgresConnection,
+    PostgresPool,
+    find_access,
+    unreachable_error,
+)
 from waypost.adapters.postgres.columns import Batches
 from waypost.adapters.postgres.schema import PACKAGE, check_version
-from waypost.adapters.postgres.short_ways import SHORT_WAYS
-from waypost.adapters.sql.engine import LineName
-from waypost.adapters.sql.group_commit import Conflict, alone
-from waypost.adapters.sql.migrations import NewerSchema
-from waypost.adapters.sql.plan import AllOf, AtOnce, Each, Plan, Row, Step, Together
-from waypost.adapters.sql.statements import Statement, dialect
-from waypost.adapters.sql.writer import Lane, Writer
+from waypost.adapters.sql.engine.engine import CommitQueue, ConnectionName
+from waypost.adapters.sql.engine.group_commit import TransactionConflict, single_intent_error
+from waypost.adapters.sql.engine.migrations import NewerSchema
+from waypost.adapters.sql.engine.plan import AllOf, AtOnce, Each, Plan, Row, Step, Together
+from waypost.adapters.sql.engine.statements import SqlStatement, dialect
 from waypost.model.time import Instant
-from waypost.ports.failure import Full, Unavailable
+from waypost.ports.platform.failure import Full, Unavailable
 
 T = TypeVar("T")
 
@@ -36,26 +42,26 @@ _CLOSING = (
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.IdleInTransactionSessionTimeoutError,
-    asyncpg.ReadOnlySQLTransactionError,  # a standby: whoever writes now is found by connecting again
+    asyncpg.ReadOnlySQLTransactionError,  # a standby: reconnecting finds the new primary
 )
 _POISON = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError, asyncpg.ProgramLimitExceededError)
-"""What is wrong with one intent, whoever asks; every other refusal is the database's own trouble."""
+"""Errors of a single intent; every other refusal is a problem of the database."""
 
 _OVERTAKEN = (asyncpg.DivisionByZeroError, asyncpg.UniqueViolationError)
-"""How a statement ends that found something changed since it was read: see columns.at_once."""
+"""How a statement fails if a row changed since it was read: see columns.at_once."""
 
 _OF_THE_DATABASE = (asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
-class Line:
+class ReconnectingConnection:
     """One connection, opened when needed and again after it was lost; one transaction at a time."""
 
-    def __init__(self, access: Access, statements: Mapping[str, Statement], batches: Batches) -> None:
+    def __init__(self, access: PostgresAccess, statements: Mapping[str, SqlStatement], batches: Batches) -> None:
         self._access = access
         self._statements = statements
         self._batches = batches
-        self._connection: Connection | None = None
-        self._opening: asyncio.Future[Connection] | None = None
+        self._connection: PostgresConnection | None = None
+        self._opening: asyncio.Future[PostgresConnection] | None = None
         self._turn = asyncio.Lock()
         self._closed = False
 
@@ -70,51 +76,51 @@ class Line:
                 await connection.execute("COMMIT")
             except Exception as error:
                 await self._clean_up(connection, error)
-                raise translated(error, unknown_outcome=committing) from error
-            except BaseException as error:  # cancelled in the middle: what it did so far must not join the next one
+                raise translate_error(error, unknown_outcome=committing) from error
+            except BaseException as error:  # cancelled: its statements must not become part of the next transaction
                 await self._clean_up(connection, error)
                 raise
             return answer
 
     async def step_by_step(self, plan: Plan[T]) -> T:
-        """Run a plan of which only the last step writes: each statement is a transaction of its own."""
+        """Run a plan whose last step is its only write: each statement is a transaction of its own."""
         async with self._turn:
             connection = await self._connected()
             try:
                 return await self._drive(connection, plan, alone=self._access.pooled)
             except Exception as error:
                 await self._clean_up(connection, error)
-                raise translated(error, unknown_outcome=True) from error
+                raise translate_error(error, unknown_outcome=True) from error
             except BaseException as error:
                 await self._clean_up(connection, error)
                 raise
 
-    async def _connected(self) -> Connection:
+    async def _connected(self) -> PostgresConnection:
         if self._closed:
             raise Unavailable("the ledger is closed")
         if self._connection is None or self._connection.is_closed():
             try:
                 return await asyncio.shield(self._opening or self._open())
             except (*LOST, asyncpg.PostgresError) as error:
-                raise unreachable(error) from error
+                raise unreachable_error(error) from error
         return self._connection
 
-    def _open(self) -> asyncio.Future[Connection]:
+    def _open(self) -> asyncio.Future[PostgresConnection]:
         self._opening = asyncio.ensure_future(self._access.line())
         self._opening.add_done_callback(self._opened)
         return self._opening
 
-    def _opened(self, opening: asyncio.Future[Connection]) -> None:
-        """Kept by the line itself: whoever asked may have been cancelled, also when it was open and not yet theirs.
+    def _opened(self, opening: asyncio.Future[PostgresConnection]) -> None:
+        """Keep the connection even if the caller was cancelled while it opened.
 
-        The next one uses it, or closes it.
+        The next caller uses or closes it.
         """
         self._opening = None
         if not opening.cancelled() and opening.exception() is None:
             self._connection = opening.result()
 
-    async def _clean_up(self, connection: Connection, error: BaseException) -> None:
-        """Leave no transaction behind: roll back, or let the connection go, which does the same."""
+    async def _clean_up(self, connection: PostgresConnection, error: BaseException) -> None:
+        """Leave no open transaction: roll back, or terminate the connection, which has the same effect."""
         if _is_lost(error) or connection.is_closed():
             connection.terminate()
             return
@@ -126,7 +132,7 @@ class Line:
             connection.terminate()
             raise
 
-    async def _drive(self, connection: Connection, plan: Plan[T], *, alone: bool = False) -> T:
+    async def _drive(self, connection: PostgresConnection, plan: Plan[T], *, alone: bool = False) -> T:
         run = self._run_alone if alone else self._run
         try:
             step = next(plan)
@@ -136,14 +142,14 @@ class Line:
             answer: T = stop.value
             return answer
 
-    async def _run_alone(self, connection: Connection, step: Step) -> list[Row]:
-        """In a transaction of its own; one that was overtaken is undone by the same COMMIT."""
+    async def _run_alone(self, connection: PostgresConnection, step: Step) -> list[Row]:
+        """Run in a transaction of its own; if it was overtaken, its COMMIT rolls back."""
         await connection.execute(self._access.begin)
         found = await self._run(connection, step)
         await connection.execute("COMMIT")
         return found
 
-    async def _run(self, connection: Connection, step: Step) -> list[Row]:
+    async def _run(self, connection: PostgresConnection, step: Step) -> list[Row]:
         found: list[Row]
         if isinstance(step, Together):
             whole = self._batches.together(step)
@@ -161,14 +167,14 @@ class Line:
             found = await connection.fetchmany(self._statements[step.statement].text, step.rows)
         return found
 
-    async def _all_of(self, connection: Connection, step: AllOf) -> list[Row]:
+    async def _all_of(self, connection: PostgresConnection, step: AllOf) -> list[Row]:
         whole, arguments = self._batches.all_of(step)
         found: list[list[Row]] = [[] for _ in step.reads]
         for n, row in await connection.fetch(whole.text, *arguments):
             found[n].append(row)
         return list(found)
 
-    async def _at_once(self, connection: Connection, step: AtOnce) -> list[Row]:
+    async def _at_once(self, connection: PostgresConnection, step: AtOnce) -> list[Row]:
         whole = self._batches.at_once(step)
         arguments = whole.arguments((*step.certain, *step.writes))
         try:
@@ -189,7 +195,7 @@ class Line:
                 await self._connection.close(timeout=CONNECT_TIMEOUT)
 
     def terminate(self) -> None:
-        """Without waiting for anybody, also for whoever is in the middle of a transaction."""
+        """Close at once, even in the middle of a transaction."""
         self._closed = True
         if self._opening is not None:
             self._opening.cancel()
@@ -197,16 +203,16 @@ class Line:
             self._connection.terminate()
 
 
-def translated(error: Exception, *, unknown_outcome: bool) -> Exception:
-    """Foreign errors in our words; an error that is not about the database itself stays what it is."""
+def translate_error(error: Exception, *, unknown_outcome: bool) -> Exception:
+    """Translate asyncpg's errors; any other error is returned unchanged."""
     if isinstance(error, _MET_ANOTHER):
-        return Conflict(str(error))
+        return TransactionConflict(str(error))
     if isinstance(error, asyncpg.DiskFullError):
         return Full(f"PostgreSQL has no room left: {error}")
     if _is_lost(error) and not isinstance(error, asyncpg.ReadOnlySQLTransactionError):
         if unknown_outcome:
             return Unavailable(f"PostgreSQL was lost during a commit: {error}")
-        return Unavailable(f"PostgreSQL was lost: {error}") if _is_down(error) else Conflict(str(error))
+        return Unavailable(f"PostgreSQL was lost: {error}") if _is_down(error) else TransactionConflict(str(error))
     if isinstance(error, asyncpg.PostgresError) and not isinstance(error, _POISON):
         return Unavailable(f"PostgreSQL takes no writes: {error}")
     return error
@@ -217,32 +223,33 @@ def _is_lost(error: BaseException) -> bool:
 
 
 def _is_down(error: Exception) -> bool:
-    """A session that the server ended for being idle, or a batch too big to finish, may run again (and be halved)."""
+    """An idle-session timeout, or a batch too big to finish in time, may run again (and be halved)."""
     return not isinstance(error, asyncpg.IdleInTransactionSessionTimeoutError | asyncio.TimeoutError)
 
 
 class PostgresEngine:
-    def __init__(self, access: Access, readers: Pool, statements: Mapping[str, Statement]) -> None:
+    def __init__(self, access: PostgresAccess, readers: PostgresPool, statements: Mapping[str, SqlStatement]) -> None:
         self._statements = statements
         self._access = access
         batches = Batches(statements)
-        self._lines = {lane: Line(access, statements, batches) for lane in Lane}
-        self._apart: dict[LineName, Line] = {name: Line(access, statements, batches) for name in get_args(LineName)}
+        self._lines = {queue: ReconnectingConnection(access, statements, batches) for queue in CommitQueue}
+        self._apart: dict[ConnectionName, ReconnectingConnection] = {
+            name: ReconnectingConnection(access, statements, batches) for name in get_args(ConnectionName)
+        }
         self._readers = readers
-        self.writer = Writer(self._carry_out, SHORT_WAYS)
 
-    async def _carry_out(self, lane: Lane, plan: Plan[T]) -> T:
-        line = self._lines[lane]
-        return await (line.transact(plan) if lane is Lane.LONG else line.step_by_step(plan))
+    async def run(self, queue: CommitQueue, plan: Plan[T]) -> T:
+        line = self._lines[queue]
+        return await (line.transact(plan) if queue is CommitQueue.LONG else line.step_by_step(plan))
 
     @classmethod
     async def open(cls, url: str, *, readers: int = 4) -> PostgresEngine:
-        """Connect and make sure that the schema is the one this code was made for."""
+        """Connect and check the schema version."""
         access = await find_access(url)
         try:
             pool = await access.readers(readers)
         except (*LOST, asyncpg.PostgresError) as error:
-            raise unreachable(error) from error
+            raise unreachable_error(error) from error
         engine = cls(access, pool, await asyncio.to_thread(dialect, PACKAGE))
         try:
             await engine._check()
@@ -253,30 +260,30 @@ class PostgresEngine:
 
     @property
     def most_connections(self) -> int:
-        """What this process holds of PostgreSQL, however much it has to do."""
+        """The most connections that this process opens."""
         readers: int = self._readers.get_max_size()
         return len(self._lines) + len(self._apart) + readers
 
     def now(self) -> Instant:
-        """Only a fall-back for statements that take a clock; PostgreSQL's own decides (`door_tick`)."""
+        """A fallback for statements that take the time; PostgreSQL's own clock decides (`door_tick`)."""
         return Instant(time.time_ns() // 1000)
 
-    async def transact(self, plan: Plan[T], line: LineName = "claims") -> T:
+    async def transact(self, plan: Plan[T], line: ConnectionName = "claims") -> T:
         try:
             return await self._apart[line].transact(plan)
-        except (Conflict, *_OF_THE_DATABASE) as error:
-            raise alone(error) from error
+        except (TransactionConflict, *_OF_THE_DATABASE) as error:
+            raise single_intent_error(error) from error
 
     async def read(self, statement: str, *arguments: object) -> list[Row]:
         try:
             async with self._reading() as connection:
                 found: list[Row] = await connection.fetch(self._statements[statement].text, *arguments)
         except (*LOST, *_OF_THE_DATABASE) as error:
-            raise alone(translated(error, unknown_outcome=False)) from error
+            raise single_intent_error(translate_error(error, unknown_outcome=False)) from error
         return found
 
     async def ping(self) -> None:
-        with suppress(NewerSchema):  # the next version's: who runs goes on, until it is renewed
+        with suppress(NewerSchema):  # a running server continues until it is upgraded
             await self._check()
 
     async def _check(self) -> None:
@@ -284,11 +291,11 @@ class PostgresEngine:
             async with self._reading() as connection:
                 await check_version(connection)
         except (*LOST, *_CLOSING) as error:
-            raise unreachable(error) from error
+            raise unreachable_error(error) from error
 
     @asynccontextmanager
     async def _reading(self) -> AsyncIterator[Any]:
-        """Through a pooler, what is prepared and what is asked must come to the same connection: one transaction."""
+        """Through a pooler, prepare and execute must use the same connection, so they share a transaction."""
         async with self._readers.acquire() as connection:
             if not self._access.pooled:
                 yield connection
@@ -296,11 +303,12 @@ class PostgresEngine:
             async with connection.transaction():
                 yield connection
 
-    async def close(self) -> None:
-        """In order; or, for who has no patience left, at once."""
+    async def close(self, finish: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Close in order; if cancelled, terminate at once."""
         lines = (*self._lines.values(), *self._apart.values())
         try:
-            await self.writer.close()
+            if finish:
+                await finish()
             for line in lines:
                 await line.close()
             await self._readers.close()

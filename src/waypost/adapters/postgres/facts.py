@@ -1,4 +1,4 @@
-"""What a PostgreSQL server says of itself, for whoever judges whether Waypost is well there."""
+"""Facts about a PostgreSQL server, for `waypost doctor`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import get_args
 
 import msgspec
 
-from waypost.adapters.postgres.schema import COPYING, MOVED, PACKAGE, Connection, there, version
-from waypost.adapters.postgres.whole_database import connected
-from waypost.adapters.sql.engine import LineName
-from waypost.adapters.sql.migrations import pending
-from waypost.adapters.sql.writer import Lane
+from waypost.adapters.postgres.copy_target import connected
+from waypost.adapters.postgres.schema import COPYING, MOVED, PACKAGE, SchemaConnection, there, version
+from waypost.adapters.sql.engine.engine import CommitQueue, ConnectionName
+from waypost.adapters.sql.engine.migrations import pending
 
-LINES = len(Lane) + len(get_args(LineName))
-"""Connections that one process of ours may take, beside those that read."""
+LINES = len(CommitQueue) + len(get_args(ConnectionName))
+"""Connections that one Waypost process may open, not counting readers."""
 
 _SETTINGS = (
     "autovacuum",
@@ -39,7 +38,7 @@ FROM pg_stat_replication ORDER BY 1
 """
 
 
-class Standby(msgspec.Struct, frozen=True):
+class StandbyFacts(msgspec.Struct, frozen=True):
     name: str
     state: str
     sync: str
@@ -52,24 +51,24 @@ class PostgresFacts(msgspec.Struct, frozen=True, kw_only=True):
     """170002 is 17.2"""
     settings: Mapping[str, str]
     connections: int
-    """That are taken by whomever."""
+    """In use by all clients."""
     in_recovery: bool
-    standbys: Sequence[Standby]
+    standbys: Sequence[StandbyFacts]
     schema: int
     missing: Sequence[str]
     """What `waypost migrate` would apply."""
     copying: bool
     is_moved: bool = False
-    """Everything of it is in another database, by `waypost admin copy`."""
+    """`waypost admin copy` has copied it to another database."""
     size: int
     answered_in: float
-    """Seconds, of the quickest of a few."""
+    """Seconds; the quickest of several."""
     ahead: float
-    """Seconds that its clock is before ours, less what cannot be told from the way there and back."""
+    """Seconds that the server's clock is ahead of ours, less the uncertainty of the round trip."""
 
 
 async def facts(url: str) -> PostgresFacts:
-    """Raises Unavailable where nobody answers, WrongSchema where a newer Waypost was at work."""
+    """Raises Unavailable if the server does not answer, NewerSchema if a newer Waypost has migrated it."""
     async with connected(url, to_look=True) as connection, connection.transaction():  # one, for a pooler's sake
         answered_in, ahead = await _clock(connection)
         schema = await version(connection)
@@ -81,7 +80,7 @@ async def facts(url: str) -> PostgresFacts:
             settings={row[0]: row[1] for row in named},
             connections=await connection.fetchval(used),
             in_recovery=await connection.fetchval("SELECT pg_is_in_recovery()"),
-            standbys=[Standby(*row) for row in await connection.fetch(_STANDBYS)],
+            standbys=[StandbyFacts(*row) for row in await connection.fetch(_STANDBYS)],
             schema=schema,
             missing=[each.name for each in missing],
             copying=await there(connection, COPYING),
@@ -92,8 +91,8 @@ async def facts(url: str) -> PostgresFacts:
         )
 
 
-async def _clock(connection: Connection) -> tuple[float, float]:
-    """The quickest answer is the one that says most about the clock, too."""
+async def _clock(connection: SchemaConnection) -> tuple[float, float]:
+    """The quickest answer also gives the best estimate of the clock."""
     best = (float("inf"), 0.0)
     for _ in range(5):
         before, ours = time.perf_counter(), time.time()

@@ -1,4 +1,4 @@
-"""The schema on PostgreSQL: which version it has, and bringing it forward."""
+"""The PostgreSQL schema: its version, and its migrations."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from typing import Any, TypeAlias
 import asyncpg
 
 from waypost.adapters.postgres.access import TAKES_WRITES
-from waypost.adapters.sql import copying
-from waypost.adapters.sql.migrations import WrongSchema, pending, require_current
-from waypost.ports.failure import Unavailable
+from waypost.adapters.sql.engine import copying
+from waypost.adapters.sql.engine.migrations import WrongSchema, pending, require_current
+from waypost.ports.platform.failure import Unavailable
 
 PACKAGE = "waypost.adapters.postgres"
 COPYING = "waypost_copy"
-"""A table that is there while `waypost admin copy` is not done: until then this is not the whole database."""
+"""A table that exists until `waypost admin copy` has finished: until then the database is incomplete."""
 MOVED = "waypost_moved"
-"""A table that is there when everything was copied to another database: no server starts on this one."""
+"""A table that marks a database as copied to another one: no server starts on it."""
 _ONE_AT_A_TIME = 0x57415950  # an advisory lock: "WAYP"
 _UNREACHED = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
-Connection: TypeAlias = Any  # asyncpg's pool hands out proxies of its own
+SchemaConnection: TypeAlias = Any  # asyncpg's pool returns proxies
 
 
-async def version(connection: Connection) -> int:
+async def version(connection: SchemaConnection) -> int:
     if not await connection.fetchval("SELECT to_regclass('waypost_schema') IS NOT NULL"):
         return 0
     return int(await connection.fetchval("SELECT version FROM waypost_schema"))
 
 
-async def there(connection: Connection, table: str) -> bool:
+async def there(connection: SchemaConnection, table: str) -> bool:
     return bool(await connection.fetchval("SELECT to_regclass($1) IS NOT NULL", table))
 
 
-async def check_version(connection: Connection) -> None:
+async def check_version(connection: SchemaConnection) -> None:
     if await there(connection, COPYING):
         raise WrongSchema("a copy into this database is not finished: run the same `waypost admin copy` again")
     if await there(connection, MOVED):
@@ -42,7 +42,7 @@ async def check_version(connection: Connection) -> None:
 
 
 async def migrate(url: str) -> list[str]:
-    """Bring the schema up to date, one process at a time; returns what was applied."""
+    """Apply missing migrations, one process at a time; returns their names."""
     try:
         connection = await asyncpg.connect(url, timeout=10, target_session_attrs=TAKES_WRITES)
     except _UNREACHED as error:

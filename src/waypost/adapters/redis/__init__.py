@@ -1,1 +1,1 @@
-"""Redis and Valkey: wake-ups between machines, who is here, and counters for others to look at."""
+"""Redis and Valkey: hints between machines, presence, and published counters."""

@@ -1,15 +1,15 @@
-"""Quota and throttle under the keys that other systems know; permits never come from here."""
+"""Publishes quota and throttle under keys that other systems read; permits never come from here."""
 
 from __future__ import annotations
 
 from importlib.resources import files
 
 from waypost.adapters.redis.client import Command
-from waypost.adapters.redis.line import Line
+from waypost.adapters.redis.connection import RedisConnection
 from waypost.model.ids import OrgId
 from waypost.model.time import Instant
-from waypost.rules import pacing
-from waypost.rules.pacing import Permit
+from waypost.rules.limits import send_pace
+from waypost.rules.limits.send_pace import Permit
 
 KEYS = "whatsapp:ratelimit"
 
@@ -17,7 +17,7 @@ _SCRIPT = files("waypost.adapters.redis").joinpath("lua", "counter.lua").read_te
 
 
 class RedisCounters:
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: RedisConnection) -> None:
         self._line = line
 
     def drawn(self, org: OrgId, quota: Permit) -> None:
@@ -29,7 +29,7 @@ class RedisCounters:
 
 
 def _count(org: OrgId, quota: Permit, how: str) -> Command:
-    ends = _milliseconds(pacing.resets_at(quota))
+    ends = _milliseconds(send_pace.resets_at(quota))
     return "EVAL", _SCRIPT, 1, f"{KEYS}:counter:{org}", quota.used, ends, how
 
 
@@ -39,7 +39,7 @@ def _limit(org: OrgId, quota: Permit) -> Command:
 
 
 def _throttle(org: OrgId, until: Instant | None) -> Command:
-    """Until when, in milliseconds since 1970; there is none when nothing is throttled."""
+    """The end of the throttle in milliseconds since 1970; no key if nothing is throttled."""
     key = f"{KEYS}:throttle:{org}"
     if until is None:
         return "DEL", key

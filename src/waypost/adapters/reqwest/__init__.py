@@ -1,1 +1,1 @@
-"""HTTP out, by pyreqwest."""
+"""Outgoing HTTP through pyreqwest."""

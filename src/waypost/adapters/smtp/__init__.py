@@ -1,1 +1,1 @@
-"""Email out, by SMTP."""
+"""Sends email by SMTP."""

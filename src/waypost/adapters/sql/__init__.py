@@ -1,1 +1,1 @@
-"""The Ledger in SQL: transactions written once as plans, which sqlite/ and postgres/ carry out."""
+"""The Ledger in SQL: transactions written once as plans, which sqlite/ and postgres/ run."""

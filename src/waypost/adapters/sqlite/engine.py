@@ -1,4 +1,4 @@
-"""Engines on SQLite: one writer thread and one reading thread for a server, or inline for a simulation."""
+"""Engines on SQLite: a writer thread and a reader thread for a server, or inline for a simulation."""
 
 from __future__ import annotations
 
@@ -9,39 +9,36 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from waypost.adapters.sql.engine import LineName
-from waypost.adapters.sql.group_commit import alone
-from waypost.adapters.sql.migrations import NewerSchema
-from waypost.adapters.sql.plan import Plan, Row
-from waypost.adapters.sql.writer import Lane, Writer
-from waypost.adapters.sqlite.store import FAILURES, Store
+from waypost.adapters.sql.engine.engine import CommitQueue, ConnectionName
+from waypost.adapters.sql.engine.group_commit import single_intent_error
+from waypost.adapters.sql.engine.migrations import NewerSchema
+from waypost.adapters.sql.engine.plan import Plan, Row
+from waypost.adapters.sqlite.store import FAILURES, SqliteStore
 from waypost.model.time import Instant
-from waypost.ports.failure import Unavailable
+from waypost.ports.platform.failure import Unavailable
 
 T = TypeVar("T")
 
 
 class ThreadedEngine:
-    """For a server: commits in one thread, reads in another, the loop never waits for the disk."""
+    """For a server: commits in one thread, reads in another, so that the event loop never waits for the disk."""
 
     def __init__(self, path: Path, now: Callable[[], Instant]) -> None:
         self.now = now
         self._write = ThreadPoolExecutor(1, "sqlite-write")
         self._reading = ThreadPoolExecutor(1, "sqlite-read")
-        self._writer = Store(path)
+        self._writer = SqliteStore(path)
         self._writer.check()
-        self._reader = Store(path)
-        self.writer = Writer(self._run)
+        self._reader = SqliteStore(path)
 
-    async def _run(self, _: Lane, plan: Plan[T]) -> T:
-        """One file has one writer, whatever the lane."""
+    async def run(self, queue: CommitQueue, plan: Plan[T]) -> T:  # noqa: ARG002  # one file has one writer for all queues
         return await self._in_writer(lambda: self._writer.transact(plan))
 
-    async def transact(self, plan: Plan[T], line: LineName = "claims") -> T:  # noqa: ARG002  # one file, one writer
+    async def transact(self, plan: Plan[T], line: ConnectionName = "claims") -> T:  # noqa: ARG002  # one file, one writer
         try:
             return await self._in_writer(lambda: self._writer.transact(plan))
         except FAILURES as error:
-            raise alone(error) from error
+            raise single_intent_error(error) from error
 
     async def _in_writer(self, action: Callable[[], T]) -> T:
         return await _in_thread(self._write, action)
@@ -50,14 +47,15 @@ class ThreadedEngine:
         try:
             return await _in_thread(self._reading, lambda: self._reader.read(statement, arguments))
         except FAILURES as error:
-            raise alone(error) from error
+            raise single_intent_error(error) from error
 
     async def ping(self) -> None:
-        with suppress(NewerSchema):  # the next version's: who runs goes on, until it is renewed
+        with suppress(NewerSchema):  # a running server continues until it is upgraded
             await _in_thread(self._reading, self._reader.check)
 
-    async def close(self) -> None:
-        await self.writer.close()
+    async def close(self, finish: Callable[[], Awaitable[None]] | None = None) -> None:
+        if finish:
+            await finish()
         await asyncio.get_running_loop().run_in_executor(None, self._shut)
 
     def _shut(self) -> None:
@@ -76,16 +74,15 @@ async def _in_thread(thread: ThreadPoolExecutor, action: Callable[[], T]) -> T:
 
 
 class InlineEngine:
-    """For a simulation: the same statements on a store that several servers share, with delays before and after."""
+    """For a simulation: several servers share one store, with delays before and after each transaction."""
 
-    def __init__(self, store: Store, now: Callable[[], Instant], pause: Callable[[str], Awaitable[None]]) -> None:
-        """`pause` is awaited before a transaction and between its commit and its answer: where a crash may fall."""
+    def __init__(self, store: SqliteStore, now: Callable[[], Instant], pause: Callable[[str], Awaitable[None]]) -> None:
+        """`pause` is awaited before a transaction and between its commit and its answer, where a crash may happen."""
         self.now = now
         self._store = store
         self._pause = pause
-        self.writer = Writer(self._run)
 
-    async def _run(self, _: Lane, plan: Plan[T]) -> T:
+    async def run(self, queue: CommitQueue, plan: Plan[T]) -> T:  # noqa: ARG002  # one store has one writer for all queues
         return await self._committed(plan)
 
     async def _committed(self, plan: Plan[T]) -> T:
@@ -94,21 +91,22 @@ class InlineEngine:
         await self._pause("after commit")
         return answer
 
-    async def transact(self, plan: Plan[T], line: LineName = "claims") -> T:  # noqa: ARG002  # one file, one writer
+    async def transact(self, plan: Plan[T], line: ConnectionName = "claims") -> T:  # noqa: ARG002  # one file, one writer
         try:
             return await self._committed(plan)
         except FAILURES as error:
-            raise alone(error) from error
+            raise single_intent_error(error) from error
 
     async def read(self, statement: str, *arguments: object) -> list[Row]:
         await self._pause("read")
         try:
             return self._store.read(statement, arguments)
         except FAILURES as error:
-            raise alone(error) from error
+            raise single_intent_error(error) from error
 
     async def ping(self) -> None:
         self._store.check()
 
-    async def close(self) -> None:
-        await self.writer.close()
+    async def close(self, finish: Callable[[], Awaitable[None]] | None = None) -> None:
+        if finish:
+            await finish()

@@ -1,4 +1,4 @@
-"""What a SQLite file and its folder say of themselves, for whoever judges whether Waypost is well there."""
+"""Facts about a SQLite file and its folder, for `waypost doctor`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 import apsw
 import msgspec
 
-from waypost.adapters.sql.migrations import pending
+from waypost.adapters.sql.engine.migrations import pending
+from waypost.adapters.sqlite.backup import integrity
 from waypost.adapters.sqlite.store import BUSY_MS, IS_A_COPY, IS_MOVED, PACKAGE
-from waypost.adapters.sqlite.whole_file import integrity
-from waypost.ports.failure import Unavailable
+from waypost.ports.platform.failure import Unavailable
 
 _REMOTE = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs"})
 
@@ -24,18 +24,18 @@ class SqliteFacts(msgspec.Struct, frozen=True, kw_only=True):
     journal: str
     schema: int
     missing: Sequence[str]
-    """What the next start, or `waypost migrate`, applies."""
+    """Migrations that the next start, or `waypost migrate`, applies."""
     is_a_copy: bool
     is_moved: bool = False
-    """Everything of it is in another database, by `waypost admin copy`."""
+    """`waypost admin copy` has copied it to another database."""
     damage: str | None
     size: int
     wal: int
-    """Bytes that wait to be moved into the file."""
+    """Bytes not yet checkpointed into the file."""
 
 
 def facts(path: Path) -> SqliteFacts:
-    """Changes nothing; raises Unavailable for a file that is no database."""
+    """Changes nothing; raises Unavailable for a file that is not a database."""
     try:
         with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
             connection.set_busy_timeout(BUSY_MS)
@@ -64,24 +64,24 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """A file or a folder of ours."""
+class PathFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A file or folder that Waypost uses."""
 
     path: Path
     writable: bool
-    seen_by_others: bool
+    readable_by_others: bool
     free: int
     total: int
     remote: str | None
-    """The kind of file system, if it is another machine's."""
+    """The file system type, if it is a network file system."""
 
 
-def place(path: Path) -> Place:
+def place(path: Path) -> PathFacts:
     disk = shutil.disk_usage(path)
-    return Place(
+    return PathFacts(
         path=path,
         writable=os.access(path, os.W_OK),
-        seen_by_others=bool(path.stat().st_mode & 0o007),
+        readable_by_others=bool(path.stat().st_mode & 0o007),
         free=disk.free,
         total=disk.total,
         remote=_remote(path),

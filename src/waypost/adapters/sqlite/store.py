@@ -1,56 +1,58 @@
-"""One SQLite file, synchronously: plans in, answers out."""
+"""Synchronous access to one SQLite file."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
 import apsw
 import msgspec
 
-from waypost.adapters.sql.copying import MOVED
-from waypost.adapters.sql.group_commit import Conflict
-from waypost.adapters.sql.migrations import WrongSchema, pending, require_current
-from waypost.adapters.sql.plan import AllOf, AtOnce, Each, Plan, Row, Step, Together
-from waypost.adapters.sql.statements import Statement, dialect
-from waypost.adapters.sqlite.turn import FileTurn
-from waypost.ports.failure import Full, Unavailable
+from waypost.adapters.sql.engine.copying import MOVED
+from waypost.adapters.sql.engine.group_commit import TransactionConflict
+from waypost.adapters.sql.engine.migrations import WrongSchema, pending, require_current
+from waypost.adapters.sql.engine.plan import AllOf, AtOnce, Each, Plan, Row, Step, Together
+from waypost.adapters.sql.engine.statements import SqlStatement, dialect
+from waypost.adapters.sqlite.fair_file_lock import FairFileLock
+from waypost.ports.platform.failure import Full, Unavailable
 
 PACKAGE = "waypost.adapters.sqlite"
 BUSY_MS = 5_000
 IS_A_COPY = 0x57504243
-"""The application id of a file that `waypost admin backup` made, until somebody says that it is in use again."""
+"""The application id of a file that `waypost admin backup` made, until `waypost admin restored` clears it."""
 IS_MOVED = 0x57504D56
-"""The same of a file that `waypost admin copy` has copied to the end."""
+"""The application id of a file that `waypost admin copy` has copied completely."""
 
-FAILURES = (Conflict, apsw.Error, OverflowError, UnicodeEncodeError)
-"""What a statement may fail with; the last two are arguments that SQLite cannot hold."""
+FAILURES = (TransactionConflict, apsw.Error, OverflowError, UnicodeEncodeError)
+"""Errors of a statement; the last two come from arguments that SQLite cannot store."""
 
 T = TypeVar("T")
 
 
-def _statements() -> Mapping[str, Statement]:
-    """SQLite numbers its arguments ?1, PostgreSQL $1."""
+@cache
+def _statements() -> Mapping[str, SqlStatement]:
+    """SQLite writes ?1 for PostgreSQL's $1."""
     return {
         name: statement._replace(text=re.sub(r"\$(\d+)", r"?\1", statement.text))
         for name, statement in dialect(PACKAGE).items()
     }
 
 
-class Store:
-    """A connection with its statements. Not shared between threads at the same time."""
+class SqliteStore:
+    """A connection with its statements. Only one thread may use it at a time."""
 
     def __init__(self, path: Path | None) -> None:
-        """`None` is a database in memory, for simulations."""
+        """`None` opens a database in memory, for simulations."""
         self._statements = _statements()
-        self._turn = FileTurn(path) if path else None
+        self._turn = FairFileLock(path) if path else None
         self._connection = self._translated(lambda: _connected(str(path) if path else ":memory:"))
 
     def transact(self, plan: Plan[T]) -> T:
-        """Run a plan in one transaction; whatever goes wrong, nothing of it remains."""
+        """Run a plan in one transaction; any error rolls all of it back."""
         with self._turn.held() if self._turn else nullcontext():
             return self._translated(lambda: self._in_transaction(plan))
 
@@ -83,7 +85,7 @@ class Store:
                 self._run(write)
             return [self._run(read) for read in step.reads]
         if isinstance(step, AtOnce):
-            raise TypeError("a file has one writer: nothing changes between reading and writing")
+            raise TypeError("SQLite has one writer, so it needs no AtOnce step")
         statement = self._statements[step.statement]
         if not isinstance(step, Each):
             return list(self._connection.execute(statement.text, step.arguments))
@@ -91,7 +93,7 @@ class Store:
             return list(self._connection.executemany(statement.text, step.rows))
         return self._at_once(statement, step.rows)
 
-    def _at_once(self, statement: Statement, rows: Sequence[Row]) -> list[Row]:
+    def _at_once(self, statement: SqlStatement, rows: Sequence[Row]) -> list[Row]:
         cursor = self._connection.execute(statement.text, (msgspec.json.encode(rows).decode(),))
         if statement.text.startswith("SELECT json_group_array"):
             found: list[Row] = msgspec.json.decode(next(cursor)[0])
@@ -99,7 +101,7 @@ class Store:
         return list(cursor)
 
     def read(self, statement: str, arguments: Row) -> list[Row]:
-        """A list among the arguments goes in as one JSON text."""
+        """A list argument is passed as one JSON text."""
         given = [msgspec.json.encode(a).decode() if isinstance(a, list) else a for a in arguments]
         return self._translated(lambda: list(self._connection.execute(self._statements[statement].text, given)))
 
@@ -108,7 +110,7 @@ class Store:
         try:
             return action()
         except (apsw.BusyError, apsw.LockedError) as error:
-            raise Conflict(str(error)) from error
+            raise TransactionConflict(str(error)) from error
         except apsw.FullError as error:
             raise Full(f"SQLite has no room left: {error}") from error
         except (apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.NotADBError) as error:
@@ -119,7 +121,7 @@ class Store:
         return int(version)
 
     def migrate(self) -> list[str]:
-        """Bring the schema up to date; returns what was applied. Several processes may try at once."""
+        """Apply missing migrations; returns their names. Several processes may call it at once."""
         with self._turn.held() if self._turn else nullcontext():
             return self._translated(self._migrate)
 
@@ -136,7 +138,7 @@ class Store:
         require_current(PACKAGE, self.version())
         ((mark,),) = self._connection.execute("PRAGMA application_id")
         if mark == IS_A_COPY:
-            raise WrongSchema("this file is a backup: say that it is in use again with `waypost admin restored --hold`")
+            raise WrongSchema("this file is a backup: to put it into use, run `waypost admin restored --hold`")
         if mark == IS_MOVED:
             raise WrongSchema(MOVED)
 

@@ -1,4 +1,4 @@
-"""A notice that only one browser can read: RFC 8291, one record of RFC 8188's aes128gcm."""
+"""Encryption of a notification for one browser: RFC 8291, one record of RFC 8188's aes128gcm."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CURVE = ec.SECP256R1()
 SALT_BYTES = 16
 RECORD = 4096
 LARGEST = RECORD - 16 - 4 - 1 - 65 - 16 - 1
-"""Bytes of a notice: what is left of a body of 4096 after head, tag and delimiter."""
+"""The largest notification in bytes: a body of 4096 less head, tag and delimiter."""
 _LAST_RECORD = b"\x02"
 
 
@@ -27,7 +27,7 @@ def encrypt(
     salt: bytes,
     block: int = 1,
 ) -> bytes:
-    """The whole body of a request. `ours` and `salt` are fresh each time; the length is hidden up to `block` bytes."""
+    """The body of a request. `ours` and `salt` are fresh each time; padding to `block` bytes hides the length."""
     sender = point(ours.public_key())
     shared = ours.exchange(ec.ECDH(), receiver)
     secret = _derived(shared, auth, b"WebPush: info\0" + point(receiver) + sender, 32)

@@ -1,4 +1,4 @@
-"""A number's own record by the Cloud API: the one question that shows whether number and token fit."""
+"""A number's record from the Cloud API: the request that shows whether number and token belong together."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from waypost.adapters.whatsapp.provider import cleaned_answer, understood
-from waypost.model.outcome import LookedUp, NumberRecord, Rejected, Unreached, Unsure
-from waypost.ports.provider import Sender
-from waypost.ports.wire import Refused, Reply, Wire, WireError
-from waypost.rules.redact import without
+from waypost.adapters.whatsapp.provider import cleaned_answer, send_outcome
+from waypost.model.outcome import LookedUp, NumberRecord, ProviderRejected, Unreached, Unsure
+from waypost.ports.platform.http_transport import ConnectFailed, HttpReply, HttpTransport, TransportError
+from waypost.ports.sending.provider import Sender
+from waypost.rules.text.redact import without
 
 _FIELDS = (
     "display_phone_number",
@@ -26,7 +26,7 @@ _LONGEST = 255
 
 
 class _Record(msgspec.Struct):
-    """Whatever is there may be of any type. What has no phone number is something else under this id."""
+    """Fields may have any type. A record without a phone number is another object under this id."""
 
     id: Any
     display_phone_number: Any = None
@@ -40,32 +40,32 @@ class _Record(msgspec.Struct):
 _record = msgspec.json.Decoder(_Record)
 
 
-async def number_record(wire: Wire, sender: Sender, timeout: float) -> LookedUp:
-    """An older API refuses a field that it does not have; then what it gives by itself is enough."""
+async def number_record(transport: HttpTransport, sender: Sender, timeout: float) -> LookedUp:
+    """An older API refuses fields that it does not know; then its default fields are enough."""
     url = f"{sender.graph_url}/{sender.number}"
-    found = await _get(wire, f"{url}?fields={','.join(_FIELDS)}", sender, timeout)
-    if isinstance(found, Rejected) and found.code == _INVALID and found.subcode != _NO_SUCH_OBJECT:
-        return await _get(wire, url, sender, timeout)
+    found = await _get(transport, f"{url}?fields={','.join(_FIELDS)}", sender, timeout)
+    if isinstance(found, ProviderRejected) and found.code == _INVALID and found.subcode != _NO_SUCH_OBJECT:
+        return await _get(transport, url, sender, timeout)
     return found
 
 
-async def _get(wire: Wire, url: str, sender: Sender, timeout: float) -> LookedUp:
+async def _get(transport: HttpTransport, url: str, sender: Sender, timeout: float) -> LookedUp:
     headers = {"authorization": f"Bearer {sender.token}"}
     try:
-        reply = await wire.request("GET", url, headers=headers, timeout=timeout, limit=_LARGEST_ANSWER)
-    except Refused as error:
+        reply = await transport.request("GET", url, headers=headers, timeout=timeout, limit=_LARGEST_ANSWER)
+    except ConnectFailed as error:
         return Unreached(str(error))
-    except WireError as error:
+    except TransportError as error:
         return Unsure(str(error))
     return _read(reply, sender)
 
 
-def _read(reply: Reply, sender: Sender) -> LookedUp:
+def _read(reply: HttpReply, sender: Sender) -> LookedUp:
     token = sender.token
     text = cleaned_answer(reply.body.decode("utf-8", "replace"), token)
     if reply.status != 200:
-        told = understood(reply, token)
-        return told if isinstance(told, Rejected | Unsure) else Unsure(f"HTTP {reply.status}", text)
+        outcome = send_outcome(reply, token)
+        return outcome if isinstance(outcome, ProviderRejected | Unsure) else Unsure(f"HTTP {reply.status}", text)
     try:
         record = _record.decode(reply.body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -84,13 +84,13 @@ def _read(reply: Reply, sender: Sender) -> LookedUp:
 
 
 def _posted_to(webhook: dict[str, Any]) -> Any:
-    """The nearest to the number counts."""
+    """The most specific setting applies."""
     return webhook.get("phone_number") or webhook.get("whatsapp_business_account") or webhook.get("application")
 
 
 def _text(value: Any, token: str) -> str | None:
-    """None for what is no text, or not one that can be shown."""
+    """None unless the value is a text with printable characters."""
     if not isinstance(value, str):
         return None
-    shown = "".join(letter for letter in without(token, value)[:_LONGEST] if letter.isprintable())
+    shown = "".join(character for character in without(token, value)[:_LONGEST] if character.isprintable())
     return shown or None

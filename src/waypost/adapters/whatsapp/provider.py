@@ -1,4 +1,4 @@
-"""Sending by the Cloud API: one POST, and what its answer means."""
+"""Sending through the Cloud API: one POST, and the interpretation of its answer."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 
 from waypost.model.ids import Wamid
-from waypost.model.outcome import Accepted, Outcome, Rejected, Unreached, Unsure
-from waypost.ports.provider import Sender
-from waypost.ports.wire import Refused, Reply, Wire, WireError
-from waypost.rules.redact import redact, redact_answer, without
-from waypost.rules.retry_after import seconds_told
+from waypost.model.outcome import Accepted, Outcome, ProviderRejected, Unreached, Unsure
+from waypost.ports.platform.http_transport import ConnectFailed, HttpReply, HttpTransport, TransportError
+from waypost.ports.sending.provider import Sender
+from waypost.rules.text.redact import redact, redact_answer, without
+from waypost.rules.text.retry_after import retry_after_seconds
 
 _KEPT = 4_000
-"""Characters of an answer that are kept with the attempt."""
+"""Characters of an answer that are stored with the attempt."""
 
 _LONGEST_ID = 255
 
@@ -25,13 +25,13 @@ class _MessageRef(msgspec.Struct, omit_defaults=True):
 
 
 class _Success(msgspec.Struct):
-    """All that is kept of it: the rest repeats the customer's number."""
+    """The stored part of the answer: the rest repeats the customer's number."""
 
     messages: list[_MessageRef]
 
 
 class _GraphError(msgspec.Struct):
-    """Only the code must be there: it alone decides, the rest is for the reader."""
+    """Only the code is required: it alone decides, the rest is informative."""
 
     code: int
     message: Any = ""
@@ -50,24 +50,24 @@ _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class CloudApi:
-    def __init__(self, wire: Wire, timeout: float) -> None:
-        self._wire = wire
+    def __init__(self, transport: HttpTransport, timeout: float) -> None:
+        self._transport = transport
         self._timeout = timeout
 
     async def send(self, sender: Sender, body: bytes) -> Outcome:
         headers = {"authorization": f"Bearer {sender.token}", "content-type": "application/json"}
         url = f"{sender.graph_url}/{sender.number}/messages"
         try:
-            reply = await self._wire.request("POST", url, headers=headers, body=body, timeout=self._timeout)
-        except Refused as error:
+            reply = await self._transport.request("POST", url, headers=headers, body=body, timeout=self._timeout)
+        except ConnectFailed as error:
             return Unreached(str(error))
-        except WireError as error:
+        except TransportError as error:
             return Unsure(str(error))
-        return understood(reply, sender.token)
+        return send_outcome(reply, sender.token)
 
 
-def understood(reply: Reply, token: str) -> Outcome:
-    """A body of the Graph API is an answer, whatever its HTTP status; anything else tells nothing."""
+def send_outcome(reply: HttpReply, token: str) -> Outcome:
+    """A Graph API body is an answer, whatever its HTTP status; after anything else the outcome is unsure."""
     accepted = _accepted(reply.body) if reply.status == 200 else None
     if accepted is not None:
         return accepted
@@ -78,7 +78,7 @@ def understood(reply: Reply, token: str) -> Outcome:
         error = _failure.decode(reply.body).error
     except _UNREADABLE:
         return Unsure(f"HTTP {reply.status} without an error of the Graph API", text)
-    return Rejected(
+    return ProviderRejected(
         code=str(error.code),
         message=cleaned(str(error.message or ""), token) or f"error {error.code}",
         subcode=error.error_subcode if isinstance(error.error_subcode, int) else None,
@@ -90,7 +90,7 @@ def understood(reply: Reply, token: str) -> Outcome:
 
 
 def _accepted(body: bytes) -> Accepted | None:
-    """With the id that the provider gave, if it is one that can be kept and found again."""
+    """With the provider's message id, if it can be stored and found again."""
     try:
         success = _success.decode(body)
         given = success.messages[0].id
@@ -102,12 +102,12 @@ def _accepted(body: bytes) -> Accepted | None:
 
 
 def cleaned(text: str, token: str) -> str:
-    """What may be stored and shown: no secret, no number, no link, never endless, nothing a database cannot hold."""
+    """Text that may be stored and shown: no secrets, numbers or links, limited length, storable characters."""
     return redact(without(token, text))[:_KEPT]
 
 
 def cleaned_answer(text: str, token: str) -> str:
-    """The same for a whole body; ids of messages stay in it."""
+    """The same for a whole body; message ids stay."""
     return redact_answer(without(token, text))[:_KEPT]
 
 
@@ -118,8 +118,8 @@ def _details(error: _GraphError, token: str) -> str | None:
     return cleaned(str(details), token) if details else None
 
 
-def _retry_after(reply: Reply, error: _GraphError) -> float | None:
-    """From the header, else from the error's data; Meta documents neither, but who sends one means it."""
+def _retry_after(reply: HttpReply, error: _GraphError) -> float | None:
+    """From the header, else from the error's data; Meta documents neither, but both are honoured."""
     data = error.error_data
-    told = reply.headers.get("retry-after") or (data.get("retry_after") if isinstance(data, dict) else None)
-    return None if told is None else seconds_told(str(told))
+    value = reply.headers.get("retry-after") or (data.get("retry_after") if isinstance(data, dict) else None)
+    return None if value is None else retry_after_seconds(str(value))

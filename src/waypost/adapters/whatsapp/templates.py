@@ -1,4 +1,4 @@
-"""An account's templates by the Cloud API, page by page."""
+"""An account's templates from the Cloud API, page by page."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import msgspec
 
-from waypost.adapters.whatsapp.provider import understood
-from waypost.model.outcome import Rejected
+from waypost.adapters.whatsapp.provider import send_outcome
+from waypost.model.outcome import ProviderRejected
 from waypost.model.template import Template
-from waypost.ports.templates import Fetched, NotFetched, TemplateAccount
-from waypost.ports.wire import Wire, WireError
-from waypost.rules.template_reading import read
+from waypost.ports.accounts.templates import Fetched, NotFetched, TemplateAccount
+from waypost.ports.platform.http_transport import HttpTransport, TransportError
+from waypost.rules.content.template_reading import read
 
 PAGE = 100
 MOST_PAGES = 100
-"""An account has at most a few thousand templates; a list without an end is a fault of the other side."""
+"""An account has at most a few thousand templates; an endless list is an error of the provider."""
 
 _FIELDS = "id,name,language,status,category,parameter_format,components"
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -40,8 +40,8 @@ _page = msgspec.json.Decoder(_Page)
 
 
 class CloudTemplates:
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
+    def __init__(self, transport: HttpTransport) -> None:
+        self._transport = transport
 
     async def fetch(self, account: TemplateAccount, timeout: float) -> Fetched:
         try:
@@ -63,7 +63,7 @@ class CloudTemplates:
                 return found
             after = _after(page.paging.cursors, page.paging.next)
             if after in seen:
-                return NotFetched("the provider's pages go round in a circle")
+                return NotFetched("the provider's pages form a loop")
             seen.add(after)
         return NotFetched(f"the provider's list has more than {MOST_PAGES} pages")
 
@@ -72,13 +72,15 @@ class CloudTemplates:
         url = f"{account.graph_url}/{quote(account.waba_id, safe='')}/message_templates?{urlencode(query)}"
         headers = {"authorization": f"Bearer {account.token}"}
         try:
-            reply = await self._wire.request("GET", url, headers=headers, timeout=timeout)
-        except WireError as error:
+            reply = await self._transport.request("GET", url, headers=headers, timeout=timeout)
+        except TransportError as error:
             return NotFetched(str(error))
         if reply.status != 200:
-            outcome = understood(reply, account.token)
-            told = f"{outcome.code} {outcome.message}" if isinstance(outcome, Rejected) else f"HTTP {reply.status}"
-            return NotFetched(f"the provider answered {told}"[:500])
+            outcome = send_outcome(reply, account.token)
+            answer = (
+                f"{outcome.code} {outcome.message}" if isinstance(outcome, ProviderRejected) else f"HTTP {reply.status}"
+            )
+            return NotFetched(f"the provider answered {answer}"[:500])
         try:
             return _page.decode(reply.body)
         except _UNREADABLE:
@@ -86,7 +88,7 @@ class CloudTemplates:
 
 
 def _after(cursors: _Cursors | None, next_page: str) -> str:
-    """The cursor alone: whatever host the next page names, the token goes to ours only."""
+    """Use only the cursor: the token must not go to a host that the next page names."""
     if cursors and cursors.after:
         return cursors.after
     try:
@@ -96,7 +98,7 @@ def _after(cursors: _Cursors | None, next_page: str) -> str:
 
 
 def _read(raw: msgspec.Raw) -> Template | None:
-    """One that cannot be read does not cost the others."""
+    """An unreadable template does not affect the others."""
     try:
         return read(msgspec.json.decode(raw))
     except _UNREADABLE:

@@ -1,16 +1,16 @@
-/** Who did what; filters are in the address. */
+/** The audit log; its filters are in the URL. */
 
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useState } from "react";
 
-import { useDesk } from "../../live/use-desk";
+import { useInboxStore } from "../../live/use-inbox-store";
 import { go, linkTo, useAddress } from "../../path";
-import { call, useAnswer } from "../api";
+import { call, useApiQuery } from "../api";
 import { quoted } from "../curl";
-import { AnswerTable, Curl, Moment, Page, Toolbar, type Column } from "../kit";
+import { QueryTable, Curl, Moment, Page, Toolbar, type Column } from "../kit";
 import { words as frame } from "../texts";
 import styles from "./audit.module.css";
-import { saidOf } from "./details";
+import { describeDetails } from "./details";
 import { addressOf, linkOf, sentenceOf, TYPES, wantedIn, type Entry, type Wanted } from "./entries";
 import { words } from "./texts";
 
@@ -20,25 +20,25 @@ const EVERY_MS = 10_000;
 const LONG = 60;
 
 export default function Audit() {
-  const { me } = useDesk();
+  const { me } = useInboxStore();
   const search = useAddress((address) => address.search);
   const wanted = wantedIn(search);
   const [limit, setLimit] = useState(SIZE);
   const trail = call("get", "/api/v1/outbound/audit", { query: { entityType: wanted.type, entityId: wanted.id, limit } });
-  const answer = useAnswer(trail, { everyMs: EVERY_MS, keep: true });
+  const result = useApiQuery(trail, { everyMs: EVERY_MS, keep: true });
   const named = useNames();
   return (
     <Page title={frame.pages.audit} intro={words.intro} actions={<Curl call={trail} cli={cliFor(me.org_id, wanted)} />}>
       <Filter key={search} wanted={wanted} />
-      <AnswerTable
-        to={answer}
+      <QueryTable
+        query={result}
         rowsOf={({ content }) => content}
         label={words.label}
         columns={columnsFor(named)}
         keyOf={({ id }) => id}
         empty={wanted.type === "" ? words.none : words.noneFiltered}
       />
-      {(answer.data?.content.length ?? 0) >= limit && limit < MOST && (
+      {(result.data?.content.length ?? 0) >= limit && limit < MOST && (
         <Button variant="default" className={styles["more"] ?? ""} onClick={() => setLimit((now) => Math.min(MOST, now * 4))}>
           {words.older}
         </Button>
@@ -50,10 +50,10 @@ export default function Audit() {
 const cliFor = (org: string, { type, id }: Wanted): string =>
   `waypost admin audit ${org}${type === "" ? "" : ` --entity-type ${type}`}${id === "" ? "" : ` --entity-id ${quoted(id)}`}`;
 
-/** Of people, their names. */
+/** Display names for actors. */
 function useNames(): (actor: string) => string {
-  const { me } = useDesk();
-  const people = useAnswer(call("get", "/api/v1/team")).data?.people ?? [];
+  const { me } = useInboxStore();
+  const people = useApiQuery(call("get", "/api/v1/team")).data?.people ?? [];
   return (actor) => {
     if (actor === me.user_id) return `${me.name} (${words.you})`;
     return people.find(({ user_id }) => user_id === actor)?.name ?? words.actors[actor] ?? actor;
@@ -65,21 +65,21 @@ function columnsFor(named: (actor: string) => string): readonly Column<Entry>[] 
     { head: words.columns.at, cell: ({ at }) => <Moment at={at} /> },
     { head: words.columns.what, cell: (entry) => <What entry={entry} /> },
     { head: words.columns.who, cell: ({ actor }) => <span className={styles["who"]} title={actor}>{named(actor)}</span> },
-    { head: words.columns.details, cell: (entry) => <Details said={saidOf(entry, named)} text={entry.details} />, wide: true },
+    { head: words.columns.details, cell: (entry) => <Details summary={describeDetails(entry, named)} text={entry.details} />, wide: true },
   ];
 }
 
 function What({ entry }: { readonly entry: Entry }) {
   const link = linkOf(entry);
-  const said = sentenceOf(entry);
-  return link === null ? <>{said}</> : <a {...linkTo(link)}>{said}</a>;
+  const sentence = sentenceOf(entry);
+  return link === null ? <>{sentence}</> : <a {...linkTo(link)}>{sentence}</a>;
 }
 
-function Details({ said, text }: { readonly said: string | null; readonly text: string }) {
-  if (said !== null) {
+function Details({ summary, text }: { readonly summary: string | null; readonly text: string }) {
+  if (summary !== null) {
     return (
       <>
-        {said}
+        {summary}
         <details className={styles["details"]}>
           <summary>{words.raw}</summary>
           {text}

@@ -1,33 +1,33 @@
-/** What an entry's details say, where they are of a known shape: a short sentence; the text itself stays beside it. */
+/** A sentence for the details of known audit entries; the raw text is shown next to it. */
 
-import { deedsOf, type Deed } from "../../live/deeds";
+import { auditActionsOf, type AuditAction } from "../../live/audit-actions";
 import type { Entry } from "./entries";
 import { words } from "./texts";
 
-type Named = (who: string) => string;
+type NameOf = (who: string) => string;
 
-/** Null: nothing is known about it that the text does not say itself, or not everything. */
-export function saidOf(entry: Entry, named: Named): string | null {
-  const said = deedsOf(entry).map((deed) => (deed === null ? null : wordsOf(deed, named)));
-  if (said.length === 0 || said.includes(null)) return null;
-  const whole = said.join("; ");
+/** Null if the details are unknown, or only partly known. */
+export function describeDetails(entry: Entry, named: NameOf): string | null {
+  const parts = auditActionsOf(entry).map((action) => (action === null ? null : actionText(action, named)));
+  if (parts.length === 0 || parts.includes(null)) return null;
+  const whole = parts.join("; ");
   return whole.charAt(0).toUpperCase() + whole.slice(1);
 }
 
-function wordsOf(deed: Deed, named: Named): string {
+function actionText(action: AuditAction, named: NameOf): string {
   const { change } = words;
-  switch (deed.is) {
+  switch (action.is) {
     case "floor": {
       const who = (floor: string): string => words.floors[floor] ?? named(floor);
-      return words.floor(who(deed.from), who(deed.to), deed.why === null ? null : (words.reasons[deed.why] ?? deed.why));
+      return words.floor(who(action.from), who(action.to), action.why === null ? null : (words.reasons[action.why] ?? action.why));
     }
     case "assigned":
-      return deed.to === null ? change.nobody : change.assignee(named(deed.to));
+      return action.to === null ? change.unassigned : change.assignee(named(action.to));
     case "state":
-      return deed.to === "closed" ? change.closed : change.open;
+      return action.to === "closed" ? change.closed : change.open;
     case "labels":
-      return deed.labels.length === 0 ? change.noLabels : change.labels(deed.labels.join(", "));
+      return action.labels.length === 0 ? change.noLabels : change.labels(action.labels.join(", "));
     case "title":
-      return change.title(deed.to);
+      return change.title(action.to);
   }
 }

@@ -1,4 +1,4 @@
-/** An entry of the audit as a sentence, and which entries the address asks for. */
+/** Audit entries as sentences, and the filter in the URL. */
 
 import type { components } from "../../api/schema";
 import { words } from "./texts";
@@ -12,11 +12,11 @@ export interface Wanted {
   readonly id: string;
 }
 
-/** An id alone says nothing: of what is asked, too. */
+/** An ID without a type is ignored. */
 export function wantedIn(search: string): Wanted {
-  const asked = new URLSearchParams(search);
-  const type = asked.get("type") ?? "";
-  return TYPES.includes(type) ? { type, id: asked.get("id")?.trim() ?? "" } : { type: "", id: "" };
+  const params = new URLSearchParams(search);
+  const type = params.get("type") ?? "";
+  return TYPES.includes(type) ? { type, id: params.get("id")?.trim() ?? "" } : { type: "", id: "" };
 }
 
 export function addressOf({ type, id }: Wanted): string {
@@ -27,7 +27,7 @@ export function addressOf({ type, id }: Wanted): string {
 export const sentenceOf = ({ entityType, entityId, action }: Entry): string =>
   `${words.types[entityType] ?? entityType} ${entityId} ${words.actions[action] ?? action}`;
 
-/** Where more is to be seen of it, if anywhere. */
+/** The page of the entity, if there is one. */
 export function linkOf({ entityType, entityId }: Entry): string | null {
   const id = encodeURIComponent(entityId);
   if (entityType === "OUTBOUND_MESSAGE") return `/console/outbox/${id}`;

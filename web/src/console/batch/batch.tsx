@@ -1,21 +1,21 @@
-/** Many messages from a file: checked line by line before anything is sent, then sent with its progress shown. */
+/** Sends messages from a file: each line is checked before anything is sent. */
 
 import { useMemo, useState } from "react";
 
-import { useDesk } from "../../live/use-desk";
-import { call, useAnswer } from "../api";
+import { useInboxStore } from "../../live/use-inbox-store";
+import { call, useApiQuery } from "../api";
 import { quoted } from "../curl";
 import { Curl, Page } from "../kit";
 import { useMay } from "../roles";
 import { words as frame } from "../texts";
-import { checkRows, type Known } from "./check";
+import { checkRows, type OrgData } from "./check";
 import { Choose, type Taken } from "./choose";
 import { setCurrent, useCurrent } from "./current";
 import { Preflight } from "./preflight";
-import { Progressing } from "./progressing";
+import { BatchProgress } from "./progress";
 import { words } from "./texts";
 
-/** Shown as curl: two lines of the example. */
+/** The curl example: two messages. */
 const EXAMPLE = call("post", "/api/v1/outbound/messages/batch", {
   body: {
     messages: [
@@ -26,14 +26,14 @@ const EXAMPLE = call("post", "/api/v1/outbound/messages/batch", {
 });
 
 export default function Batch() {
-  const { me } = useDesk();
+  const { me } = useInboxStore();
   const run = useCurrent();
   const [taken, setTaken] = useState<Taken | null>(null);
   const command = `waypost send ${me.org_id} --csv ${quoted(run?.name ?? taken?.name ?? "orders.csv")}`;
   return (
     <Page title={frame.pages.batch} intro={words.intro} actions={<Curl call={EXAMPLE} cli={`${command} --dry-run\n${command}`} />}>
       {run !== null ? (
-        <Progressing
+        <BatchProgress
           run={run}
           onAnother={() => {
             setCurrent(null);
@@ -50,15 +50,15 @@ export default function Batch() {
 }
 
 function Checking({ taken, onAnother }: { readonly taken: Taken; readonly onAnother: () => void }) {
-  const { known, isSettled } = useKnown();
+  const { known, isSettled } = useOrgData();
   const checked = useMemo(() => (isSettled ? checkRows(taken.table.rows, known, new Date()) : null), [taken, known, isSettled]);
   return <Preflight name={taken.name} checked={checked} templatesKnown={known.templates !== null} onAnother={onAnother} />;
 }
 
-/** A list of templates that could never be fetched is not enforced by the server, so not here either. */
-function useKnown(): { readonly known: Known; readonly isSettled: boolean } {
-  const templates = useAnswer(call("get", "/api/v1/outbound/templates"));
-  const numbers = useAnswer(call("get", "/api/v1/numbers"), { enabled: useMay("admin") });
+/** Templates that could never be synced are not enforced by the server, so they are not checked here. */
+function useOrgData(): { readonly known: OrgData; readonly isSettled: boolean } {
+  const templates = useApiQuery(call("get", "/api/v1/outbound/templates"));
+  const numbers = useApiQuery(call("get", "/api/v1/numbers"), { enabled: useMay("admin") });
   const isSettled = !templates.isLoading && !numbers.isLoading;
   const known = useMemo(() => {
     const isEnforced = templates.data?.accounts.every(({ syncedAt }) => syncedAt !== null) ?? false;

@@ -1,4 +1,4 @@
-/** What would become of each row, found out before anything is sent. The server judges again; this is so that nobody waits for it. */
+/** Checks each row before anything is sent. The server validates again; this gives immediate feedback. */
 
 import type { components } from "../../api/schema";
 import type { Row } from "./csv";
@@ -8,17 +8,17 @@ import { words } from "./texts";
 
 export type Template = components["schemas"]["TemplateView"];
 
-/** What is known of the org: nothing is refused for what could not be read. */
-export interface Known {
+/** Data of the org; null values are not checked. */
+export interface OrgData {
   readonly templates: readonly Template[] | null;
   readonly numbers: readonly string[] | null;
 }
 
 export interface Checked {
   readonly row: Row;
-  /** Why it would be refused; null when nothing is known against it. */
+  /** Why the row is invalid; null if no problem is known. */
   readonly refused: string | null;
-  /** What looks like a mistake, and is sent all the same. */
+  /** A possible mistake; the row is sent anyway. */
   readonly doubt: string | null;
 }
 
@@ -27,8 +27,8 @@ const LONGEST_TEXT = 4096;
 const MOMENT = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)$/;
 const NUMBERS = [["priority", 0, 9], ["maxAttempts", 0, 10], ["dossierId", 1, Number.MAX_SAFE_INTEGER]] as const;
 
-/** A row without a key of its own gets one that no other row has. */
-export function checkRows(rows: readonly Row[], known: Known, now: Date): readonly Checked[] {
+/** Rows without a key get a unique one. */
+export function checkRows(rows: readonly Row[], known: OrgData, now: Date): readonly Checked[] {
   const keys = new Map<string, { readonly row: number; readonly content: string }>();
   const contents = new Map<string, number>();
   return rows.map((row) => {
@@ -56,14 +56,14 @@ function twice(
   return { refused: null, doubt: same === undefined ? null : words.doubt.same(same) };
 }
 
-/** The first thing that is wrong. */
-function wrongWith(row: Row, known: Known, now: Date): string | null {
+/** The first problem found. */
+function wrongWith(row: Row, known: OrgData, now: Date): string | null {
   if (row.wrong !== null) return words.refused.cells;
   const { cells } = row;
   return wrongAddress(cells, known) ?? wrongFigures(cells) ?? wrongMoments(cells, now) ?? wrongContent(cells, known);
 }
 
-function wrongAddress(cells: Row["cells"], { numbers }: Known): string | null {
+function wrongAddress(cells: Row["cells"], { numbers }: OrgData): string | null {
   const { channel = "WHATSAPP", to = "", from, idempotencyKey: key } = cells;
   if (channel !== "WHATSAPP" && channel !== "EMAIL") return words.refused.channel(channel);
   const wrong = wrongRecipient(to, channel);
@@ -92,7 +92,7 @@ function wrongMoments(cells: Row["cells"], now: Date): string | null {
   return scheduledAt !== undefined && Date.parse(expiresAt) <= Date.parse(scheduledAt) ? words.refused.expiresFirst : null;
 }
 
-function wrongContent(cells: Row["cells"], known: Known): string | null {
+function wrongContent(cells: Row["cells"], known: OrgData): string | null {
   if (cells["payloadJson"] !== undefined) return isObject(cells["payloadJson"]) ? null : words.refused.payload;
   if (cells["templateCode"] !== undefined) return wrongTemplate(cells["templateCode"], cells, known);
   if (cells["text"] === undefined) return words.refused.empty;
@@ -108,7 +108,7 @@ function isObject(text: string): boolean {
   }
 }
 
-function wrongTemplate(name: string, cells: Row["cells"], { templates }: Known): string | null {
+function wrongTemplate(name: string, cells: Row["cells"], { templates }: OrgData): string | null {
   if (templates === null) return null;
   const languages = templates.filter((each) => each.name === name);
   if (languages.length === 0) return words.refused.noTemplate(name);

@@ -1,4 +1,4 @@
-/** A file is chosen or dropped, or lines are pasted; what is wrong with the whole of it is said at once. */
+/** Selects a file by dialog, drop or paste, and reports problems with the file as a whole. */
 
 import { Alert, Button, FileButton, Textarea } from "@mantine/core";
 import { useState } from "react";
@@ -86,7 +86,7 @@ async function textOf(file: File): Promise<string | null> {
   }
 }
 
-/** What was taken, or what is wrong with it. */
+/** The parsed file, or an error message. */
 function understood(name: string, text: string): Taken | string {
   try {
     const table = readTable(text);

@@ -1,10 +1,10 @@
-/** A CSV file as `waypost send` reads it: strict quotes, a header, and rows counted as a spreadsheet counts them. */
+/** Parses CSV like `waypost send`: strict quotes, a header, and rows numbered as in a spreadsheet. */
 
 export interface Row {
-  /** As a spreadsheet counts: the header is 1. */
+  /** As in a spreadsheet: the header is row 1. */
   readonly number: number;
   readonly cells: Readonly<Record<string, string>>;
-  /** Why it cannot be read, if it has more or fewer cells than the header. */
+  /** Set if the number of cells differs from the header. */
   readonly wrong: "cells" | null;
 }
 
@@ -14,7 +14,7 @@ export interface Table {
 }
 
 export class NotCsv extends Error {
-  /** Where it stops being one. */
+  /** The row of the error. */
   readonly row: number;
 
   constructor(row: number) {
@@ -25,14 +25,14 @@ export class NotCsv extends Error {
 
 const SEPARATORS = [",", ";", "\t"];
 
-/** Spreadsheets of some countries write semicolons, and what is pasted from one has tabs. */
+/** Some locales use semicolons, and pasted cells are separated by tabs. */
 export function separatorOf(text: string): string {
   const header = /^[^\r\n]*/.exec(text)?.[0] ?? "";
   const counts = SEPARATORS.map((each) => header.split(each).length);
   return SEPARATORS[counts.indexOf(Math.max(...counts))] ?? ",";
 }
 
-/** An empty cell is left out, as if its column were not there; a line without anything is no row. */
+/** Empty cells are omitted, as if their column did not exist; empty lines are skipped. */
 export function readTable(text: string): Table {
   const clean = text.replace(/^\uFEFF/, "");
   const [columns = [], ...lines] = [...recordsOf(clean, separatorOf(clean))];
@@ -88,7 +88,7 @@ function quoted(text: string, at: number, count: number): Cell {
   }
 }
 
-/** For a cell that a spreadsheet must not take for a formula, and that keeps its commas, quotes and lines. */
+/** Escapes formulas, commas, quotes and line breaks. */
 function written(value: string): string {
   const safe = /^[=+\-@\t\r]/.test(value) && !/^[+-]?\d[\d .()-]*$/.test(value) ? `'${value}` : value;
   return /[",\r\n;\t]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

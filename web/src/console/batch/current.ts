@@ -1,11 +1,11 @@
-/** The batch of this page: it stays when another page is opened, and the browser warns before it is cut off. */
+/** The current batch: it continues while other pages are open, and the browser warns before it is interrupted. */
 
 import { useSyncExternalStore } from "react";
 
 import { whenLeaving } from "../../session";
 import { words as frame } from "../texts";
 import type { Checked } from "./check";
-import { Run, type Posted, type Shown } from "./run";
+import { Run, type Posted, type RunState } from "./run";
 import { words } from "./texts";
 
 const PATH = "/api/v1/outbound/messages/batch";
@@ -27,7 +27,7 @@ export function setCurrent(run: Run | null): void {
   for (const listener of listeners) listener();
 }
 
-export const useShownOf = (run: Run): Shown => useSyncExternalStore(run.subscribe, run.read);
+export const useRunState = (run: Run): RunState => useSyncExternalStore(run.subscribe, run.read);
 
 export function begin(name: string, checked: readonly Checked[]): void {
   const run = new Run(name, checked, { post, sleep, notStored: words.notStored });
@@ -41,21 +41,21 @@ addEventListener("beforeunload", (event) => {
 
 whenLeaving(() => {
   current?.stop();
-  setCurrent(null); // else the browser would ask whether to stay, signed out
+  setCurrent(null); // otherwise the browser would ask whether to leave the page
 });
 
 const sleep = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
-async function post(body: string): Promise<Posted> {
-  let answer: Response;
+async function post(batch: string): Promise<Posted> {
+  let response: Response;
   try {
-    answer = await fetch(PATH, { method: "POST", headers: { "content-type": "application/json" }, body, cache: "no-store" });
+    response = await fetch(PATH, { method: "POST", headers: { "content-type": "application/json" }, body: batch, cache: "no-store" });
   } catch {
     return { broken: frame.failed.unreachable };
   }
-  if (answer.status === 429 || answer.status === 503) return { waitSeconds: waitOf(answer.headers.get("retry-after")) };
-  const said = (await answer.json().catch(() => ({}))) as { results?: never[]; detail?: string };
-  return answer.ok && said.results !== undefined ? { results: said.results } : { broken: said.detail ?? frame.failed.status(answer.status) };
+  if (response.status === 429 || response.status === 503) return { waitSeconds: waitOf(response.headers.get("retry-after")) };
+  const body = (await response.json().catch(() => ({}))) as { results?: never[]; detail?: string };
+  return response.ok && body.results !== undefined ? { results: body.results } : { broken: body.detail ?? frame.failed.status(response.status) };
 }
 
 const waitOf = (header: string | null): number => Math.min(LONGEST_WAIT, Math.max(1, Number(header) || USUAL_WAIT));

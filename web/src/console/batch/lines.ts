@@ -1,4 +1,4 @@
-/** What a row of the file asks for, by the rules of `waypost send`: the same columns, the same defaults, the same key. */
+/** The message of a row, by the rules of `waypost send`: the same columns, defaults and key. */
 
 import type { Row } from "./csv";
 import { sha256 } from "./sha256";
@@ -10,20 +10,20 @@ const PARAMETER = /^body(\d+)$/;
 
 export const isColumn = (name: string): boolean => [...WORDS, ...NUMBERS, ...OURS].includes(name) || PARAMETER.test(name);
 
-/** What is wrong with the columns; nothing can be sent before it is mended. */
+/** A problem with the columns, which prevents sending. */
 export function wrongColumns(columns: readonly string[]): { readonly missing: "to" } | { readonly unknown: string } | null {
   if (!columns.includes("to")) return { missing: "to" };
   const unknown = columns.find((name) => !isColumn(name));
   return unknown === undefined ? null : { unknown };
 }
 
-/** The same row of the same file is the same message, here and for `waypost send`; a row that was changed is another one. */
+/** The same row of the same file gets the same key, here and in `waypost send`; a changed row gets another. */
 export function keyOf(fileName: string, { number, cells }: Row): string {
   const sorted = Object.fromEntries(Object.entries(cells).sort(([one], [other]) => (one < other ? -1 : 1)));
   return `csv-${sha256(JSON.stringify([fileName, number, sorted])).slice(0, 40)}`;
 }
 
-/** The values for a template's body, in order. */
+/** The body parameters of a template, in order. */
 export function parametersOf(cells: Row["cells"]): readonly string[] {
   const places = Object.entries(cells).flatMap(([name, value]) => {
     const place = PARAMETER.exec(name)?.[1];
@@ -34,7 +34,7 @@ export function parametersOf(cells: Row["cells"]): readonly string[] {
 
 export const languageOf = (cells: Row["cells"]): string => cells["language"] ?? "en";
 
-/** Ready to be posted, as JSON: what stands in `payloadJson` goes out as it was written. */
+/** The request body as JSON; `payloadJson` is passed through unchanged. */
 export function messageOf(row: Row, fileName: string): string {
   const { cells } = row;
   const named = (names: readonly string[]) => Object.entries(cells).filter(([name]) => names.includes(name));

@@ -1,10 +1,10 @@
-/** What would become of the file, line by line, before anything is sent. */
+/** The result of the checks, before anything is sent. */
 
 import { Alert, Button, Loader } from "@mantine/core";
 import { useState } from "react";
 
-import { useDesk } from "../../live/use-desk";
-import { call, useAnswer } from "../api";
+import { useInboxStore } from "../../live/use-inbox-store";
+import { call, useApiQuery } from "../api";
 import { quoted } from "../curl";
 import { Commands, Dialog, Panel, Tile, Tiles } from "../kit";
 import { words as frame } from "../texts";
@@ -17,15 +17,15 @@ import { words } from "./texts";
 
 interface Props {
   readonly name: string;
-  /** Null while it is being found out. */
+  /** Null while checking. */
   readonly checked: readonly Checked[] | null;
   readonly templatesKnown: boolean;
   readonly onAnother: () => void;
 }
 
 export function Preflight({ name, checked, templatesKnown, onAnother }: Props) {
-  const [asking, setAsking] = useState(false);
-  const quota = useAnswer(call("get", "/api/v1/outbound/quota")).data?.remainingQuota ?? null;
+  const [request, setAsking] = useState(false);
+  const quota = useApiQuery(call("get", "/api/v1/outbound/quota")).data?.remainingQuota ?? null;
   if (checked === null) return <Loader aria-label={frame.loading} />;
   const good = checked.filter(({ refused }) => refused === null);
   const doubts = checked.filter(({ doubt }) => doubt !== null).length;
@@ -54,7 +54,7 @@ export function Preflight({ name, checked, templatesKnown, onAnother }: Props) {
         {quota !== null && quota < good.length && <Alert variant="light" color="yellow">{words.quota(quota)}</Alert>}
       </Panel>
       <Lines checked={checked} outcomes={new Map()} />
-      {asking && <Question name={name} good={good} bad={bad} onSend={() => begin(name, checked)} onClose={() => setAsking(false)} />}
+      {request && <Question name={name} good={good} bad={bad} onSend={() => begin(name, checked)} onClose={() => setAsking(false)} />}
     </>
   );
 }
@@ -67,9 +67,9 @@ interface QuestionProps {
   readonly onClose: () => void;
 }
 
-/** The curl shows the first line: the file's own name is for the command line. */
+/** The curl command contains the first line; the CLI command contains the file name. */
 function Question({ name, good, bad, onSend, onClose }: QuestionProps) {
-  const { me } = useDesk();
+  const { me } = useInboxStore();
   const first = good.slice(0, 1).map(({ row }) => JSON.parse(messageOf(row, name)) as never);
   return (
     <Dialog title={words.confirmTitle} onClose={onClose}>
@@ -77,7 +77,7 @@ function Question({ name, good, bad, onSend, onClose }: QuestionProps) {
       <Commands call={call("post", "/api/v1/outbound/messages/batch", { body: { messages: first } })} cli={`waypost send ${me.org_id} --csv ${quoted(name)}`} />
       <div className={styles["foot"]}>
         <Button variant="default" onClick={onClose}>
-          {frame.deed.cancel}
+          {frame.action.cancel}
         </Button>
         <Button data-autofocus onClick={onSend}>
           {words.send(good.length)}

@@ -1,4 +1,4 @@
-/** Whether somebody can be written to there, by the server's own rules; a number of one's own country is the server's to judge. */
+/** Validates recipients by the server's rules; national numbers are left to the server. */
 
 export type WrongRecipient = "missing" | "characters" | "length" | "email";
 
@@ -16,7 +16,7 @@ export function wrongRecipient(to: string, channel: string): WrongRecipient | nu
   return count < FEWEST || count > MOST ? "length" : null;
 }
 
-/** Digits of any script and look-alikes of plus and dash come along from address books; the server reads them all. */
+/** Normalizes digits of any script and variants of plus and dash, as the server does. */
 export function plain(to: string): string {
   return to
     .normalize("NFKC")

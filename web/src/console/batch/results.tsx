@@ -1,4 +1,4 @@
-/** The lines of the file, each with what would become or became of it. */
+/** The lines of the file with their results. */
 
 import { SegmentedControl } from "@mantine/core";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-/** SHA-256 of a text. The browser's own is missing on a page that came by plain HTTP, where an operator may well be. */
+/** SHA-256 of a text; the browser's implementation is not available on plain HTTP pages. */
 
 const primes: number[] = [];
 for (let candidate = 2; primes.length < 64; candidate += 1) if (primes.every((prime) => candidate % prime !== 0)) primes.push(candidate);

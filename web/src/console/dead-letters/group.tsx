@@ -1,13 +1,13 @@
-/** All dead letters that ended with one error. */
+/** The dead letters with one error. */
 
-import { useDesk } from "../../live/use-desk";
+import { useInboxStore } from "../../live/use-inbox-store";
 import { linkTo } from "../../path";
-import { call, useAnswer } from "../api";
+import { call, useApiQuery } from "../api";
 import { quoted } from "../curl";
-import { Deed, Moment, Panel, Table, type Column } from "../kit";
+import { ActionButton, Moment, Panel, Table, type Column } from "../kit";
 import { adviceOn } from "../message/advice";
-import { saidOf, summaryOf, type OutboundMessage } from "../message/model";
-import type { SentAgain } from "./became";
+import { providerMessage, summaryOf, type OutboundMessage } from "../message/model";
+import type { Replay } from "./replay-results";
 import styles from "./dead-letters.module.css";
 import type { Group } from "./groups";
 import { words } from "./texts";
@@ -17,16 +17,16 @@ const NAMED_AT_MOST = 1_000;
 
 interface Props {
   readonly group: Group;
-  /** Not all dead letters were read. */
+  /** Not all dead letters are loaded. */
   readonly more: boolean;
-  /** Null: whoever looks may not send. */
-  readonly onSentAgain: ((again: SentAgain) => void) | null;
+  /** Null if the user may not send. */
+  readonly onReplayed: ((replay: Replay) => void) | null;
 }
 
-export function GroupPanel({ group, more, onSentAgain }: Props) {
-  const { me } = useDesk();
+export function GroupPanel({ group, more, onReplayed }: Props) {
+  const { me } = useInboxStore();
   const { code, messages, channel } = group;
-  const catalogue = useAnswer(call("get", "/api/v1/outbound/error-codes", { query: { catalogue: channel === "EMAIL" ? "smtp" : null } }));
+  const catalogue = useApiQuery(call("get", "/api/v1/outbound/error-codes", { query: { catalogue: channel === "EMAIL" ? "smtp" : null } }));
   const { title, remedy } = adviceOn(code, catalogue.data ?? []);
   const ids = messages.map(({ id }) => id);
   const body = code === "" ? { ids: ids.slice(0, NAMED_AT_MOST) } : { errorCode: code };
@@ -40,17 +40,17 @@ export function GroupPanel({ group, more, onSentAgain }: Props) {
         </>
       }
       actions={
-        onSentAgain !== null && (
-          <Deed
+        onReplayed !== null && (
+          <ActionButton
             label={words.group}
             title={words.groupTitle(messages.length)}
             call={call("post", "/api/v1/outbound/dead-letters/replay", { body })}
             cli={`waypost admin replay ${me.org_id} ${code === "" ? ids.slice(0, SHOWN).join(" ") : `--error-code ${quoted(code)}`}`}
             done={({ replayed }) => words.done(replayed)}
-            onDone={({ replayed }) => onSentAgain({ at: Date.now(), count: replayed, ids })}
+            onDone={({ replayed }) => onReplayed({ at: Date.now(), count: replayed, ids })}
           >
             {words.groupText}
-          </Deed>
+          </ActionButton>
         )
       }
     >
@@ -61,7 +61,7 @@ export function GroupPanel({ group, more, onSentAgain }: Props) {
         <summary>{words.messages}</summary>
         <Table
           label={`${code} ${title}`}
-          columns={columnsFor(me.org_id, onSentAgain)}
+          columns={columnsFor(me.org_id, onReplayed)}
           rows={messages.slice(0, SHOWN)}
           keyOf={({ id }) => id}
           linkOf={({ id }) => `/console/outbox/${id}`}
@@ -76,27 +76,27 @@ export function GroupPanel({ group, more, onSentAgain }: Props) {
   );
 }
 
-function columnsFor(org: string, onSentAgain: Props["onSentAgain"]): readonly Column<OutboundMessage>[] {
+function columnsFor(org: string, onReplayed: Props["onReplayed"]): readonly Column<OutboundMessage>[] {
   const { columns } = words;
   const shown: readonly Column<OutboundMessage>[] = [
     { head: columns.id, cell: ({ id }) => id },
     { head: columns.to, cell: ({ to }) => to },
     { head: columns.what, cell: summaryOf, wide: true },
-    { head: columns.said, cell: ({ errorCode, errorMessage }) => saidOf(errorCode, errorMessage), wide: true },
+    { head: columns.providerMessage, cell: ({ errorCode, errorMessage }) => providerMessage(errorCode, errorMessage), wide: true },
     { head: columns.when, cell: ({ updatedAt }) => <Moment at={updatedAt} /> },
   ];
-  if (onSentAgain === null) return shown;
-  const again = ({ id }: OutboundMessage) => (
-    <Deed
+  if (onReplayed === null) return shown;
+  const replay = ({ id }: OutboundMessage) => (
+    <ActionButton
       label={words.one}
       title={words.oneTitle(id)}
       call={call("post", "/api/v1/outbound/dead-letters/replay", { body: { ids: [id] } })}
       cli={`waypost admin replay ${org} ${id}`}
       done={({ replayed }) => words.done(replayed)}
-      onDone={({ replayed }) => onSentAgain({ at: Date.now(), count: replayed, ids: [id] })}
+      onDone={({ replayed }) => onReplayed({ at: Date.now(), count: replayed, ids: [id] })}
     >
       {words.text}
-    </Deed>
+    </ActionButton>
   );
-  return [...shown, { head: columns.again, cell: again }];
+  return [...shown, { head: columns.actions, cell: replay }];
 }

@@ -1,17 +1,17 @@
-/** Dead letters by what ended them, and what became of those that were sent again. */
+/** Groups dead letters by error, and counts the outcomes of messages that were sent again. */
 
-import { waitAfter } from "../../patience";
+import { backoffDelay } from "../../poll-interval";
 import type { OutboundMessage } from "../message/model";
 
 export interface Group {
-  /** Empty for messages that ended without one. */
+  /** Empty for messages without a code. */
   readonly code: string;
   readonly channel: string;
   /** Newest first. */
   readonly messages: readonly OutboundMessage[];
 }
 
-/** The largest first; of two that are as large, the one with the newest message. */
+/** The largest group first; of equal ones, the one with the newest message. */
 export function groupsOf(messages: readonly OutboundMessage[]): readonly Group[] {
   const found = new Map<string, OutboundMessage[]>();
   for (const message of messages) {
@@ -41,7 +41,7 @@ export function fatesOf(messages: readonly OutboundMessage[]): Readonly<Record<F
   return tally;
 }
 
-/** Nothing more will happen to them by itself, or only a delivery is missing. */
+/** All messages have a final status. */
 export const isOver = (messages: readonly OutboundMessage[]): boolean => messages.every(({ status }) => FATES[status] !== "waiting" && FATES[status] !== "sent");
 
 interface Looked {
@@ -53,12 +53,12 @@ interface Looked {
 const FIRST_LOOK_MS = 1_500;
 const FOLLOWED_MS = 5 * 60_000;
 
-/** Followed for long enough, and still not over: a delivery may be missing for days. */
+/** Polling has ended although some messages have no final status: a delivery may take days. */
 export const isGivenUp = ({ data, dataUpdatedAt, errorUpdatedAt }: Looked, begun: number): boolean =>
   !(data !== undefined && isOver(data)) && Math.max(dataUpdatedAt, errorUpdatedAt) - begun >= FOLLOWED_MS;
 
-/** In so many milliseconds; false: not any more. */
+/** The delay in milliseconds; false: no further poll. */
 export function nextLook(looked: Looked & { readonly dataUpdateCount: number; readonly errorUpdateCount: number }, begun: number): number | false {
   if (isGivenUp(looked, begun) || (looked.data !== undefined && isOver(looked.data))) return false;
-  return waitAfter(looked.dataUpdateCount + looked.errorUpdateCount - 1, FIRST_LOOK_MS);
+  return backoffDelay(looked.dataUpdateCount + looked.errorUpdateCount - 1, FIRST_LOOK_MS);
 }

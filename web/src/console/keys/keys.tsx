@@ -1,13 +1,13 @@
-/** The keys that programs use: made, renewed, revoked; a key itself is shown once. */
+/** API keys: create, rotate and revoke; a key is shown only once. */
 
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useState } from "react";
 
 import type { components } from "../../api/schema";
-import { useDesk } from "../../live/use-desk";
-import { call, useAnswer, useDeed } from "../api";
+import { useInboxStore } from "../../live/use-inbox-store";
+import { call, useApiQuery, useApiMutation } from "../api";
 import { quoted } from "../curl";
-import { AnswerTable, Commands, Curl, Deed, Dialog, Failed, Moment, Page, type Column } from "../kit";
+import { QueryTable, Commands, Curl, ActionButton, Dialog, Failed, Moment, Page, type Column } from "../kit";
 import { words as frame } from "../texts";
 import styles from "./keys.module.css";
 import { RoleChoice, RoleInWords } from "./role-choice";
@@ -22,7 +22,7 @@ const ROLES: readonly KeyRole[] = ["sender", "readonly", "admin"];
 const nameOf = ({ label }: Key): string => (label === "" ? words.unnamed : label);
 
 export default function Keys() {
-  const { me } = useDesk();
+  const { me } = useInboxStore();
   const listing = call("get", "/api/v1/keys");
   const [open, setOpen] = useState<Open | null>(null);
   const close = () => setOpen(null);
@@ -40,8 +40,8 @@ export default function Keys() {
         </>
       }
     >
-      <AnswerTable
-        to={useAnswer(listing)}
+      <QueryTable
+        query={useApiQuery(listing)}
         rowsOf={(keys) => keys}
         label={words.label}
         columns={columnsFor(me.org_id, (key) => setOpen({ what: "rotate", key }))}
@@ -63,13 +63,13 @@ function columnsFor(org: string, rotate: (key: Key) => void): readonly Column<Ke
     { head: columns.role, cell: ({ role }) => <RoleInWords role={role} /> },
     { head: columns.created, cell: ({ created_at }) => <Moment at={created_at} /> },
     {
-      head: columns.deeds,
+      head: columns.actions,
       cell: (key) => (
-        <div className={styles["deeds"]}>
+        <div className={styles["actions"]}>
           <Button size="compact-sm" variant="default" onClick={() => rotate(key)}>
             {words.rotate}
           </Button>
-          <Deed
+          <ActionButton
             label={words.revoke}
             title={words.revokeTitle(nameOf(key))}
             call={call("delete", "/api/v1/keys/{key_id}", { path: { key_id: key.key_id } })}
@@ -78,7 +78,7 @@ function columnsFor(org: string, rotate: (key: Key) => void): readonly Column<Ke
             done={words.revoked}
           >
             {words.revokeText}
-          </Deed>
+          </ActionButton>
         </div>
       ),
     },
@@ -91,42 +91,42 @@ interface FormProps {
 }
 
 function MakeKey({ onMade, onClose }: FormProps) {
-  const { me } = useDesk();
+  const { me } = useInboxStore();
   const [label, setLabel] = useState("");
   const [role, setRole] = useState<KeyRole>("sender");
-  const deed = useDeed<Key>(onMade);
-  const asked = call("post", "/api/v1/keys", { body: { role, label: label.trim() } });
+  const mutation = useApiMutation<Key>(onMade);
+  const request = call("post", "/api/v1/keys", { body: { role, label: label.trim() } });
   return (
     <Dialog title={words.makeTitle} onClose={onClose}>
       <form
         className={styles["form"]}
         onSubmit={(event) => {
           event.preventDefault();
-          deed.mutate(asked);
+          mutation.mutate(request);
         }}
       >
         <TextInput label={words.name} description={words.nameHint} value={label} maxLength={255} data-autofocus onChange={(event) => setLabel(event.currentTarget.value)} />
         <RoleChoice label={words.role} roles={ROLES} value={role} onChange={setRole} />
-        {deed.error !== null && <Failed error={deed.error} />}
-        <Commands call={asked} cli={`waypost admin create-key ${me.org_id} --role ${role}${label.trim() === "" ? "" : ` --label ${quoted(label.trim())}`}`} />
-        <Foot label={words.make} busy={deed.isPending} onClose={onClose} />
+        {mutation.error !== null && <Failed error={mutation.error} />}
+        <Commands call={request} cli={`waypost admin create-key ${me.org_id} --role ${role}${label.trim() === "" ? "" : ` --label ${quoted(label.trim())}`}`} />
+        <Foot label={words.make} busy={mutation.isPending} onClose={onClose} />
       </form>
     </Dialog>
   );
 }
 
 function RotateKey({ of, onMade, onClose }: FormProps & { readonly of: Key }) {
-  const { me } = useDesk();
+  const { me } = useInboxStore();
   const [grace, setGrace] = useState("60");
-  const deed = useDeed<Key>(onMade);
-  const asked = call("post", "/api/v1/keys/{key_id}/rotate", { path: { key_id: of.key_id }, body: { grace_minutes: Number(grace) } });
+  const mutation = useApiMutation<Key>(onMade);
+  const request = call("post", "/api/v1/keys/{key_id}/rotate", { path: { key_id: of.key_id }, body: { grace_minutes: Number(grace) } });
   return (
     <Dialog title={words.rotateTitle(nameOf(of))} onClose={onClose}>
       <form
         className={styles["form"]}
         onSubmit={(event) => {
           event.preventDefault();
-          deed.mutate(asked);
+          mutation.mutate(request);
         }}
       >
         {words.rotateText}
@@ -136,9 +136,9 @@ function RotateKey({ of, onMade, onClose }: FormProps & { readonly of: Key }) {
           data={Object.entries(words.graces).map(([value, text]) => ({ value, label: text }))}
           onChange={(event) => setGrace(event.currentTarget.value)}
         />
-        {deed.error !== null && <Failed error={deed.error} />}
-        <Commands call={asked} cli={`waypost admin rotate-key ${me.org_id} ${of.key_id} --grace-minutes ${grace}`} />
-        <Foot label={words.rotate} busy={deed.isPending} onClose={onClose} />
+        {mutation.error !== null && <Failed error={mutation.error} />}
+        <Commands call={request} cli={`waypost admin rotate-key ${me.org_id} ${of.key_id} --grace-minutes ${grace}`} />
+        <Foot label={words.rotate} busy={mutation.isPending} onClose={onClose} />
       </form>
     </Dialog>
   );

@@ -1,4 +1,4 @@
-/** Roles, each with what it may do, in words. */
+/** Role selection with descriptions. */
 
 import { Radio, Stack } from "@mantine/core";
 

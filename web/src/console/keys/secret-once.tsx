@@ -1,4 +1,4 @@
-/** A secret that is shown once, to be copied; it is in no list and leaves the page with this dialog. */
+/** Shows a secret once, with a copy button. */
 
 import { Alert, Button } from "@mantine/core";
 

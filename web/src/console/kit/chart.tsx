@@ -1,4 +1,4 @@
-/** Lines over time, drawn by uPlot on a canvas; what the lines are and where they stand is text beside it. */
+/** A line chart, drawn by uPlot; the legend is text. */
 
 import { useComputedColorScheme } from "@mantine/core";
 import { useEffect, useId, useRef, useState } from "react";
@@ -11,10 +11,10 @@ import styles from "./chart.module.css";
 
 export interface Series {
   readonly name: string;
-  /** Of the four colours of charts. */
+  /** One of the four chart colours. */
   readonly colour: 1 | 2 | 3 | 4;
   readonly values: readonly (number | null)[];
-  /** Of something that is not there at every moment: each one is a dot. */
+  /** Draws a dot for each value, for sparse data. */
   readonly dots?: boolean;
 }
 
@@ -24,7 +24,7 @@ interface Props {
   readonly times: readonly number[];
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
-  /** What the axis reaches at least, so that nothing looks like a lot. */
+  /** The minimum range of the axis, so that small values look small. */
   readonly least: number;
 }
 
@@ -81,7 +81,7 @@ export function Chart({ title, times, series, format, least }: Props) {
   );
 }
 
-/** The last moment that has something to tell. */
+/** The last time with a value. */
 function latest(series: readonly Series[], last: number): number {
   for (let index = last; index >= 0; index--) if (series.some(({ values }) => (values[index] ?? null) !== null)) return index;
   return last;

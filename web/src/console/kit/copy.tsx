@@ -1,4 +1,4 @@
-/** Something to be copied, such as an id. */
+/** Copy to clipboard. */
 
 import { Button, UnstyledButton } from "@mantine/core";
 import { useEffect, useState } from "react";
@@ -8,7 +8,7 @@ import styles from "./kit.module.css";
 
 const SHOWN_MS = 1_500;
 
-/** True for a moment after `copy`. */
+/** True for a moment after copying. */
 function useCopied(): readonly [boolean, (text: string) => void] {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
@@ -19,7 +19,7 @@ function useCopied(): readonly [boolean, (text: string) => void] {
   return [copied, (text) => void toClipboard(text).then(setCopied)];
 }
 
-/** A page that came by plain HTTP from another machine has no clipboard of its own. */
+/** The clipboard API is not available on plain HTTP pages. */
 async function toClipboard(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -35,7 +35,7 @@ async function toClipboard(text: string): Promise<boolean> {
   }
 }
 
-/** An id, or anything short, that is copied by a click. */
+/** A short text, such as an ID, that is copied on click. */
 export function Copyable({ text, shown = text }: { readonly text: string; readonly shown?: string }) {
   const [copied, copy] = useCopied();
   return (

@@ -1,4 +1,4 @@
-/** What the page does, as a command that does the same. */
+/** The equivalent curl and CLI commands. */
 
 import { Button, Popover } from "@mantine/core";
 
@@ -11,7 +11,7 @@ import { Verbatim } from "./verbatim";
 
 interface Props {
   readonly call: Call<unknown>;
-  /** The `waypost` command that does the same, if there is one. */
+  /** The equivalent `waypost` command, if there is one. */
   readonly cli?: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export function Curl({ call, cli }: Props) {
   );
 }
 
-/** The command itself, for where there is room for it. */
+/** The commands, without a popover. */
 export function Commands({ call, cli }: Props) {
   const command = curlOf(call, location.origin);
   return (

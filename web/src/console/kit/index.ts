@@ -1,15 +1,15 @@
-/** What all pages of the console are made of. */
+/** Shared components of the console. */
 
-export { Answered, Failed } from "./answered";
+export { QueryState, Failed } from "./query-state";
 export { Chart, type Series } from "./chart";
 export { Copyable, CopyButton } from "./copy";
 export { Commands, Curl } from "./curl";
-export { Deed, Dialog } from "./deed";
+export { ActionButton, Dialog } from "./action-button";
 export { Marked } from "./marked";
 export { Moment, useNow } from "./moment";
 export { Fact, Facts, Page, Panel, Tile, Tiles, Toolbar } from "./page";
-export { useSay } from "./said";
+export { useToast } from "./toast";
 export { MessageStatus, Status, type Mood } from "./status";
-export { AnswerTable, Table, type Column } from "./table";
+export { QueryTable, Table, type Column } from "./table";
 export { agoWords, exactly, lasting } from "./time";
 export { Verbatim } from "./verbatim";

@@ -1,4 +1,4 @@
-/** Text of the server's in which backticks enclose names: those look like names, everything stays text. */
+/** Server text with `code` in backticks; rendered as text, never as markup. */
 
 import { Fragment } from "react";
 
@@ -6,6 +6,6 @@ import styles from "./kit.module.css";
 
 export const Marked = ({ text }: { readonly text: string }) =>
   text.split("`").map((part, index) => (
-    // The parts stay where they are as long as the text does.
+    // The index is a stable key while the text is unchanged.
     <Fragment key={index}>{index % 2 === 1 ? <code className={styles["code"]}>{part}</code> : part}</Fragment>
   ));

@@ -1,4 +1,4 @@
-/** A moment as "5 min ago", with the exact one as its title; all of them move on together. */
+/** A relative time such as "5 min ago", with the exact time as a tooltip; all are updated together. */
 
 import { useSyncExternalStore } from "react";
 
@@ -25,7 +25,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** The time, a few seconds exact. */
+/** The current time, accurate to a few seconds. */
 export const useNow = (): number => useSyncExternalStore(subscribe, () => now);
 
 export function Moment({ at }: { readonly at: string | null | undefined }) {

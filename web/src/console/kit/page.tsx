@@ -1,4 +1,4 @@
-/** A page of the console, its parts, and a tile with one figure. */
+/** The layout of console pages: page, panel, toolbar, tiles and facts. */
 
 import { useEffect, type ReactNode } from "react";
 
@@ -8,7 +8,7 @@ import type { Mood } from "./status";
 
 interface Props {
   readonly title: string;
-  /** One sentence: what is here. */
+  /** One sentence about the contents. */
   readonly intro?: ReactNode;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
@@ -50,14 +50,14 @@ export function Panel({ title, intro, actions, children }: Props) {
   );
 }
 
-/** A row of filters and buttons above a table. */
+/** Filters and buttons above a table. */
 export const Toolbar = ({ label, children }: { readonly label: string; readonly children: ReactNode }) => (
   <div className={styles["toolbar"]} role="group" aria-label={label}>
     {children}
   </div>
 );
 
-/** Tiles stand in a row as long as there is room. */
+/** A row of tiles that wraps. */
 export const Tiles = ({ children }: { readonly children: ReactNode }) => <dl className={styles["tiles"]}>{children}</dl>;
 
 interface TileProps {
@@ -75,7 +75,7 @@ export const Tile = ({ label, value, hint, mood }: TileProps) => (
   </div>
 );
 
-/** Names and values, one below the other. */
+/** A list of names and values. */
 export const Facts = ({ children }: { readonly children: ReactNode }) => <dl className={styles["facts"]}>{children}</dl>;
 
 export const Fact = ({ name, children }: { readonly name: string; readonly children: ReactNode }) => (

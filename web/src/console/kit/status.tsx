@@ -1,4 +1,4 @@
-/** A state as a colour and a word. */
+/** A status as a colour and a label. */
 
 import type { ReactNode } from "react";
 
@@ -29,7 +29,7 @@ const MOODS: Readonly<Record<string, Mood>> = {
   CANCELLED: "calm",
 };
 
-/** Of an outbound message. */
+/** The status of an outbound message. */
 export const MessageStatus = ({ status }: { readonly status: string }) => (
   <Status mood={MOODS[status] ?? "calm"} title={status}>
     {words.status[status] ?? status}

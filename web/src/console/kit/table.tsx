@@ -1,29 +1,29 @@
-/** Rows of one kind; on a phone each row is a card that names its fields. */
+/** A table; on phones each row is a card with field names. */
 
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 
 import { linkTo } from "../../path";
 import { words } from "../texts";
-import { Answered } from "./answered";
+import { QueryState } from "./query-state";
 import styles from "./kit.module.css";
 
 export interface Column<Row> {
   readonly head: string;
   readonly cell: (row: Row) => ReactNode;
-  /** Figures stand right, one below the other. */
+  /** For numbers. */
   readonly align?: "right";
-  /** Takes the room that is left, and breaks its lines. */
+  /** Takes the remaining width, and wraps. */
   readonly wide?: boolean;
 }
 
 interface Props<Row> {
-  /** What the rows are, for who does not see them. */
+  /** The accessible name. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string | number;
-  /** Where the first field of a row leads to. */
+  /** The link of a row's first cell. */
   readonly linkOf?: (row: Row) => string;
   readonly empty?: ReactNode;
 }
@@ -32,7 +32,7 @@ export function Table<Row>({ label, columns, rows, keyOf, linkOf, empty = words.
   if (rows.length === 0) return <div className={styles["empty"]}>{empty}</div>;
   return (
     <div className={styles["tableFrame"]} role="region" aria-label={label} tabIndex={0}>
-      {/* Roles are named, since a phone's style would else take them away. */}
+      {/* Explicit roles, since the phone layout removes the implicit ones. */}
       <table className={styles["table"]} role="table" aria-label={label}>
         <thead role="rowgroup">
           <tr role="row">
@@ -60,11 +60,11 @@ export function Table<Row>({ label, columns, rows, keyOf, linkOf, empty = words.
 }
 
 interface FromProps<Answer, Row> extends Omit<Props<Row>, "rows"> {
-  readonly to: UseQueryResult<Answer>;
+  readonly query: UseQueryResult<Answer>;
   readonly rowsOf: (answer: Answer) => readonly Row[];
 }
 
-/** The same of an answer, with its waiting and failing. */
-export function AnswerTable<Answer, Row>({ to, rowsOf, ...table }: FromProps<Answer, Row>) {
-  return <Answered to={to}>{(answer) => <Table {...table} rows={rowsOf(answer)} />}</Answered>;
+/** A table for a query, with its loading and error states. */
+export function QueryTable<Answer, Row>({ query, rowsOf, ...table }: FromProps<Answer, Row>) {
+  return <QueryState query={query}>{(answer) => <Table {...table} rows={rowsOf(answer)} />}</QueryState>;
 }

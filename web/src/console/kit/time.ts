@@ -1,4 +1,4 @@
-/** Moments and durations in few words. */
+/** Formats relative times and durations. */
 
 import { words } from "../texts";
 
@@ -7,7 +7,7 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How long ago, or in how long. */
+/** The time since or until a moment. */
 export function agoWords(moment: string, now: number): string {
   const seconds = Math.round((now - new Date(moment).getTime()) / 1000);
   const away = Math.abs(seconds);
@@ -22,7 +22,7 @@ export function agoWords(moment: string, now: number): string {
 export const exactly = (moment: string, locale?: string): string =>
   new Date(moment).toLocaleString(locale, { dateStyle: "medium", timeStyle: "medium" });
 
-/** Two figures that count: 320 ms, 4.2 s, 38 s, 12 min. */
+/** Two significant digits: 320 ms, 4.2 s, 38 s, 12 min. */
 export function lasting(seconds: number): string {
   if (seconds < 1) return time.ms(Math.round(seconds * 1000));
   if (seconds < MINUTE) return time.s(short(seconds));

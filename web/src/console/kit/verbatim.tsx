@@ -1,4 +1,4 @@
-/** Text as it is, character by character; scrolls by keyboard, too. */
+/** Preformatted text that can be scrolled by keyboard. */
 
 import styles from "./kit.module.css";
 

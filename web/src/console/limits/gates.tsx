@@ -1,9 +1,9 @@
-/** What is closed, how much waits behind it, and its release. */
+/** Closed gates, with their waiting messages and a release action. */
 
 import type { components } from "../../api/schema";
-import { useDesk } from "../../live/use-desk";
-import { call, useAnswer } from "../api";
-import { AnswerTable, Curl, Deed, Marked, Moment, Panel, Status, type Column, type Mood } from "../kit";
+import { useInboxStore } from "../../live/use-inbox-store";
+import { call, useApiQuery } from "../api";
+import { QueryTable, Curl, ActionButton, Marked, Moment, Panel, Status, type Column, type Mood } from "../kit";
 import { useMay } from "../roles";
 import styles from "./limits.module.css";
 import { texts } from "./texts";
@@ -16,7 +16,7 @@ const { gates } = texts;
 const MOODS: Readonly<Record<string, Mood>> = { throttle: "busy", breaker: "bad", hold: "bad", disabled: "calm" };
 const DISABLED = "NUMBER_DISABLED";
 
-/** `number:106540352242922` in words. */
+/** The scope of a gate: `number:106540352242922` becomes "Number 106540352242922". */
 function called({ name }: Gate): string {
   const [scope = "", ...rest] = name.split(":");
   return scope === "org" ? (gates.scopes["org"] ?? name) : `${gates.scopes[scope] ?? scope} ${rest.join(":")}`;
@@ -44,11 +44,11 @@ const Reason = ({ gate: { code, reason, remedy } }: { readonly gate: Gate }) => 
 );
 
 function Release({ gate }: { readonly gate: Gate }) {
-  const { org_id } = useDesk().me;
+  const { org_id } = useInboxStore().me;
   if (!useMay("admin")) return null;
   if (gate.code === DISABLED) return <span className={styles["soft"]}>{gates.number}</span>;
   return (
-    <Deed
+    <ActionButton
       label={gates.release}
       title={gates.question(called(gate))}
       call={call("post", "/api/v1/outbound/gates/{gate_id}/release", { path: { gate_id: gate.id } })}
@@ -56,17 +56,17 @@ function Release({ gate }: { readonly gate: Gate }) {
       done={gates.done}
     >
       {gates.what}
-    </Deed>
+    </ActionButton>
   );
 }
 
 export function Gates() {
-  const { org_id } = useDesk().me;
-  const asking = call("get", "/api/v1/outbound/gates");
-  const answer = useAnswer(asking, { everyMs: EVERY_MS });
+  const { org_id } = useInboxStore().me;
+  const request = call("get", "/api/v1/outbound/gates");
+  const result = useApiQuery(request, { everyMs: EVERY_MS });
   return (
-    <Panel title={gates.title} intro={gates.intro} actions={<Curl call={asking} cli={`waypost admin gates ${org_id}`} />}>
-      <AnswerTable to={answer} rowsOf={({ content }) => content} label={gates.title} columns={COLUMNS} keyOf={({ id }) => id} empty={gates.empty} />
+    <Panel title={gates.title} intro={gates.intro} actions={<Curl call={request} cli={`waypost admin gates ${org_id}`} />}>
+      <QueryTable query={result} rowsOf={({ content }) => content} label={gates.title} columns={COLUMNS} keyOf={({ id }) => id} empty={gates.empty} />
     </Panel>
   );
 }

@@ -1,4 +1,4 @@
-/** What may keep messages waiting, and how to let them go. */
+/** Limits and holds: everything that can delay messages. */
 
 import { Page } from "../kit";
 import { words } from "../texts";

@@ -1,12 +1,12 @@
-/** The org's quota, and its change by an admin. */
+/** The org's quota; admins can change it. */
 
 import { Button, NumberInput, Progress } from "@mantine/core";
 import { useState } from "react";
 
 import type { components } from "../../api/schema";
-import { useDesk } from "../../live/use-desk";
-import { call, useAnswer, useDeed } from "../api";
-import { Answered, Commands, Curl, Dialog, Fact, Facts, Failed, Moment, Panel, useSay } from "../kit";
+import { useInboxStore } from "../../live/use-inbox-store";
+import { call, useApiQuery, useApiMutation } from "../api";
+import { QueryState, Commands, Curl, Dialog, Fact, Facts, Failed, Moment, Panel, useToast } from "../kit";
 import { useMay } from "../roles";
 import { words } from "../texts";
 import styles from "./limits.module.css";
@@ -21,27 +21,27 @@ const { quota } = texts;
 const isLimit = (wanted: number | string): wanted is number => typeof wanted === "number" && Number.isInteger(wanted) && wanted >= 1 && wanted <= MOST;
 
 export function Quota() {
-  const { org_id } = useDesk().me;
-  const asking = call("get", "/api/v1/outbound/quota");
-  const answer = useAnswer(asking, { everyMs: EVERY_MS });
+  const { org_id } = useInboxStore().me;
+  const request = call("get", "/api/v1/outbound/quota");
+  const result = useApiQuery(request, { everyMs: EVERY_MS });
   const [changing, setChanging] = useState(false);
   const mayChange = useMay("admin");
-  const limit = answer.data?.quotaLimit ?? null;
+  const limit = result.data?.quotaLimit ?? null;
   return (
     <Panel
       title={quota.title}
       actions={
         <>
-          {mayChange && answer.data !== undefined && (
+          {mayChange && result.data !== undefined && (
             <Button size="compact-sm" variant="default" onClick={() => setChanging(true)}>
               {quota.change}
             </Button>
           )}
-          <Curl call={asking} cli={`waypost admin quota ${org_id}`} />
+          <Curl call={request} cli={`waypost admin quota ${org_id}`} />
         </>
       }
     >
-      <Answered to={answer}>{(found) => <Used quota={found} />}</Answered>
+      <QueryState query={result}>{(found) => <Used quota={found} />}</QueryState>
       {changing && <Change limit={limit} onClose={() => setChanging(false)} />}
     </Panel>
   );
@@ -68,14 +68,14 @@ function Used({ quota: { messagesSent, quotaLimit, remainingQuota, resetAt, thro
 }
 
 function Change({ limit, onClose }: { readonly limit: number | null; readonly onClose: () => void }) {
-  const { org_id } = useDesk().me;
-  const say = useSay();
+  const { org_id } = useInboxStore().me;
+  const toast = useToast();
   const [wanted, setWanted] = useState<number | string>(limit ?? "");
   const isWrong = wanted !== "" && !isLimit(wanted);
-  const asking = call("put", "/api/v1/outbound/quota", { body: { quotaLimit: isLimit(wanted) ? wanted : null } });
-  const deed = useDeed<View>(() => {
+  const request = call("put", "/api/v1/outbound/quota", { body: { quotaLimit: isLimit(wanted) ? wanted : null } });
+  const mutation = useApiMutation<View>(() => {
     onClose();
-    say(quota.done);
+    toast(quota.done);
   });
   return (
     <Dialog title={quota.question} onClose={onClose}>
@@ -91,13 +91,13 @@ function Change({ limit, onClose }: { readonly limit: number | null; readonly on
         hideControls
         data-autofocus
       />
-      {deed.error !== null && <Failed error={deed.error} />}
-      {!isWrong && <Commands call={asking} cli={`waypost admin set-quota ${org_id} ${wanted === "" ? "none" : wanted}`} />}
+      {mutation.error !== null && <Failed error={mutation.error} />}
+      {!isWrong && <Commands call={request} cli={`waypost admin set-quota ${org_id} ${wanted === "" ? "none" : wanted}`} />}
       <div className={styles["foot"]}>
         <Button variant="default" onClick={onClose}>
-          {words.deed.cancel}
+          {words.action.cancel}
         </Button>
-        <Button loading={deed.isPending} disabled={isWrong} onClick={() => deed.mutate(asking)}>
+        <Button loading={mutation.isPending} disabled={isWrong} onClick={() => mutation.mutate(request)}>
           {quota.save}
         </Button>
       </div>

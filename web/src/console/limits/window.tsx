@@ -1,19 +1,19 @@
-/** Whether one customer may be answered freely, and until when. */
+/** Looks up the 24-hour window of a customer. */
 
 import { Button, TextInput } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 
 import type { components } from "../../api/schema";
-import { useDesk } from "../../live/use-desk";
+import { useInboxStore } from "../../live/use-inbox-store";
 import { go, useAddress } from "../../path";
-import { call, useAnswer } from "../api";
-import { Answered, Curl, Fact, Facts, Moment, Panel, Status } from "../kit";
+import { call, useApiQuery } from "../api";
+import { QueryState, Curl, Fact, Facts, Moment, Panel, Status } from "../kit";
 import styles from "./limits.module.css";
 import { texts } from "./texts";
 
 type View = components["schemas"]["WindowView"];
 
-const { window: said } = texts;
+const { window: labels } = texts;
 
 export function Window() {
   const phone = useAddress(({ search }) => new URLSearchParams(search).get("phone") ?? "");
@@ -24,11 +24,11 @@ export function Window() {
     go(written.trim() === "" ? "/console/limits" : `/console/limits?${query.toString()}`, "replace");
   };
   return (
-    <Panel title={said.title} intro={said.intro}>
+    <Panel title={labels.title} intro={labels.intro}>
       <form className={styles["look"]} onSubmit={look}>
-        <TextInput label={said.phone} placeholder={said.placeholder} value={written} onChange={(event) => setWritten(event.currentTarget.value)} />
+        <TextInput label={labels.phone} placeholder={labels.placeholder} value={written} onChange={(event) => setWritten(event.currentTarget.value)} />
         <Button type="submit" variant="default">
-          {said.look}
+          {labels.look}
         </Button>
       </form>
       {phone !== "" && <Found key={phone} phone={phone} />}
@@ -37,37 +37,37 @@ export function Window() {
 }
 
 function Found({ phone }: { readonly phone: string }) {
-  const { org_id } = useDesk().me;
-  const asking = call("get", "/api/v1/outbound/session-windows/{phone}", { path: { phone } });
-  const answer = useAnswer(asking);
+  const { org_id } = useInboxStore().me;
+  const request = call("get", "/api/v1/outbound/session-windows/{phone}", { path: { phone } });
+  const result = useApiQuery(request);
   return (
     <>
-      <Answered to={answer}>{(found) => <Said window={found} />}</Answered>
+      <QueryState query={result}>{(found) => <WindowFacts window={found} />}</QueryState>
       <div>
-        <Curl call={asking} cli={`waypost admin window ${org_id} ${phone}`} />
+        <Curl call={request} cli={`waypost admin window ${org_id} ${phone}`} />
       </div>
     </>
   );
 }
 
-const When = ({ at }: { readonly at: string | null }) => (at === null ? said.never : <Moment at={at} />);
+const When = ({ at }: { readonly at: string | null }) => (at === null ? labels.never : <Moment at={at} />);
 
-const Said = ({ window: { open, from, windowOpensAt, windowExpiresAt, lastInboundMessageAt, lastOutboundMessageAt } }: { readonly window: View }) => (
+const WindowFacts = ({ window: { open, from, windowOpensAt, windowExpiresAt, lastInboundMessageAt, lastOutboundMessageAt } }: { readonly window: View }) => (
   <Facts>
-    <Fact name={said.state}>
-      <Status mood={open ? "good" : "calm"}>{open ? said.open : said.closed}</Status>
+    <Fact name={labels.state}>
+      <Status mood={open ? "good" : "calm"}>{open ? labels.open : labels.closed}</Status>
     </Fact>
-    {from !== null && <Fact name={said.number}>{from}</Fact>}
-    <Fact name={said.opens}>
+    {from !== null && <Fact name={labels.number}>{from}</Fact>}
+    <Fact name={labels.opens}>
       <When at={windowOpensAt} />
     </Fact>
-    <Fact name={open ? said.expires : said.expired}>
+    <Fact name={open ? labels.expires : labels.expired}>
       <When at={windowExpiresAt} />
     </Fact>
-    <Fact name={said.lastIn}>
+    <Fact name={labels.lastIn}>
       <When at={lastInboundMessageAt} />
     </Fact>
-    <Fact name={said.lastOut}>
+    <Fact name={labels.lastOut}>
       <When at={lastOutboundMessageAt} />
     </Fact>
   </Facts>

@@ -1,4 +1,4 @@
-/** An error in words: what it is, by the catalogue, and what to do about it. */
+/** The title and remedy of an error code. */
 
 import type { components } from "../../api/schema";
 import { errors } from "./texts";
@@ -10,7 +10,7 @@ export interface Advice {
   readonly remedy: string;
 }
 
-/** A row of its own wins over a range such as `200-299`. */
+/** An exact code wins over a range such as `200-299`. */
 export function rowOf(code: string, catalogue: readonly ErrorCode[]): ErrorCode | null {
   const exact = catalogue.find((row) => row.code === code);
   if (exact !== undefined || !/^\d+$/.test(code)) return exact ?? null;
@@ -22,7 +22,7 @@ function isWithin(code: number, range: string): boolean {
   return first !== undefined && last !== undefined && first <= code && code <= last;
 }
 
-/** A message that is still queued is not to be sent again. */
+/** A queued message must not be sent again. */
 export function adviceOn(code: string, catalogue: readonly ErrorCode[], isQueued = false): Advice {
   const row = rowOf(code, catalogue);
   const action = row?.action ?? "unknown";

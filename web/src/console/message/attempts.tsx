@@ -1,8 +1,8 @@
-/** Every try, with the provider's own words folded below it. */
+/** The attempts of a message, with the provider's responses. */
 
 import { lasting, Moment, Panel, Status, Table, Verbatim, type Column, type Mood } from "../kit";
 import styles from "./message.module.css";
-import { saidOf, type Attempt } from "./model";
+import { providerMessage, type Attempt } from "./model";
 import { words } from "./texts";
 
 const MOODS: Readonly<Record<string, Mood>> = { TRYING: "busy", SUCCESS: "good", FAILED: "bad", UNSURE: "busy" };
@@ -13,7 +13,7 @@ const COLUMNS: readonly Column<Attempt>[] = [
   { head: heads.status, cell: ({ status }) => <Status mood={MOODS[status] ?? "calm"}>{words.attemptStatus[status] ?? status}</Status> },
   { head: heads.at, cell: ({ createdAt }) => <Moment at={createdAt} /> },
   { head: heads.took, cell: ({ createdAt, finishedAt }) => (finishedAt === null ? "" : lasting((Date.parse(finishedAt) - Date.parse(createdAt)) / 1000)), align: "right" },
-  { head: heads.error, cell: ({ errorCode, errorMessage }) => [errorCode, saidOf(errorCode, errorMessage)].filter(Boolean).join(": "), wide: true },
+  { head: heads.error, cell: ({ errorCode, errorMessage }) => [errorCode, providerMessage(errorCode, errorMessage)].filter(Boolean).join(": "), wide: true },
   { head: heads.answer, cell: ({ providerResponseJson }) => <Folded json={providerResponseJson} />, wide: true },
 ];
 
@@ -25,7 +25,7 @@ export function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }
   );
 }
 
-/** JSON, or what came instead of it; always text. */
+/** JSON, or the raw response; always rendered as text. */
 function Folded({ json }: { readonly json: unknown }) {
   if (json === null || json === undefined) return null;
   return (

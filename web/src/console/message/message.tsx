@@ -1,27 +1,27 @@
-/** One message: where it stands, what happened to it, and what can be done. */
+/** One message: status, timeline, attempts and actions. */
 
 import { linkTo } from "../../path";
-import { call, Problem, useAnswer } from "../api";
-import { Answered, Curl, Deed, Page } from "../kit";
+import { call, Problem, useApiQuery } from "../api";
+import { QueryState, Curl, ActionButton, Page } from "../kit";
 import type { PageProps } from "../pages";
 import { useMay } from "../roles";
 import { Attempts } from "./attempts";
 import styles from "./message.module.css";
 import { canBeRetried, isParked, wayBack, type OutboundMessage, type TimelineEvent } from "./model";
-import { Content, Standing } from "./standing";
+import { Content, Summary } from "./summary";
 import { words } from "./texts";
 import { TimelinePanel } from "./timeline";
 
 const EVERY_MS = 2_000;
-/** Nothing can be said wrong about a number that is none: the server says that there is no such message. */
+/** For an invalid ID, the server responds that the message does not exist. */
 const pathOf = (id: string) => ({ path: { message_id: /^\d{1,15}$/.test(id) ? Number(id) : 0 } });
 
 export default function MessagePage({ id }: PageProps) {
-  const message = useAnswer(call("get", "/api/v1/outbound/messages/{message_id}", pathOf(id)), { everyMs: EVERY_MS });
+  const message = useApiQuery(call("get", "/api/v1/outbound/messages/{message_id}", pathOf(id)), { everyMs: EVERY_MS });
   const isThere = message.data !== undefined;
   const life = call("get", "/api/v1/outbound/messages/{message_id}/timeline", pathOf(id));
-  const timeline = useAnswer(life, { everyMs: EVERY_MS, enabled: isThere });
-  const attempts = useAnswer(call("get", "/api/v1/outbound/messages/{message_id}/attempts", pathOf(id)), { everyMs: EVERY_MS, enabled: isThere });
+  const timeline = useApiQuery(life, { everyMs: EVERY_MS, enabled: isThere });
+  const attempts = useApiQuery(call("get", "/api/v1/outbound/messages/{message_id}/attempts", pathOf(id)), { everyMs: EVERY_MS, enabled: isThere });
   const isMissing = message.error instanceof Problem && message.error.status === 404;
   return (
     <Page
@@ -30,36 +30,36 @@ export default function MessagePage({ id }: PageProps) {
       actions={
         <>
           <Curl call={life} cli={`waypost why ${id}`} />
-          {message.data !== undefined && <Deeds message={message.data} events={timeline.data?.events ?? []} />}
+          {message.data !== undefined && <RowActions message={message.data} events={timeline.data?.events ?? []} />}
         </>
       }
     >
       {isMissing ? (
         <p className={styles["missing"]}>{words.unknown}</p>
       ) : (
-        <Answered to={message}>
+        <QueryState query={message}>
           {(found) => (
             <>
-              <Standing message={found} why={timeline.data?.why ?? null} nextAt={timeline.data?.nextAt ?? null} />
-              <Answered to={timeline}>{({ events }) => <TimelinePanel events={events} />}</Answered>
-              <Answered to={attempts}>{(all) => <Attempts attempts={all} />}</Answered>
+              <Summary message={found} why={timeline.data?.why ?? null} nextAt={timeline.data?.nextAt ?? null} />
+              <QueryState query={timeline}>{({ events }) => <TimelinePanel events={events} />}</QueryState>
+              <QueryState query={attempts}>{(all) => <Attempts attempts={all} />}</QueryState>
               <Content message={found} />
             </>
           )}
-        </Answered>
+        </QueryState>
       )}
     </Page>
   );
 }
 
-function Deeds({ message, events }: { readonly message: OutboundMessage; readonly events: readonly TimelineEvent[] }) {
+function RowActions({ message, events }: { readonly message: OutboundMessage; readonly events: readonly TimelineEvent[] }) {
   const maySend = useMay("sender");
   if (!maySend) return null;
   const path = { path: { message_id: message.id } };
   return (
     <>
       {message.status === "QUEUED" && (
-        <Deed
+        <ActionButton
           label={words.cancel}
           title={words.cancelTitle}
           call={call("post", "/api/v1/outbound/messages/{message_id}/cancel", path)}
@@ -68,10 +68,10 @@ function Deeds({ message, events }: { readonly message: OutboundMessage; readonl
           done={words.cancelled}
         >
           {words.cancelText}
-        </Deed>
+        </ActionButton>
       )}
       {canBeRetried(message, events) && (
-        <Deed
+        <ActionButton
           label={words.retry}
           title={words.retryTitle}
           call={call("post", "/api/v1/outbound/messages/{message_id}/retry", path)}
@@ -80,7 +80,7 @@ function Deeds({ message, events }: { readonly message: OutboundMessage; readonl
           done={words.retried}
         >
           {message.status === "SENDING" && isParked(events) ? words.retryParked : words.retryText}
-        </Deed>
+        </ActionButton>
       )}
     </>
   );

@@ -1,4 +1,4 @@
-/** An outbound message in few words. */
+/** Helpers for outbound messages. */
 
 import type { components } from "../../api/schema";
 import { texts } from "../../texts";
@@ -8,38 +8,38 @@ export type OutboundMessage = components["schemas"]["MessageView"];
 export type Attempt = components["schemas"]["AttemptView"];
 export type TimelineEvent = components["schemas"]["TimelineEvent"];
 
-/** A read message is DELIVERED with the time of reading beside it. */
+/** A read message is DELIVERED with a `readAt`. */
 export const statusOf = ({ status, readAt }: OutboundMessage): string => (status === "DELIVERED" && readAt !== null ? "READ" : status);
 
 const LONGEST = 140;
 
-/** The template's name, the beginning of the text, or what kind of thing it is. */
+/** The template's name, the start of the text, or the content type. */
 export function summaryOf({ templateCode, subject, payloadJson }: Pick<OutboundMessage, "templateCode" | "subject" | "payloadJson">): string {
   if (templateCode !== null) return words.template(templateCode);
-  const said = (subject ?? textIn(payloadJson)).replace(/\s+/g, " ").trim();
-  const [first, rest] = [[...said].slice(0, LONGEST).join(""), [...said].length > LONGEST];
+  const text = (subject ?? textIn(payloadJson)).replace(/\s+/g, " ").trim();
+  const [first, rest] = [[...text].slice(0, LONGEST).join(""), [...text].length > LONGEST];
   return first === "" ? words.empty : rest ? `${first}…` : first;
 }
 
-/** Looked for where the Cloud API has it: `{text}`, `{type, [type]: {body | caption}}`; else the type. */
+/** The text as in the Cloud API: `{text}`, `{type, [type]: {body | caption}}`; otherwise the type. */
 export function textIn(payload: unknown): string {
-  const { text, type } = asRecord(payload);
-  if (typeof text === "string") return text;
+  const { text: plain, type } = asRecord(payload);
+  if (typeof plain === "string") return plain;
   if (typeof type !== "string") return "";
   const inner = asRecord(asRecord(payload)[type]);
-  const said = [inner["body"], asRecord(inner["body"])["text"], inner["caption"], inner["name"], inner["filename"]].find((each) => typeof each === "string" && each !== "");
-  if (type === "text") return typeof said === "string" ? said : "";
+  const text = [inner["body"], asRecord(inner["body"])["text"], inner["caption"], inner["name"], inner["filename"]].find((each) => typeof each === "string" && each !== "");
+  if (type === "text") return typeof text === "string" ? text : "";
   const kind = texts.content[type] ?? type;
-  return typeof said === "string" ? `${kind}: ${said}` : kind;
+  return typeof text === "string" ? `${kind}: ${text}` : kind;
 }
 
 const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 
-/** The provider repeats its code in its words. */
-export const saidOf = (code: string | null, said: string | null): string => (said ?? "").replace(`(#${code ?? ""}) `, "");
+/** Removes the error code that the provider repeats in its message. */
+export const providerMessage = (code: string | null, message: string | null): string => (message ?? "").replace(`(#${code ?? ""}) `, "");
 
-/** Seconds between an event and the one before it; null for the first. */
+/** Seconds since the previous event; null for the first. */
 export function gapsOf(events: readonly TimelineEvent[]): readonly (number | null)[] {
   return events.map(({ at }, index) => {
     const before = events[index - 1];
@@ -47,7 +47,7 @@ export function gapsOf(events: readonly TimelineEvent[]): readonly (number | nul
   });
 }
 
-/** FAILED and CANCELLED can be sent again, and what is parked until a person decides; a later event ends that. */
+/** FAILED and CANCELLED messages can be sent again, and parked ones until a later event. */
 export function canBeRetried({ status }: OutboundMessage, events: readonly TimelineEvent[]): boolean {
   return status === "FAILED" || status === "CANCELLED" || (status === "SENDING" && isParked(events));
 }
@@ -57,7 +57,7 @@ export const isParked = (events: readonly TimelineEvent[]): boolean =>
 
 let cameFrom = "/console/outbox";
 
-/** The way back from a message leads to the list that it was found in. */
+/** The back link leads to the list from which the message was opened. */
 export const comesFrom = (address: string): void => {
   cameFrom = address;
 };

@@ -1,4 +1,4 @@
-/** What happened to a message, oldest first, with the time between. */
+/** The timeline of a message, oldest first, with the time between events. */
 
 import { exactly, lasting, Panel } from "../kit";
 import styles from "./message.module.css";

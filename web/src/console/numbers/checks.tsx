@@ -1,9 +1,9 @@
-/** The third step: what can be found out from here, and the command that finds out the rest. */
+/** Step 3: the checks that run in the browser, and the CLI command for the others. */
 
 import { Button, Loader } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 
-import { useDesk } from "../../live/use-desk";
+import { useInboxStore } from "../../live/use-inbox-store";
 import { ask, call, Problem } from "../api";
 import { Status } from "../kit";
 import type { NewNumber } from "./enter";
@@ -12,16 +12,16 @@ import styles from "./numbers.module.css";
 import { usePublicUrl, WEBHOOK } from "./public-url";
 import { wizard } from "./texts";
 import type { Trial } from "./trial";
-import { TryHere } from "./try";
+import { InlineTrial } from "./try-number";
 import { Given } from "./webhook";
 
 interface Finding {
   readonly mood: "good" | "busy" | "bad";
-  readonly said: string;
+  readonly text: string;
 }
 
 const { checks } = wizard;
-/** Another process of the server notices a new number within two seconds. */
+/** Other server processes notice a new number within two seconds. */
 const TRIES = 4;
 const BETWEEN_MS = 700;
 
@@ -32,22 +32,22 @@ interface Props {
 }
 
 export function Checks({ number, onTried, onDone }: Props) {
-  const { me } = useDesk();
+  const { me } = useInboxStore();
   const { isPublic } = usePublicUrl();
   const found = useQuery({ queryKey: ["checks", number.phone_number_id], queryFn: () => examine(number, me.org_id), gcTime: 0, retry: false });
-  const findings = [...(found.data ?? []), { mood: isPublic ? "good" : "busy", said: isPublic ? checks.public : wizard.notPublic } as const];
+  const findings = [...(found.data ?? []), { mood: isPublic ? "good" : "busy", text: isPublic ? checks.public : wizard.notPublic } as const];
   return (
     <div className={styles["form"]}>
-      <TryHere id={number.phone_number_id} onTried={onTried} />
+      <InlineTrial id={number.phone_number_id} onTried={onTried} />
       {found.isFetching ? (
         <p className={styles["text"]}>
           <Loader size="xs" aria-hidden="true" /> {wizard.checking}
         </p>
       ) : (
         <ul className={styles["findings"]} aria-live="polite">
-          {findings.map(({ mood, said }) => (
-            <li key={said}>
-              <Status mood={mood}>{said}</Status>
+          {findings.map(({ mood, text }) => (
+            <li key={text}>
+              <Status mood={mood}>{text}</Status>
             </li>
           ))}
         </ul>
@@ -67,34 +67,34 @@ export function Checks({ number, onTried, onDone }: Props) {
 const examine = (number: NewNumber, org: string): Promise<readonly Finding[]> =>
   Promise.all([handshake(number.verify_token), templates(number.waba_id), gates(number, org)]);
 
-/** What Meta asks when the webhook is saved. */
+/** The verification request that Meta sends when the webhook is saved. */
 async function handshake(token: string): Promise<Finding> {
   const challenge = String(crypto.getRandomValues(new Uint32Array(1))[0]);
   const query = new URLSearchParams({ "hub.mode": "subscribe", "hub.verify_token": token, "hub.challenge": challenge });
   let status = 0;
   for (let tries = 0; tries < TRIES; tries += 1) {
     const answer = await fetch(`${WEBHOOK}?${query.toString()}`, { cache: "no-store", credentials: "omit" }).catch(() => null);
-    if (answer?.ok && (await answer.text()) === challenge) return { mood: "good", said: checks.handshake };
+    if (answer?.ok && (await answer.text()) === challenge) return { mood: "good", text: checks.handshake };
     status = answer?.status ?? 0;
     await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS));
   }
-  return { mood: "bad", said: status === 403 ? checks.handshakeWrong : checks.handshakeAway };
+  return { mood: "bad", text: status === 403 ? checks.handshakeWrong : checks.handshakeAway };
 }
 
-/** Whether the token opens the account. */
+/** Whether the token has access to the account. */
 async function templates(account: string): Promise<Finding> {
   try {
     const accounts = await ask(call("post", "/api/v1/outbound/templates/sync"));
     const found = accounts.find(({ wabaId }) => wabaId === account);
-    if (found?.error == null && found !== undefined) return { mood: "good", said: checks.templates(found.templates) };
-    return { mood: "bad", said: checks.templatesWrong(found?.error ?? "") };
+    if (found?.error == null && found !== undefined) return { mood: "good", text: checks.templates(found.templates) };
+    return { mood: "bad", text: checks.templatesWrong(found?.error ?? "") };
   } catch (error) {
-    return { mood: "bad", said: checks.templatesWrong(error instanceof Problem ? error.message : String(error)) };
+    return { mood: "bad", text: checks.templatesWrong(error instanceof Problem ? error.message : String(error)) };
   }
 }
 
 async function gates({ phone_number_id, waba_id }: NewNumber, org_id: string): Promise<Finding> {
   const { content } = await ask(call("get", "/api/v1/outbound/gates"));
   const [closed] = gatesOf({ phone_number_id, waba_id, org_id }, content);
-  return closed === undefined ? { mood: "good", said: checks.open } : { mood: "busy", said: checks.closed([closed.code, closed.reason].join(" ")) };
+  return closed === undefined ? { mood: "good", text: checks.open } : { mood: "busy", text: checks.closed([closed.code, closed.reason].join(" ")) };
 }

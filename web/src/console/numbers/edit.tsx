@@ -1,11 +1,11 @@
-/** A number's settings; only what was changed is sent, and secrets can be renewed but not read. */
+/** Edits a number; only changed fields are sent, and secrets can be replaced but not read. */
 
 import { Button, NativeSelect, PasswordInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 
-import { useDesk } from "../../live/use-desk";
-import { call, useDeed } from "../api";
-import { Commands, Dialog, Failed, useSay } from "../kit";
+import { useInboxStore } from "../../live/use-inbox-store";
+import { call, useApiMutation } from "../api";
+import { Commands, Dialog, Failed, useToast } from "../kit";
 import { changeOf, cliOf, enteredOf, SECRETS, withoutSecrets, type Entered } from "./form";
 import type { Number_ } from "./health";
 import styles from "./numbers.module.css";
@@ -20,17 +20,17 @@ interface Props {
 }
 
 export function EditNumber({ number, others, onClose }: Props) {
-  const { me } = useDesk();
-  const say = useSay();
+  const { me } = useInboxStore();
+  const toast = useToast();
   const [entered, setEntered] = useState<Entered>(() => enteredOf(number));
-  const deed = useDeed<Number_>(() => {
+  const mutation = useApiMutation<Number_>(() => {
     onClose();
-    say(words.saved);
+    toast(words.saved);
   });
   const id = number.phone_number_id;
   const body = changeOf(number, entered);
   const isSame = Object.keys(body).length === 0;
-  const asked = (sent: typeof body) => call("patch", "/api/v1/numbers/{phone_number_id}", { path: { phone_number_id: id }, body: sent });
+  const request = (sent: typeof body) => call("patch", "/api/v1/numbers/{phone_number_id}", { path: { phone_number_id: id }, body: sent });
   const of = (name: keyof Entered) => ({
     label: words.fields[name],
     value: entered[name],
@@ -42,7 +42,7 @@ export function EditNumber({ number, others, onClose }: Props) {
         className={styles["form"]}
         onSubmit={(event) => {
           event.preventDefault();
-          deed.mutate(asked(body));
+          mutation.mutate(request(body));
         }}
       >
         <TextInput {...of("pace")} inputMode="numeric" />
@@ -53,13 +53,13 @@ export function EditNumber({ number, others, onClose }: Props) {
         ))}
         <TextInput {...of("graph_url")} description={words.hints.graph_url} />
         <NativeSelect {...of("error_catalogue")} data={Object.entries(words.catalogues).map(([value, label]) => ({ value, label }))} />
-        {deed.error !== null && <Failed error={deed.error} />}
-        {!isSame && <Commands call={asked(withoutSecrets(body))} cli={cliOf(me.org_id, id, body)} />}
+        {mutation.error !== null && <Failed error={mutation.error} />}
+        {!isSame && <Commands call={request(withoutSecrets(body))} cli={cliOf(me.org_id, id, body)} />}
         <div className={styles["foot"]}>
           <Button variant="default" onClick={onClose}>
             {words.cancel}
           </Button>
-          <Button type="submit" disabled={isSame} loading={deed.isPending}>
+          <Button type="submit" disabled={isSame} loading={mutation.isPending}>
             {words.save}
           </Button>
         </div>

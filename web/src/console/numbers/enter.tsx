@@ -1,11 +1,11 @@
-/** The first step: ids and secrets, as Meta's pages show them. */
+/** Step 1: IDs and secrets from Meta's settings. */
 
 import { Button, NativeSelect, PasswordInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 
 import type { components } from "../../api/schema";
-import { useDesk } from "../../live/use-desk";
-import { call, useDeed } from "../api";
+import { useInboxStore } from "../../live/use-inbox-store";
+import { call, useApiMutation } from "../api";
 import { quoted } from "../curl";
 import { Commands, Failed } from "../kit";
 import { madeUp, withoutSecrets } from "./form";
@@ -13,16 +13,16 @@ import type { Number_ } from "./health";
 import styles from "./numbers.module.css";
 import { words, wizard } from "./texts";
 
-/** What the next steps need; of the secrets only the one that Meta has to be told. */
+/** The data for the next steps; of the secrets, only the verify token. */
 export type NewNumber = Pick<Number_, "phone_number_id" | "waba_id"> & { readonly verify_token: string };
 
 const EMPTY = { phone_number_id: "", waba_id: "", token: "", app_secret: "", verify_token: "", graph_url: "", error_catalogue: "meta" };
 type Entered = typeof EMPTY;
 
 export function EnterNumber({ onConnected }: { readonly onConnected: (number: NewNumber) => void }) {
-  const { me } = useDesk();
+  const { me } = useInboxStore();
   const [entered, setEntered] = useState<Entered>(() => ({ ...EMPTY, verify_token: madeUp() }));
-  const deed = useDeed<Number_>(({ phone_number_id, waba_id }) => onConnected({ phone_number_id, waba_id, verify_token: body.verify_token }));
+  const mutation = useApiMutation<Number_>(({ phone_number_id, waba_id }) => onConnected({ phone_number_id, waba_id, verify_token: body.verify_token }));
   const body = bodyOf(entered);
   const of = (name: keyof Entered) => ({
     label: words.fields[name],
@@ -35,7 +35,7 @@ export function EnterNumber({ onConnected }: { readonly onConnected: (number: Ne
       className={styles["form"]}
       onSubmit={(event) => {
         event.preventDefault();
-        deed.mutate(call("post", "/api/v1/numbers", { body }));
+        mutation.mutate(call("post", "/api/v1/numbers", { body }));
       }}
     >
       <p className={styles["text"]}>{wizard.enter}</p>
@@ -59,9 +59,9 @@ export function EnterNumber({ onConnected }: { readonly onConnected: (number: Ne
         </div>
         <Commands call={call("post", "/api/v1/numbers", { body: withoutSecrets(body) })} cli={cliFor(me.org_id, body)} />
       </details>
-      {deed.error !== null && <Failed error={deed.error} />}
+      {mutation.error !== null && <Failed error={mutation.error} />}
       <div className={styles["foot"]}>
-        <Button type="submit" loading={deed.isPending}>
+        <Button type="submit" loading={mutation.isPending}>
           {wizard.connect}
         </Button>
       </div>

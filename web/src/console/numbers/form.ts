@@ -1,4 +1,4 @@
-/** What was entered for a number: what of it is new, and as a command. */
+/** The number form: its changes, and the equivalent CLI command. */
 
 import type { components } from "../../api/schema";
 import { quoted } from "../curl";
@@ -30,7 +30,7 @@ export const enteredOf = ({ graph_url, error_catalogue, pace, tier, failover }: 
   failover: failover ?? "",
 });
 
-/** Only what differs; an empty secret is the one that it has. */
+/** Only changed fields; an empty secret keeps the current one. */
 export function changeOf(number: Number_, entered: Entered): Change {
   const before = enteredOf(number);
   const is = (name: keyof Entered): boolean => entered[name].trim() !== before[name] && (name === "failover" || entered[name].trim() !== "");
@@ -43,7 +43,7 @@ export function changeOf(number: Number_, entered: Entered): Change {
   } as Change;
 }
 
-/** Secrets are named, not shown: what is on a screen is seen by others. */
+/** Replaces secrets with their names, so that they are not visible on the screen. */
 export const withoutSecrets = <Body extends object>(body: Body): Body =>
   Object.fromEntries(Object.entries(body).map(([name, value]) => [name, isSecret(name) && value !== "" ? name.toUpperCase() : value])) as Body;
 
@@ -51,7 +51,7 @@ const isSecret = (name: string): boolean => name === "password" || (SECRETS as r
 
 const BY_COMMAND = ["pace", "tier", "token", "app_secret", "graph_url", "error_catalogue"];
 
-/** Undefined when the command line has nothing for it. */
+/** Undefined if the CLI has no equivalent. */
 export function cliOf(org: string, number: string, change: Change): string | undefined {
   const shown = withoutSecrets(change);
   const options = Object.entries(shown).filter(([name]) => BY_COMMAND.includes(name));
@@ -62,7 +62,7 @@ export function cliOf(org: string, number: string, change: Change): string | und
   return lines.length > 0 ? lines.join("\n") : undefined;
 }
 
-const LETTERS = "abcdefghjkmnpqrstuvwxyz23456789";
+const DEAD_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789";
 
-/** Without what is taken for something else. */
-export const madeUp = (): string => Array.from(crypto.getRandomValues(new Uint8Array(24)), (byte) => LETTERS[byte % LETTERS.length]).join("");
+/** Without characters that are easily confused. */
+export const madeUp = (): string => Array.from(crypto.getRandomValues(new Uint8Array(24)), (byte) => DEAD_LETTERS[byte % DEAD_LETTERS.length]).join("");

@@ -1,16 +1,16 @@
-/** The mailboxes that emails are sent from: how each is doing, and the way to a new one. */
+/** Mailboxes: their health, and connecting a new one. */
 
 import { Button, NativeSelect, PasswordInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 
 import type { components } from "../../api/schema";
-import { useDesk } from "../../live/use-desk";
-import { call, useAnswer, useDeed } from "../api";
+import { useInboxStore } from "../../live/use-inbox-store";
+import { call, useApiQuery, useApiMutation } from "../api";
 import { quoted } from "../curl";
-import { AnswerTable, Commands, Curl, Deed, Dialog, Failed, Panel, useSay, type Column } from "../kit";
+import { QueryTable, Commands, Curl, ActionButton, Dialog, Failed, Panel, useToast, type Column } from "../kit";
 import { withoutSecrets } from "./form";
 import { healthOf, type Gate } from "./health";
-import { HealthOf } from "./health-of";
+import { HealthCell } from "./health-cell";
 import styles from "./numbers.module.css";
 import { mailboxes as words, words as page } from "./texts";
 
@@ -20,7 +20,7 @@ type Body = components["schemas"]["ConnectMailbox"];
 const EVERY_MS = 10_000;
 
 export function Mailboxes({ gates }: { readonly gates: readonly Gate[] }) {
-  const { me } = useDesk();
+  const { me } = useInboxStore();
   const listing = call("get", "/api/v1/mailboxes");
   const [isConnecting, setConnecting] = useState(false);
   return (
@@ -36,8 +36,8 @@ export function Mailboxes({ gates }: { readonly gates: readonly Gate[] }) {
         </>
       }
     >
-      <AnswerTable
-        to={useAnswer(listing, { everyMs: EVERY_MS })}
+      <QueryTable
+        query={useApiQuery(listing, { everyMs: EVERY_MS })}
         rowsOf={(all) => all}
         label={words.title}
         columns={columnsFor(me.org_id, gates)}
@@ -53,18 +53,18 @@ function columnsFor(org: string, gates: readonly Gate[]): readonly Column<Mailbo
   const { columns } = words;
   return [
     { head: columns.address, cell: ({ address, name }) => (name === "" ? address : `${name} <${address}>`) },
-    { head: columns.health, cell: (mailbox) => <HealthOf health={healthOf({ ...mailbox, phone_number_id: mailbox.mailbox_id, waba_id: "" }, gates)} />, wide: true },
+    { head: columns.health, cell: (mailbox) => <HealthCell health={healthOf({ ...mailbox, phone_number_id: mailbox.mailbox_id, waba_id: "" }, gates)} />, wide: true },
     { head: columns.server, cell: ({ host, port, security }) => `${host}:${port} (${security})` },
-    { head: columns.deeds, cell: (mailbox) => <Deeds org={org} mailbox={mailbox} /> },
+    { head: columns.actions, cell: (mailbox) => <RowActions org={org} mailbox={mailbox} /> },
   ];
 }
 
-function Deeds({ org, mailbox }: { readonly org: string; readonly mailbox: Mailbox }) {
+function RowActions({ org, mailbox }: { readonly org: string; readonly mailbox: Mailbox }) {
   const { mailbox_id: id, address, enabled } = mailbox;
   const path = { mailbox_id: id };
   return (
-    <div className={styles["deeds"]}>
-      <Deed
+    <div className={styles["actions"]}>
+      <ActionButton
         label={enabled ? page.disable : page.enable}
         title={enabled ? words.disableTitle(address) : words.enableTitle(address)}
         call={call("patch", "/api/v1/mailboxes/{mailbox_id}", { path, body: { enabled: !enabled } })}
@@ -72,8 +72,8 @@ function Deeds({ org, mailbox }: { readonly org: string; readonly mailbox: Mailb
         done={enabled ? page.wasDisabled : page.enabled}
       >
         {enabled ? words.disableText : page.enableText}
-      </Deed>
-      <Deed
+      </ActionButton>
+      <ActionButton
         label={page.disconnect}
         title={words.disconnectTitle(address)}
         call={call("delete", "/api/v1/mailboxes/{mailbox_id}", { path })}
@@ -82,7 +82,7 @@ function Deeds({ org, mailbox }: { readonly org: string; readonly mailbox: Mailb
         done={page.disconnected}
       >
         {words.disconnectText}
-      </Deed>
+      </ActionButton>
     </div>
   );
 }
@@ -90,15 +90,15 @@ function Deeds({ org, mailbox }: { readonly org: string; readonly mailbox: Mailb
 const EMPTY = { address: "", name: "", host: "", security: "starttls", username: "", password: "" };
 
 function ConnectMailbox({ onClose }: { readonly onClose: () => void }) {
-  const { me } = useDesk();
-  const say = useSay();
+  const { me } = useInboxStore();
+  const toast = useToast();
   const [entered, setEntered] = useState(EMPTY);
-  const deed = useDeed<Mailbox>(({ address }) => {
+  const mutation = useApiMutation<Mailbox>(({ address }) => {
     onClose();
-    say(words.connected(address));
+    toast(words.connected(address));
   });
   const given = Object.fromEntries(Object.entries(entered).filter(([, value]) => value.trim() !== ""));
-  const asked = (body: object) => call("post", "/api/v1/mailboxes", { body: body as Body });
+  const request = (body: object) => call("post", "/api/v1/mailboxes", { body: body as Body });
   const of = (name: keyof typeof EMPTY) => ({
     label: words.fields[name],
     value: entered[name],
@@ -111,7 +111,7 @@ function ConnectMailbox({ onClose }: { readonly onClose: () => void }) {
         className={styles["form"]}
         onSubmit={(event) => {
           event.preventDefault();
-          deed.mutate(asked(given));
+          mutation.mutate(request(given));
         }}
       >
         <TextInput {...of("address")} type="email" placeholder="shop@example.com" required data-autofocus />
@@ -120,13 +120,13 @@ function ConnectMailbox({ onClose }: { readonly onClose: () => void }) {
         <NativeSelect {...of("security")} data={["starttls", "tls", "none"]} />
         <TextInput {...of("username")} autoComplete="off" />
         <PasswordInput {...of("password")} autoComplete="new-password" />
-        {deed.error !== null && <Failed error={deed.error} />}
-        <Commands call={asked(withoutSecrets(given))} cli={`waypost admin connect-mailbox ${me.org_id} ${options.map(([name, value]) => `--${name} ${quoted(value)}`).join(" ")}`} />
+        {mutation.error !== null && <Failed error={mutation.error} />}
+        <Commands call={request(withoutSecrets(given))} cli={`waypost admin connect-mailbox ${me.org_id} ${options.map(([name, value]) => `--${name} ${quoted(value)}`).join(" ")}`} />
         <div className={styles["foot"]}>
           <Button variant="default" onClick={onClose}>
             {page.cancel}
           </Button>
-          <Button type="submit" loading={deed.isPending}>
+          <Button type="submit" loading={mutation.isPending}>
             {words.connect}
           </Button>
         </div>

@@ -1,4 +1,4 @@
-/** What the provider said when a number was tried, in words. */
+/** Formats the result of a trial. */
 
 import type { components } from "../../api/schema";
 import type { Mood } from "../kit";
@@ -8,10 +8,10 @@ export type Trial = components["schemas"]["TrialView"];
 
 export const moodOf = ({ state }: Pick<Trial, "state">): Mood => (state === "works" ? "good" : state === "refused" || state === "not_ready" ? "busy" : "bad");
 
-/** The server's sentences begin small, as they stand after a name on the command line. */
-export const asSentence = (said: string): string => said.charAt(0).toUpperCase() + said.slice(1);
+/** The server's texts start in lower case, since the CLI prints them after a name. */
+export const asSentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** What the provider has on file, where it said so. */
+/** The provider's data, as far as it is available. */
 export function onFile({ verified_name, display_phone_number, quality, messaging_limit, status, webhook_url }: Trial): readonly (readonly [string, string])[] {
   const known: readonly (readonly [string, string | null])[] = [
     [words.name, verified_name],

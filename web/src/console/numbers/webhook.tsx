@@ -1,4 +1,4 @@
-/** The second step: what Meta has to be told. */
+/** Step 2: the webhook configuration at Meta. */
 
 import { Alert, Button } from "@mantine/core";
 

@@ -1,4 +1,4 @@
-/** A number is connected in three steps: what Meta gives, what Meta needs, and whether it works. */
+/** Connects a number in three steps: credentials, Meta configuration and checks. */
 
 import { Button } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";

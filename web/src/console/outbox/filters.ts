@@ -1,4 +1,4 @@
-/** Which messages the outbox shows, as the address says it. */
+/** The outbox filters in the URL. */
 
 import type { components } from "../../api/schema";
 import { quoted } from "../curl";
@@ -11,35 +11,35 @@ export interface Filters {
   readonly status: Status | null;
   readonly to: string;
   readonly dossier: number | null;
-  /** Only ids below this one: a page further down. */
+  /** Only IDs below this one: a later page. */
   readonly before: number | null;
 }
 
 const whole = (text: string | null): number | null => (text !== null && /^[1-9]\d{0,15}$/.test(text) ? Number(text) : null);
 
-/** What is no filter is none: an address may be typed by hand. */
+/** Invalid values are ignored, since URLs may be typed by hand. */
 export function filtersIn(search: string): Filters {
-  const asked = new URLSearchParams(search);
-  const status = asked.get("status")?.toUpperCase();
+  const params = new URLSearchParams(search);
+  const status = params.get("status")?.toUpperCase();
   return {
     status: STATUSES.find((each) => each === status) ?? null,
-    to: asked.get("to")?.trim() ?? "",
-    dossier: whole(asked.get("dossier")),
-    before: whole(asked.get("before")),
+    to: params.get("to")?.trim() ?? "",
+    dossier: whole(params.get("dossier")),
+    before: whole(params.get("before")),
   };
 }
 
-/** The other filters stay; the page begins anew unless `before` is given. */
+/** Keeps the other filters; returns to the first page unless `before` is given. */
 export function addressOf(filters: Partial<Filters>): string {
-  const asked = new URLSearchParams();
+  const params = new URLSearchParams();
   for (const name of ["status", "to", "dossier", "before"] as const) {
     const value = filters[name];
-    if (value !== null && value !== undefined && value !== "") asked.set(name, String(value));
+    if (value !== null && value !== undefined && value !== "") params.set(name, String(value));
   }
-  return asked.size > 0 ? `/console/outbox?${asked.toString()}` : "/console/outbox";
+  return params.size > 0 ? `/console/outbox?${params.toString()}` : "/console/outbox";
 }
 
-/** The same list on the command line. */
+/** The equivalent CLI command. */
 export function cliOf(org: string, { status, to, dossier, before }: Filters): string {
   const options = { status, to: to === "" ? null : quoted(to), "dossier-id": dossier, before };
   const given = Object.entries(options).flatMap(([name, value]) => (value === null ? [] : [`--${name} ${value}`]));
@@ -48,7 +48,7 @@ export function cliOf(org: string, { status, to, dossier, before }: Filters): st
 
 export const isFiltered = ({ status, to, dossier, before }: Filters): boolean => status !== null || to !== "" || dossier !== null || before !== null;
 
-/** The rows that were there when somebody began to point at one, as they are now; and how many came since. */
+/** The rows that were visible when the pointer entered the list, and the number of new ones. */
 export function heldRows<Row extends { readonly id: number }>(rows: readonly Row[], top: number | null): { readonly rows: readonly Row[]; readonly fresh: number } {
   if (top === null) return { rows, fresh: 0 };
   const held = rows.filter(({ id }) => id <= top);

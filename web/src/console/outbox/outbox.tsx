@@ -1,18 +1,18 @@
-/** What goes out, the newest first; filters and pages are in the address, and a page further down stays where it is. */
+/** The outbox, newest first; filters and pages are in the URL. */
 
 import { Button, TextInput } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 
-import { useDesk } from "../../live/use-desk";
+import { useInboxStore } from "../../live/use-inbox-store";
 import { go, linkTo, useAddress } from "../../path";
-import { call, useAnswer } from "../api";
-import { AnswerTable, Curl, MessageStatus, Moment, Page, Toolbar, type Column } from "../kit";
+import { call, useApiQuery } from "../api";
+import { QueryTable, Curl, MessageStatus, Moment, Page, Toolbar, type Column } from "../kit";
 import { comesFrom, statusOf, summaryOf, type OutboundMessage } from "../message/model";
 import { words as frame } from "../texts";
 import { addressOf, cliOf, filtersIn, heldRows, isFiltered, STATUSES, type Filters } from "./filters";
 import styles from "./outbox.module.css";
 import { words } from "./texts";
-import { WhyItWaits } from "./why";
+import { WaitReason } from "./wait-reason-cell";
 
 const SIZE = 50;
 const EVERY_MS = 3_000;
@@ -23,22 +23,22 @@ const COLUMNS: readonly Column<OutboundMessage>[] = [
   { head: words.columns.to, cell: ({ to }) => to },
   { head: words.columns.what, cell: (message) => <span className={styles["what"]}>{summaryOf(message)}</span>, wide: true },
   { head: words.columns.status, cell: (message) => <MessageStatus status={statusOf(message)} /> },
-  { head: words.columns.why, cell: (message) => <WhyItWaits message={message} /> },
+  { head: words.columns.why, cell: (message) => <WaitReason message={message} /> },
   { head: words.columns.tries, cell: ({ attemptCount, maxAttempts }) => words.triesOf(attemptCount, maxAttempts + 1), align: "right" },
   { head: words.columns.age, cell: ({ createdAt }) => <Moment at={createdAt} /> },
 ];
 
 export default function Outbox() {
-  const { me } = useDesk();
+  const { me } = useInboxStore();
   const search = useAddress((address) => address.search);
   const filters = filtersIn(search);
   const { status, to, dossier, before } = filters;
   const listing = call("get", "/api/v1/outbound/messages", { query: { status, to, dossierId: dossier, before, limit: SIZE + 1 } });
-  const answer = useAnswer(listing, { everyMs: EVERY_MS, keep: true });
+  const result = useApiQuery(listing, { everyMs: EVERY_MS, keep: true });
   useEffect(() => comesFrom(addressOf(filtersIn(search))), [search]);
-  const held = useHeld(answer.data, search);
+  const held = useHeld(result.data, search);
   const frameRef = useFromTheTop(before);
-  const last = answer.data?.[SIZE - 1];
+  const last = result.data?.[SIZE - 1];
   return (
     <Page title={frame.pages.outbox} intro={words.intro} actions={<Curl call={listing} cli={cliOf(me.org_id, filters)} />}>
       <Statuses filters={filters} />
@@ -55,8 +55,8 @@ export default function Outbox() {
         onFocus={held.hold}
         onBlur={({ currentTarget, relatedTarget }) => !currentTarget.contains(relatedTarget) && held.release()}
       >
-        <AnswerTable
-          to={answer}
+        <QueryTable
+          query={result}
           rowsOf={(all) => heldRows(all.slice(0, SIZE), held.top).rows}
           label={words.label}
           columns={COLUMNS}
@@ -65,12 +65,12 @@ export default function Outbox() {
           empty={isFiltered(filters) ? words.emptyFiltered : words.empty}
         />
       </div>
-      <Paging filters={filters} last={answer.data !== undefined && answer.data.length > SIZE ? (last?.id ?? null) : null} />
+      <Paging filters={filters} last={result.data !== undefined && result.data.length > SIZE ? (last?.id ?? null) : null} />
     </Page>
   );
 }
 
-/** While somebody points at a row, what is new waits above it: else it would move away under the finger. */
+/** While the pointer is on the list, new rows are held back, so that rows do not move. */
 function useHeld(rows: readonly OutboundMessage[] | undefined, search: string) {
   const [top, setTop] = useState<number | null>(null);
   useEffect(() => setTop(null), [search]);
@@ -83,7 +83,7 @@ function useHeld(rows: readonly OutboundMessage[] | undefined, search: string) {
   };
 }
 
-/** Another page is read from its beginning. */
+/** Scrolls to the top when the page changes. */
 function useFromTheTop(before: number | null) {
   const frame = useRef<HTMLDivElement>(null);
   const shown = useRef(before);
@@ -95,7 +95,7 @@ function useFromTheTop(before: number | null) {
 }
 
 function Statuses({ filters }: { readonly filters: Filters }) {
-  const counts = useAnswer(call("get", "/api/v1/outbound/stats"), { everyMs: COUNTS_EVERY_MS }).data?.counts ?? {};
+  const counts = useApiQuery(call("get", "/api/v1/outbound/stats"), { everyMs: COUNTS_EVERY_MS }).data?.counts ?? {};
   return (
     <nav className={styles["statuses"]} aria-label={words.statuses}>
       {[null, ...STATUSES].map((status) => (

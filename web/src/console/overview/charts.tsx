@@ -1,4 +1,4 @@
-/** The span as lines: what flows, how old the queue is, how long things take. */
+/** Charts of throughput, queue age and latency. */
 
 import { useMemo } from "react";
 

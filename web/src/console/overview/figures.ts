@@ -1,4 +1,4 @@
-/** What the figures of the overview add up to; pure. */
+/** Calculations for the overview. Pure. */
 
 import type { components } from "../../api/schema";
 
@@ -13,21 +13,21 @@ type Step = Schemas["StepView"];
 const SIXTY = 60;
 const DISABLED = "NUMBER_DISABLED";
 
-/** Of the whole span. */
+/** Of the whole time range. */
 export const total = (steps: readonly Step[], of: "received" | "sent" | "delivered" | "failed"): number =>
   steps.reduce((sum, step) => sum + step[of], 0);
 
-/** Steps may be shorter or longer than a minute. */
+/** Steps can be shorter or longer than a minute. */
 export const perMinute = (steps: readonly Step[], of: "received" | "sent" | "delivered" | "failed", stepSeconds: number): number[] =>
   steps.map((step) => (step[of] * SIXTY) / stepSeconds);
 
 export const momentsOf = (steps: readonly Step[]): number[] => steps.map(({ at }) => new Date(at).getTime() / 1000);
 
-/** Whether the look was cut short: then there is less than was asked for. */
+/** Whether the data is truncated, so that the range is shorter than requested. */
 export const isCut = ({ at, since }: Pick<Overview, "at" | "since">, minutes: number): boolean =>
   new Date(at).getTime() - new Date(since).getTime() < (minutes * SIXTY - 1) * 1000;
 
-/** How long the oldest of all that waits is due, in seconds; null when nothing waits. */
+/** The age of the oldest waiting message in seconds; null if nothing is waiting. */
 export function oldest(waiting: readonly Waiting[], at: string): number | null {
   if (waiting.length === 0) return null;
   const first = Math.min(...waiting.map(({ oldest_at }) => new Date(oldest_at).getTime()));
@@ -38,7 +38,7 @@ export const count = (waiting: readonly Waiting[]): number => waiting.reduce((su
 
 export const troubles = (parts: readonly Part[]): number => parts.filter(({ state }) => state === "trouble").length;
 
-/** Who disabled a number knows it, unless messages wait for it. */
+/** A disabled number needs attention only if messages wait for it. */
 export function closed(gates: readonly Pick<Gate, "kind" | "code" | "waiting">[]): { readonly held: number; readonly slowed: number } {
   const held = gates.filter(({ kind, code, waiting }) => kind === "hold" && (code !== DISABLED || waiting > 0)).length;
   const slowed = gates.filter(({ kind }) => kind !== "hold").length;

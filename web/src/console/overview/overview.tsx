@@ -1,19 +1,19 @@
-/** What the machine is doing now, and whether all of it is well. */
+/** The overview: throughput, latency, health and invariant checks. */
 
 import { SegmentedControl } from "@mantine/core";
 
 import { go, useAddress } from "../../path";
-import { call, useAnswer } from "../api";
-import { Answered, Curl, exactly, Page } from "../kit";
+import { call, useApiQuery } from "../api";
+import { QueryState, Curl, exactly, Page } from "../kit";
 import { words } from "../texts";
 import { Charts } from "./charts";
 import { isCut, type Overview as Answer } from "./figures";
 import { Invariants } from "./invariants";
 import styles from "./overview.module.css";
-import { Parts } from "./parts";
+import { HealthPanel } from "./health";
 import { texts } from "./texts";
 import { Figures } from "./tiles";
-import { WhatWaits } from "./what-waits";
+import { WaitingPanel } from "./waiting";
 
 const EVERY_MS = 5_000;
 const SPANS = ["15", "60", "180"];
@@ -22,8 +22,8 @@ const USUAL = "60";
 export default function Overview() {
   const asked = useAddress(({ search }) => new URLSearchParams(search).get("minutes"));
   const span = asked !== null && SPANS.includes(asked) ? asked : USUAL;
-  const asking = call("get", "/api/v1/overview", { query: { minutes: Number(span) } });
-  const answer = useAnswer(asking, { everyMs: EVERY_MS, keep: true });
+  const request = call("get", "/api/v1/overview", { query: { minutes: Number(span) } });
+  const result = useApiQuery(request, { everyMs: EVERY_MS, keep: true });
   return (
     <Page
       title={words.pages.overview}
@@ -38,17 +38,17 @@ export default function Overview() {
             aria-label={texts.span}
             transitionDuration={0}
           />
-          <Curl call={asking} cli="waypost doctor" />
+          <Curl call={request} cli="waypost doctor" />
         </>
       }
     >
-      <Answered to={answer}>{(found) => <Shown overview={found} cut={!answer.isPlaceholderData && isCut(found, Number(span))} />}</Answered>
+      <QueryState query={result}>{(found) => <Content overview={found} cut={!result.isPlaceholderData && isCut(found, Number(span))} />}</QueryState>
     </Page>
   );
 }
 
-function Shown({ overview, cut }: { readonly overview: Answer; readonly cut: boolean }) {
-  const gates = useAnswer(call("get", "/api/v1/outbound/gates"), { everyMs: EVERY_MS }).data?.content ?? [];
+function Content({ overview, cut }: { readonly overview: Answer; readonly cut: boolean }) {
+  const gates = useApiQuery(call("get", "/api/v1/outbound/gates"), { everyMs: EVERY_MS }).data?.content ?? [];
   return (
     <>
       {cut && (
@@ -59,9 +59,9 @@ function Shown({ overview, cut }: { readonly overview: Answer; readonly cut: boo
       <Figures overview={overview} />
       <Charts overview={overview} />
       <div className={styles["panels"]}>
-        <Parts parts={overview.parts} gates={gates} />
+        <HealthPanel parts={overview.parts} gates={gates} />
         <div className={styles["column"]}>
-          <WhatWaits waiting={overview.waiting} />
+          <WaitingPanel waiting={overview.waiting} />
           <Invariants invariants={overview.invariants} at={overview.at} />
         </div>
       </div>

@@ -1,4 +1,4 @@
-/** The figures of the span in a row. */
+/** The totals of the time range. */
 
 import { lasting, Tile, Tiles } from "../kit";
 import { words } from "../texts";

@@ -1,4 +1,4 @@
-/** The org's policy as a list: what it has set, else what holds; pure. */
+/** The org's policy as a list: custom values, otherwise the defaults. Pure. */
 
 import type { components } from "../../api/schema";
 import { texts } from "./texts";
@@ -9,11 +9,11 @@ export interface Field {
   readonly name: string;
   readonly title: string;
   readonly about: string;
-  /** To begin with, where nothing is set. */
+  /** The initial value if none is set. */
   readonly example: string;
-  /** Null where nothing holds. */
+  /** Null if there is no value. */
   readonly inForce: unknown;
-  /** Whether the org has set it itself. */
+  /** Whether the org has set it. */
   readonly own: boolean;
 }
 
@@ -26,7 +26,7 @@ export function fieldsOf({ policy, defaults }: PolicyView): Field[] {
   });
 }
 
-/** The value that somebody wrote; undefined when it is no JSON. */
+/** The parsed value; undefined for invalid JSON. */
 export function read(written: string): unknown {
   try {
     return JSON.parse(written) as unknown;
@@ -35,7 +35,7 @@ export function read(written: string): unknown {
   }
 }
 
-/** A value as people read it: one line for each part of it. */
+/** A readable value, with one line for each part. */
 export function inWords(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? "[]" : value.map((each: unknown) => (isPlain(each) ? String(each) : JSON.stringify(each))).join(", ");
   if (isPlain(value)) return String(value);

@@ -1,4 +1,4 @@
-/** The settings in force, with where each comes from. */
+/** The settings in force, and their sources. */
 
 import { Page } from "../kit";
 import { words } from "../texts";

@@ -1,4 +1,4 @@
-/** Values for a template's places, as a message has them. */
+/** Fills in template parameters in the message format. */
 
 import type { components } from "../../api/schema";
 import { words } from "./texts";
@@ -6,7 +6,7 @@ import { words } from "./texts";
 export type Template = components["schemas"]["TemplateView"];
 export type Place = components["schemas"]["ParameterView"];
 
-/** The same place always has the same name. */
+/** Unique and stable for each parameter. */
 export const keyOf = ({ component, index, name }: Place): string => `${component}${index ?? ""}.${name}`;
 
 const partOf = ({ component, index }: Place): string => `${component}${index ?? ""}`;
@@ -17,7 +17,7 @@ export function labelOf({ component, index, kind, name }: Place): string {
   return `${where}: ${what}`;
 }
 
-/** What is not filled in shows its place, so that the rest can be looked at meanwhile. */
+/** Empty parameters show their placeholder, so that the rest can be previewed. */
 export function componentsOf({ parameters, parameterFormat, components }: Template, values: Readonly<Record<string, string>>): readonly object[] {
   const names = [...new Set(parameters.map(partOf))];
   return names.map((name) => {
@@ -39,7 +39,7 @@ function parameterOf({ kind, name }: Place, value: string, isNamed: boolean): ob
   return { type: "location", location: { latitude, longitude } };
 }
 
-/** A one-time code is sent as the link that its button is. */
+/** One-time codes are sent as URL buttons. */
 function subTypeOf(components: unknown, index: number): string {
   const all = Array.isArray(components) ? (components as { readonly type?: string; readonly buttons?: readonly { readonly type?: string }[] }[]) : [];
   const kind = all.find(({ type }) => type?.toUpperCase() === "BUTTONS")?.buttons?.[index]?.type?.toLowerCase();
@@ -53,8 +53,8 @@ export interface Chosen {
 }
 
 export function chosenIn(search: string): Chosen | null {
-  const asked = new URLSearchParams(search);
-  const [account, name, language] = ["account", "name", "language"].map((each) => asked.get(each));
+  const params = new URLSearchParams(search);
+  const [account, name, language] = ["account", "name", "language"].map((each) => params.get(each));
   return account && name && language ? { account, name, language } : null;
 }
 

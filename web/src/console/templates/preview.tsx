@@ -1,4 +1,4 @@
-/** A template with its parameters, as the customer will read it; the server renders it while one types. */
+/** A template preview, rendered by the server while typing. */
 
 import { Button, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
@@ -8,7 +8,7 @@ import { useState } from "react";
 import type { components } from "../../api/schema";
 import { linkTo } from "../../path";
 import { ask, call } from "../api";
-import { Answered, Commands, Panel } from "../kit";
+import { QueryState, Commands, Panel } from "../kit";
 import { componentsOf, keyOf, labelOf, type Template } from "./filling";
 import styles from "./templates.module.css";
 import { words } from "./texts";
@@ -22,8 +22,8 @@ export function Preview({ template }: { readonly template: Template }) {
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
   const [settled] = useDebouncedValue(values, TYPING_MS);
   const body = { language, components: [...componentsOf(template, settled)] };
-  const asked = call("post", "/api/v1/outbound/templates/{name}/preview", { path: { name }, body });
-  const rendered = useQuery({ queryKey: ["preview", template.wabaId, name, JSON.stringify(body)], queryFn: () => ask(asked), placeholderData: keepPreviousData, retry: false });
+  const request = call("post", "/api/v1/outbound/templates/{name}/preview", { path: { name }, body });
+  const preview = useQuery({ queryKey: ["preview", template.wabaId, name, JSON.stringify(body)], queryFn: () => ask(request), placeholderData: keepPreviousData, retry: false });
   const message = { channel: "WHATSAPP", to: words.recipient, templateCode: name, payloadJson: body };
   return (
     <Panel
@@ -48,7 +48,7 @@ export function Preview({ template }: { readonly template: Template }) {
           ))}
         </div>
         <div className={styles["phone"]}>
-          <Answered to={rendered}>{(shown) => <Bubble shown={shown} />}</Answered>
+          <QueryState query={preview}>{(rendered) => <Bubble rendered={rendered} />}</QueryState>
         </div>
       </div>
       <details className={styles["send"]}>
@@ -60,12 +60,12 @@ export function Preview({ template }: { readonly template: Template }) {
   );
 }
 
-const Bubble = ({ shown }: { readonly shown: Rendered }) => (
+const Bubble = ({ rendered }: { readonly rendered: Rendered }) => (
   <div className={styles["bubble"]} aria-live="polite">
-    {shown.header !== null && <strong>{shown.header}</strong>}
-    <p>{shown.body}</p>
-    {shown.footer !== null && <small>{shown.footer}</small>}
-    {shown.buttons.map(({ text, value }, index) => (
+    {rendered.header !== null && <strong>{rendered.header}</strong>}
+    <p>{rendered.body}</p>
+    {rendered.footer !== null && <small>{rendered.footer}</small>}
+    {rendered.buttons.map(({ text, value }, index) => (
       <span key={index} className={styles["button"]} title={value ?? undefined}>
         {text}
       </span>

@@ -1,13 +1,13 @@
-/** The accounts' templates: what each looks like with its parameters, and when the list was last fetched. */
+/** The accounts' templates, with a preview and the time of the last sync. */
 
 import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
 
 import type { components } from "../../api/schema";
-import { useDesk } from "../../live/use-desk";
+import { useInboxStore } from "../../live/use-inbox-store";
 import { useAddress } from "../../path";
-import { call, useAnswer, useDeed } from "../api";
-import { Answered, Curl, Failed, Moment, Page, Panel, Status, Table, useSay, type Column } from "../kit";
+import { call, useApiQuery, useApiMutation } from "../api";
+import { QueryState, Curl, Failed, Moment, Page, Panel, Status, Table, useToast, type Column } from "../kit";
 import { useMay } from "../roles";
 import { words as frame } from "../texts";
 import { addressOf, chosenIn, type Template } from "./filling";
@@ -34,16 +34,16 @@ const ACCOUNT_COLUMNS: readonly Column<Account>[] = [
 ];
 
 export default function Templates() {
-  const { me } = useDesk();
+  const { me } = useInboxStore();
   const listing = call("get", "/api/v1/outbound/templates");
-  const answer = useAnswer(listing);
+  const result = useApiQuery(listing);
   return (
     <Page
       title={frame.pages.templates}
       intro={words.intro}
       actions={<Curl call={listing} cli={`waypost admin templates ${me.org_id}`} />}
     >
-      <Answered to={answer}>
+      <QueryState query={result}>
         {({ content, accounts }) => (
           <>
             <Chosen templates={content} />
@@ -53,33 +53,33 @@ export default function Templates() {
             </Panel>
           </>
         )}
-      </Answered>
+      </QueryState>
     </Page>
   );
 }
 
 function Sync() {
-  const { me } = useDesk();
-  const say = useSay();
-  const asked = call("post", "/api/v1/outbound/templates/sync");
-  const deed = useDeed<readonly Account[]>((accounts) => {
+  const { me } = useInboxStore();
+  const toast = useToast();
+  const request = call("post", "/api/v1/outbound/templates/sync");
+  const mutation = useApiMutation<readonly Account[]>((accounts) => {
     const failed = accounts.filter(({ error }) => error !== null).length;
-    say(failed === 0 ? words.synced : words.syncFailed(failed));
+    toast(failed === 0 ? words.synced : words.syncFailed(failed));
   });
   const maySync = useMay("sender");
   if (!maySync) return null;
   return (
     <>
-      <Curl call={asked} cli={`waypost admin templates ${me.org_id} --sync`} />
-      <Button size="compact-sm" variant="default" loading={deed.isPending} onClick={() => deed.mutate(asked)}>
+      <Curl call={request} cli={`waypost admin templates ${me.org_id} --sync`} />
+      <Button size="compact-sm" variant="default" loading={mutation.isPending} onClick={() => mutation.mutate(request)}>
         {words.sync}
       </Button>
-      {deed.error !== null && <Failed error={deed.error} />}
+      {mutation.error !== null && <Failed error={mutation.error} />}
     </>
   );
 }
 
-/** Which account a template is of is only worth a column where there are several. */
+/** The account column is shown only if there are several accounts. */
 function Listed({ templates, withAccount }: { readonly templates: readonly Template[]; readonly withAccount: boolean }) {
   const [part, setPart] = useState("");
   const found = templates.filter(({ name }) => name.toLowerCase().includes(part.trim().toLowerCase()));
@@ -98,7 +98,7 @@ function Listed({ templates, withAccount }: { readonly templates: readonly Templ
   );
 }
 
-/** The address names the template that is looked at. */
+/** The URL names the selected template. */
 function Chosen({ templates }: { readonly templates: readonly Template[] }) {
   const search = useAddress((address) => address.search);
   const wanted = chosenIn(search);

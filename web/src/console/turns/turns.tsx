@@ -1,11 +1,11 @@
-/** Whom the bot answers, and what it gave up. */
+/** Active and failed bot turns. */
 
-import { useDesk } from "../../live/use-desk";
-import { call, useAnswer } from "../api";
-import { AnswerTable, Copyable, Curl, Deed, Moment, Page, Panel, Status, type Column } from "../kit";
+import { useInboxStore } from "../../live/use-inbox-store";
+import { call, useApiQuery } from "../api";
+import { QueryTable, Copyable, Curl, ActionButton, Moment, Page, Panel, Status, type Column } from "../kit";
 import { useMay } from "../roles";
 import { words } from "../texts";
-import { floorOf, nameIn, stateOf, type FailedTurn, type Turn } from "./reading";
+import { floorOf, nameIn, stateOf, type FailedTurn, type Turn } from "./turn-text";
 import { texts } from "./texts";
 
 const EVERY_MS = 3_000;
@@ -27,14 +27,14 @@ function TurnState({ turn }: { readonly turn: Turn }) {
 }
 
 export default function Turns() {
-  const asking = call("get", "/api/v1/turns");
-  const answer = useAnswer(asking, { everyMs: EVERY_MS });
-  const { org_id } = useDesk().me;
+  const request = call("get", "/api/v1/turns");
+  const result = useApiQuery(request, { everyMs: EVERY_MS });
+  const { org_id } = useInboxStore().me;
   return (
-    <Page title={words.pages.turns} intro={texts.intro} actions={<Curl call={asking} cli={`waypost turns ${org_id}`} />}>
+    <Page title={words.pages.turns} intro={texts.intro} actions={<Curl call={request} cli={`waypost turns ${org_id}`} />}>
       <Panel title={open.title}>
-        <AnswerTable
-          to={answer}
+        <QueryTable
+          query={result}
           rowsOf={({ turns }) => turns}
           label={open.title}
           columns={OPEN}
@@ -44,8 +44,8 @@ export default function Turns() {
         />
       </Panel>
       <Panel title={failed.title}>
-        <AnswerTable
-          to={answer}
+        <QueryTable
+          query={result}
           rowsOf={({ failed }) => failed}
           label={failed.title}
           columns={FAILED}
@@ -68,11 +68,11 @@ const FAILED: readonly Column<FailedTurn>[] = [
 ];
 
 function Replay({ turn }: { readonly turn: FailedTurn }) {
-  const { org_id } = useDesk().me;
+  const { org_id } = useInboxStore().me;
   const { conversation_id, position } = turn;
   if (!useMay("sender")) return null;
   return (
-    <Deed
+    <ActionButton
       label={failed.replay}
       title={failed.question(nameIn(turn))}
       call={call("post", "/api/v1/turns/{conversation_id}/{position}/replay", { path: { conversation_id, position: String(position) } })}
@@ -80,6 +80,6 @@ function Replay({ turn }: { readonly turn: FailedTurn }) {
       done={failed.done}
     >
       {failed.what}
-    </Deed>
+    </ActionButton>
   );
 }

@@ -1,16 +1,16 @@
-/** The org's people: added, given new tokens, removed; a token is shown once. */
+/** The org's users: add, renew tokens, remove; a token is shown only once. */
 
 import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
 
 import type { components } from "../../api/schema";
-import { useDesk } from "../../live/use-desk";
-import { call, useAnswer, useDeed } from "../api";
+import { useInboxStore } from "../../live/use-inbox-store";
+import { call, useApiQuery, useApiMutation } from "../api";
 import { quoted } from "../curl";
 import styles from "../keys/keys.module.css";
 import { RoleChoice, RoleInWords } from "../keys/role-choice";
 import { SecretOnce } from "../keys/secret-once";
-import { AnswerTable, Commands, Copyable, Curl, Deed, Dialog, Failed, Page, type Column } from "../kit";
+import { QueryTable, Commands, Copyable, Curl, ActionButton, Dialog, Failed, Page, type Column } from "../kit";
 import { words as frame } from "../texts";
 import { words } from "./texts";
 
@@ -24,10 +24,10 @@ interface Shown {
 const ROLES: readonly UserRole[] = ["agent", "admin"];
 
 export default function Users() {
-  const { me } = useDesk();
+  const { me } = useInboxStore();
   const listing = call("get", "/api/v1/users");
-  const answer = useAnswer(listing);
-  const isLast = answer.data?.some(({ user_id, role }) => role === "admin" && user_id !== me.user_id) === false;
+  const result = useApiQuery(listing);
+  const isLast = result.data?.some(({ user_id, role }) => role === "admin" && user_id !== me.user_id) === false;
   const [adding, setAdding] = useState(false);
   const [shown, setShown] = useState<Shown | null>(null);
   const add = ({ name, token }: User) => {
@@ -47,8 +47,8 @@ export default function Users() {
         </>
       }
     >
-      <AnswerTable
-        to={answer}
+      <QueryTable
+        query={result}
         rowsOf={(users) => users}
         label={words.label}
         columns={columnsFor(me, isLast, ({ name, token }) => setShown({ title: words.renewed(name), secret: token ?? "" }))}
@@ -61,7 +61,7 @@ export default function Users() {
   );
 }
 
-/** `isLast`: nobody else is an admin. */
+/** `isLast`: there is no other admin. */
 function columnsFor(me: { readonly user_id: string; readonly org_id: string }, isLast: boolean, onRenewed: (user: User) => void): readonly Column<User>[] {
   const { columns } = words;
   const isMe = ({ user_id }: User): boolean => user_id === me.user_id;
@@ -70,10 +70,10 @@ function columnsFor(me: { readonly user_id: string; readonly org_id: string }, i
     { head: columns.id, cell: ({ user_id }) => <Copyable text={user_id} /> },
     { head: columns.role, cell: ({ role }) => <RoleInWords role={role} /> },
     {
-      head: columns.deeds,
+      head: columns.actions,
       cell: (user) => (
-        <div className={styles["deeds"]}>
-          <Deed
+        <div className={styles["actions"]}>
+          <ActionButton
             label={words.renew}
             title={words.renewTitle(user.name)}
             call={call("post", "/api/v1/users/{user_id}/token", { path: { user_id: user.user_id } })}
@@ -81,8 +81,8 @@ function columnsFor(me: { readonly user_id: string; readonly org_id: string }, i
             onDone={onRenewed}
           >
             {isMe(user) ? `${words.renewText} ${words.removeSelf}` : words.renewText}
-          </Deed>
-          <Deed
+          </ActionButton>
+          <ActionButton
             label={words.remove}
             title={words.removeTitle(user.name)}
             call={call("delete", "/api/v1/users/{user_id}", { path: { user_id: user.user_id } })}
@@ -91,7 +91,7 @@ function columnsFor(me: { readonly user_id: string; readonly org_id: string }, i
             done={words.removed}
           >
             {[words.removeText, isMe(user) && words.removeSelf, isMe(user) && isLast && words.removeLast].filter(Boolean).join(" ")}
-          </Deed>
+          </ActionButton>
         </div>
       ),
     },
@@ -99,29 +99,29 @@ function columnsFor(me: { readonly user_id: string; readonly org_id: string }, i
 }
 
 function AddUser({ onAdded, onClose }: { readonly onAdded: (user: User) => void; readonly onClose: () => void }) {
-  const { me } = useDesk();
+  const { me } = useInboxStore();
   const [name, setName] = useState("");
   const [role, setRole] = useState<UserRole>("agent");
-  const deed = useDeed<User>(onAdded);
-  const asked = call("post", "/api/v1/users", { body: { name: name.trim(), role } });
+  const mutation = useApiMutation<User>(onAdded);
+  const request = call("post", "/api/v1/users", { body: { name: name.trim(), role } });
   return (
     <Dialog title={words.addTitle} onClose={onClose}>
       <form
         className={styles["form"]}
         onSubmit={(event) => {
           event.preventDefault();
-          deed.mutate(asked);
+          mutation.mutate(request);
         }}
       >
         <TextInput label={words.name} value={name} maxLength={255} required data-autofocus onChange={(event) => setName(event.currentTarget.value)} />
         <RoleChoice label={words.role} roles={ROLES} value={role} onChange={setRole} />
-        {deed.error !== null && <Failed error={deed.error} />}
-        <Commands call={asked} cli={`waypost admin create-user ${me.org_id} ${quoted(name.trim())} --role ${role}`} />
+        {mutation.error !== null && <Failed error={mutation.error} />}
+        <Commands call={request} cli={`waypost admin create-user ${me.org_id} ${quoted(name.trim())} --role ${role}`} />
         <div className={styles["foot"]}>
           <Button variant="default" onClick={onClose}>
             {words.cancel}
           </Button>
-          <Button type="submit" loading={deed.isPending} disabled={name.trim() === ""}>
+          <Button type="submit" loading={mutation.isPending} disabled={name.trim() === ""}>
             {words.add}
           </Button>
         </div>

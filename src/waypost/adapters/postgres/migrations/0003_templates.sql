@@ -1,6 +1,6 @@
 -- Message templates of the connected accounts, per org. Times are microseconds since 1970 (UTC).
 
--- The row that every change to an account's list locks first.
+-- Every change to an account's list locks this row first.
 CREATE TABLE template_sync (
     org_id text NOT NULL REFERENCES org,
     waba_id text NOT NULL,
@@ -9,7 +9,7 @@ CREATE TABLE template_sync (
     PRIMARY KEY (org_id, waba_id)
 );
 
--- The status stands beside the definition, since it changes without it.
+-- The status is a column of its own because it changes without the definition.
 CREATE TABLE template (
     org_id text NOT NULL,
     waba_id text NOT NULL,

@@ -1,4 +1,4 @@
--- What messages cost, booked once per provider's id when the provider reports that they arrived.
+-- Message costs, booked once per provider id when the provider reports delivery.
 CREATE TABLE cost (
     number TEXT NOT NULL,
     wamid TEXT NOT NULL,
@@ -16,7 +16,7 @@ CREATE TABLE cost (
     day INTEGER NOT NULL, -- since 1970, UTC
     PRIMARY KEY (number, wamid)
 );
--- The sum of a day or a month is read from the index alone.
+-- Daily and monthly sums are read from the index alone.
 CREATE INDEX cost_by_day ON cost (org_id, day, currency, amount_micros);
 CREATE INDEX gate_of_budget ON gate (code) WHERE code = 'BUDGET_REACHED';
 CREATE INDEX delivery_quiet ON delivery (org_id) WHERE deferred_by = 'quiet';

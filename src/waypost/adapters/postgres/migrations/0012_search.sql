@@ -1,13 +1,13 @@
--- What was said, found by its words. Kept behind the feeds by whoever works: nobody who writes waits for it.
+-- The search index. Workers update it from the feeds, so that no writer waits for it.
 
--- Up to where each feed is in the index.
+-- The index's position in each feed.
 CREATE TABLE search_cursor (
     feed text PRIMARY KEY,
     seq bigint NOT NULL
 ) WITH (fillfactor = 50);
 
--- An entry by its words (rules/search.py) and by who may look for it. Ids go by time: the newest are found first, the
--- oldest forgotten first.
+-- An entry's words (rules/conversations/search.py) and the markers of who may find it. Ids are ordered by time: the
+-- newest are found first, the oldest pruned first.
 CREATE TABLE search_entry (
     id bigint PRIMARY KEY,
     conversation_id bigint NOT NULL,

@@ -1,8 +1,8 @@
--- How many messages an org has drawn in its window; the key goes with the window.
+-- How many messages an org has drawn in its window; the key expires with the window.
 -- KEYS[1] the counter. ARGV: how many, when the window ends (milliseconds), "drawn" or "stands".
--- A claim only raises the figure, since claims of several processes may arrive in any order; what was read from
--- the Ledger stands, also when it is lower: permits are given back. A window that is over changes nothing.
-local same = 60000 -- clocks of several processes begin one window at slightly different moments
+-- A claim only raises the count, since claims of several processes may come in any order; a count read from the
+-- Ledger replaces it, even a lower one, because permits are given back. An earlier window changes nothing.
+local same = 60000 -- several processes' clocks start one window at slightly different times
 local known = tonumber(redis.call('GET', KEYS[1]) or '')
 local later = tonumber(ARGV[2]) - redis.call('PEXPIRETIME', KEYS[1])
 if known then

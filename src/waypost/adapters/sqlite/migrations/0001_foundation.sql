@@ -1,4 +1,4 @@
--- Tenants, keys, people, numbers; the outbox; what webhooks bring. Times are microseconds since 1970 (UTC).
+-- Orgs, keys, users, numbers; the outbox; webhook data. Times are microseconds since 1970 (UTC).
 
 CREATE TABLE org (
     id TEXT PRIMARY KEY,
@@ -41,7 +41,7 @@ CREATE TABLE number (
 ) STRICT;
 CREATE INDEX number_by_org ON number (org_id);
 
--- What was asked for; never updated.
+-- Messages as submitted; never updated.
 CREATE TABLE message (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     org_id TEXT NOT NULL,
@@ -67,7 +67,7 @@ CREATE INDEX message_by_org ON message (org_id, id);
 CREATE INDEX message_by_recipient ON message (org_id, recipient, id);
 CREATE INDEX message_by_dossier ON message (org_id, dossier_id, id) WHERE dossier_id IS NOT NULL;
 
--- Where it stands; one row per message, updated in place. The first columns repeat what a decision needs of the message.
+-- Delivery state: one row per message, updated in place. The first columns repeat what decisions need of the message.
 CREATE TABLE delivery (
     message_id INTEGER PRIMARY KEY,
     org_id TEXT NOT NULL,
@@ -96,7 +96,7 @@ CREATE TABLE delivery (
 CREATE INDEX delivery_by_status ON delivery (org_id, status, message_id);
 CREATE INDEX delivery_unsettled ON delivery (open_at_claim) WHERE status = 'SENDING' AND NOT parked;
 
--- Claimable now: narrow, hot, short-lived rows.
+-- Messages that can be claimed now: narrow, hot, short-lived rows.
 CREATE TABLE ready (
     message_id INTEGER PRIMARY KEY,
     sender TEXT NOT NULL,
@@ -105,7 +105,7 @@ CREATE TABLE ready (
 ) STRICT;
 CREATE INDEX ready_by_rank ON ready (rank, message_id);
 
--- Waiting for its time: scheduled, or between two tries.
+-- Messages that are due later: scheduled, or between two attempts.
 CREATE TABLE later (
     message_id INTEGER PRIMARY KEY,
     sender TEXT NOT NULL,
@@ -114,7 +114,7 @@ CREATE TABLE later (
 ) STRICT;
 CREATE INDEX later_by_due ON later (due_at);
 
--- Order for one recipient: only `head` may be in ready, later or SENDING; the rest stand in line.
+-- Order per recipient: only `head` may be in ready, later or SENDING; the rest wait in line.
 CREATE TABLE queue (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     org_id TEXT NOT NULL,
@@ -149,7 +149,7 @@ CREATE TABLE attempt (
     PRIMARY KEY (message_id, fence)
 ) STRICT, WITHOUT ROWID;
 
--- The provider's id of a try. Both sides write it, so that whoever comes second meets the first.
+-- The provider's id of an attempt. Both the settlement and the status update write it, so the second finds the first.
 CREATE TABLE wamid (
     number TEXT NOT NULL,
     wamid TEXT NOT NULL,
@@ -158,7 +158,7 @@ CREATE TABLE wamid (
     PRIMARY KEY (number, wamid)
 ) STRICT, WITHOUT ROWID;
 
--- Every status as reported; the key is its dedup.
+-- Every status update as received; the key deduplicates them.
 CREATE TABLE report (
     number TEXT NOT NULL,
     wamid TEXT NOT NULL,
@@ -189,7 +189,7 @@ CREATE TABLE event (
 ) STRICT;
 CREATE INDEX event_by_message ON event (message_id, id);
 
--- Inbound messages and updates, whole, until a later step takes them.
+-- Webhook items as received, until a later step processes them.
 CREATE TABLE journal (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     org_id TEXT NOT NULL,

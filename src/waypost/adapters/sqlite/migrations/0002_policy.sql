@@ -1,6 +1,6 @@
--- The rules before a send: outlets, permits, gates, windows, dossiers, consents; and who changed what.
+-- Data of the send checks: dispatch groups, permits, gates, windows, dossiers, consents; and the audit trail.
 
--- Messages that the same gates can stop: a number's freeform messages, or those of one of its templates.
+-- Dispatch groups: messages that the same gates can stop, a number's freeform messages or those of one template.
 CREATE TABLE outlet (
     id INTEGER PRIMARY KEY,
     org_id TEXT NOT NULL,
@@ -31,7 +31,7 @@ ALTER TABLE later DROP COLUMN sender;
 ALTER TABLE number ADD COLUMN pace INTEGER NOT NULL DEFAULT 80;
 ALTER TABLE number ADD COLUMN tier INTEGER;
 
--- Messages with an `expiresAt`, until they are out of the queue: one that waits behind a gate must not wait for ever.
+-- Messages with an `expiresAt`, until they leave the queue: one behind a gate must not wait for ever.
 CREATE TABLE expiring (
     message_id INTEGER PRIMARY KEY,
     expires_at INTEGER NOT NULL
@@ -41,7 +41,7 @@ INSERT INTO expiring (message_id, expires_at)
 SELECT m.id, m.expires_at FROM message m JOIN delivery d ON d.message_id = m.id
 WHERE m.expires_at IS NOT NULL AND d.status IN ('QUEUED', 'SENDING');
 
--- Who may send how many: `pace:` a number's next free moment, `quota:` and `tier:` what was drawn since the window began.
+-- Send allowances: `pace:` is a number's next free moment, `quota:` and `tier:` count draws since the window began.
 CREATE TABLE permit (
     name TEXT PRIMARY KEY,
     free_at INTEGER NOT NULL DEFAULT 0,
@@ -49,12 +49,12 @@ CREATE TABLE permit (
     since INTEGER NOT NULL DEFAULT 0,
     most INTEGER
 ) STRICT;
--- Quotas that are in use: a draw changes `used`, hardly ever `since`.
+-- Quotas in use: a draw changes `used`, hardly ever `since`.
 CREATE INDEX permit_by_window ON permit (since);
 INSERT INTO permit (name, most) SELECT 'quota:' || id, 1000 FROM org;
 INSERT INTO permit (name) SELECT 'pace:' || id FROM number;
 
--- What is closed: one row in front of any number of messages.
+-- Gates: one row holds back any number of messages.
 CREATE TABLE gate (
     id INTEGER PRIMARY KEY,
     org_id TEXT NOT NULL,
@@ -73,7 +73,7 @@ INSERT INTO gate (org_id, name, kind, code, reason, since, until, times)
 SELECT org_id, 'number:' || id, 'disabled', 'NUMBER_DISABLED', 'the number is disabled', updated_at, NULL, 1
 FROM number WHERE NOT enabled;
 
--- One of our numbers and one customer: the window between them, and how fast we may write.
+-- Recipient states: the window between a number and a customer, and the send pace.
 CREATE TABLE pair (
     sender TEXT NOT NULL,
     recipient TEXT NOT NULL,
@@ -88,7 +88,7 @@ CREATE TABLE pair (
 ) STRICT;
 CREATE INDEX pair_by_expiry ON pair (expires_at);
 
--- The business's file on one person.
+-- The business's record of one person.
 CREATE TABLE dossier (
     id INTEGER PRIMARY KEY,
     org_id TEXT NOT NULL,
@@ -114,16 +114,16 @@ CREATE TABLE consent (
     PRIMARY KEY (org_id, subject, channel)
 ) STRICT;
 
--- What an org has set for itself, as JSON; what is not in it is the default.
+-- An org's own settings as JSON; a missing setting has its default.
 CREATE TABLE policy (
     org_id TEXT PRIMARY KEY,
     settings TEXT NOT NULL
 ) STRICT;
 
--- Who asked for a message; the rest of its life has rows already.
+-- The author of a message.
 ALTER TABLE message ADD COLUMN created_by TEXT NOT NULL DEFAULT 'system';
 
--- What no other row records of who did what. The life of a message is in its own rows.
+-- The audit trail, except for message events, which have their own rows.
 CREATE TABLE audit (
     id INTEGER PRIMARY KEY,
     org_id TEXT NOT NULL,
@@ -138,10 +138,10 @@ CREATE INDEX audit_by_org ON audit (org_id, id);
 CREATE INDEX audit_by_type ON audit (org_id, entity_type, id);
 CREATE INDEX audit_by_entity ON audit (org_id, entity_type, entity_id, id);
 
--- Messages that nobody will send unless somebody replays them, by the error that ended them.
+-- Dead letters: messages that are sent only if a user replays them, by error code.
 CREATE INDEX delivery_dead ON delivery (org_id, error_code, message_id) WHERE status = 'FAILED';
 
--- When somebody of that role last said that they are there.
+-- Signs of life: when a role was last seen.
 CREATE TABLE sign (
     name TEXT PRIMARY KEY,
     at INTEGER NOT NULL

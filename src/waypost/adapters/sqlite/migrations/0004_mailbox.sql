@@ -1,4 +1,4 @@
--- More ways to send: connected mailboxes, and the number that takes over for another. Times are microseconds since 1970 (UTC).
+-- Connected mailboxes, and failover numbers. Times are microseconds since 1970 (UTC).
 
 CREATE TABLE mailbox (
     id TEXT PRIMARY KEY,
@@ -18,6 +18,6 @@ CREATE TABLE mailbox (
     UNIQUE (org_id, address)
 ) STRICT;
 
--- Another number of the same org; what cannot go from this one for long may go from there.
+-- Another number of the same org, which may send if this one cannot for long.
 ALTER TABLE number ADD COLUMN failover TEXT;
 CREATE INDEX number_by_failover ON number (failover) WHERE failover IS NOT NULL;

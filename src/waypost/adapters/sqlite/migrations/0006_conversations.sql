@@ -1,6 +1,6 @@
--- Who writes with us, what was said, whose turn it is, and what every screen is told of it.
+-- Contacts, conversations, turns and feeds.
 
--- A person, by everything they are known by: phone numbers and business-scoped user ids; `met_as` was the first.
+-- A contact with all its addresses: phone numbers and business-scoped user ids; `met_as` was the first.
 CREATE TABLE contact (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     org_id TEXT NOT NULL,
@@ -20,7 +20,7 @@ CREATE TABLE contact_address (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX contact_address_by_contact ON contact_address (contact_id);
 
--- One of our numbers and one contact. `position` and `last_id_at` are those of its latest entry.
+-- A conversation of one number with one contact. `position` and `last_id_at` are those of its latest entry.
 CREATE TABLE conversation (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     org_id TEXT NOT NULL,
@@ -34,7 +34,7 @@ CREATE TABLE conversation (
 ) STRICT;
 CREATE UNIQUE INDEX conversation_by_contact ON conversation (contact_id, number) WHERE contact_id IS NOT NULL;
 
--- What was said, in order; never updated.
+-- The entries of conversations, in order; never updated.
 CREATE TABLE entry (
     conversation_id INTEGER NOT NULL,
     position INTEGER NOT NULL,
@@ -48,7 +48,7 @@ CREATE TABLE entry (
     PRIMARY KEY (conversation_id, position)
 ) STRICT, WITHOUT ROWID;
 
--- Which messages of customers arrived: the key is their dedup, and finds what a reply or an edit is about.
+-- Inbound messages: the key deduplicates them, and finds the message that a reply or an edit refers to.
 CREATE TABLE arrival (
     number TEXT NOT NULL,
     wamid TEXT NOT NULL,
@@ -59,7 +59,7 @@ CREATE TABLE arrival (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX arrival_by_age ON arrival (received_at);
 
--- Whose turn it is; see rules/lane.py.
+-- Turn states; see rules/conversations/turn_state.py.
 CREATE TABLE lane (
     conversation_id INTEGER PRIMARY KEY,
     org_id TEXT NOT NULL,
@@ -79,7 +79,7 @@ CREATE INDEX lane_due ON lane (due_at) WHERE owner IS NULL AND due_at IS NOT NUL
 CREATE INDEX lane_held ON lane (lease_until) WHERE owner IS NOT NULL;
 CREATE INDEX lane_by_owner ON lane (owner) WHERE owner IS NOT NULL;
 
--- Turns that ended: one row each, so that a burst is seen to be answered once.
+-- Ended turns: one row each, which shows that a burst was answered once.
 CREATE TABLE turn (
     conversation_id INTEGER NOT NULL,
     hi INTEGER NOT NULL,
@@ -96,7 +96,7 @@ CREATE TABLE turn (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX turn_failed ON turn (org_id, ended_at) WHERE state = 'failed';
 
--- A gapless list of what changed on a screen, and its head.
+-- Feeds: gapless lists of changes, and their heads.
 CREATE TABLE feed (
     name TEXT PRIMARY KEY,
     head INTEGER NOT NULL
@@ -112,7 +112,7 @@ CREATE TABLE feed_item (
     PRIMARY KEY (feed, seq)
 ) STRICT, WITHOUT ROWID;
 
--- A message that answers in a conversation; and one that goes whatever the customer agreed to: the word that they are out.
+-- The conversation that a message answers; and messages exempt from consent: the confirmation of an opt-out.
 ALTER TABLE message ADD COLUMN conversation_id INTEGER;
 ALTER TABLE message ADD COLUMN exempt INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX message_by_conversation ON message (conversation_id, id) WHERE conversation_id IS NOT NULL;

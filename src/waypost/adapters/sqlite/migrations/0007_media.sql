@@ -1,4 +1,4 @@
--- Files that came with customers' messages: fetched in the background, kept on a shelf. Times are microseconds since 1970 (UTC).
+-- Customers' files: fetched in the background, kept in a blob store. Times are microseconds since 1970 (UTC).
 
 CREATE TABLE media (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -23,7 +23,7 @@ CREATE TABLE media (
     UNIQUE (conversation_id, position)
 ) STRICT;
 
--- Only what is still to be fetched is due.
+-- Only files that are still to be fetched are due.
 CREATE INDEX media_due ON media (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX media_by_state ON media (org_id, state, id);
 CREATE INDEX media_ended ON media (created_at) WHERE due_at IS NULL;

@@ -1,7 +1,7 @@
--- People write to each other, and work on customers' conversations together; every device follows its feeds.
+-- Internal chats, team work on customer conversations, and the devices that follow feeds.
 
--- Among people: `pair` says what makes a chat the same one, `own_feed` that the group is too large for its members' feeds,
--- `history` what those who join later may read. With customers: who works on it, and how far that is.
+-- For chats: `pair` identifies a chat by its members, `own_feed` marks a group too large for its members' feeds,
+-- `history` is what later members may read. For customer conversations: the assignee, the state and the labels.
 ALTER TABLE conversation ADD COLUMN title TEXT;
 ALTER TABLE conversation ADD COLUMN pair TEXT;
 ALTER TABLE conversation ADD COLUMN own_feed INTEGER NOT NULL DEFAULT 0;
@@ -15,7 +15,7 @@ CREATE INDEX conversation_assigned ON conversation (org_id, assignee, last_id_at
 CREATE INDEX conversation_closed ON conversation (org_id, last_id_at, id) WHERE state = 'closed';
 CREATE INDEX lane_of_people ON lane (org_id, floor) WHERE floor <> 'bot';
 
--- Who takes part in a chat. They read what came after `sees_after`; the feed of a large group is theirs after `feed_from`.
+-- Chat members. They may read entries after `sees_after`, and follow the feed of a large group after `feed_from`.
 CREATE TABLE member (
     conversation_id INTEGER NOT NULL,
     user_id TEXT NOT NULL,
@@ -26,7 +26,7 @@ CREATE TABLE member (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX member_by_user ON member (user_id, conversation_id);
 
--- What was posted, by the sender's own id for it: the key is its dedup.
+-- Posts by the sender's own message id: the key deduplicates them.
 CREATE TABLE post (
     sender TEXT NOT NULL,
     client_message_id TEXT NOT NULL,
@@ -42,7 +42,7 @@ ALTER TABLE entry ADD COLUMN client_message_id TEXT;
 ALTER TABLE entry ADD COLUMN deleted_at INTEGER;
 CREATE INDEX entry_by_message ON entry (message_id) WHERE message_id IS NOT NULL;
 
--- Up to where somebody has read a conversation, on whichever device.
+-- A user's read position in a conversation, across devices.
 CREATE TABLE read_marker (
     user_id TEXT NOT NULL,
     conversation_id INTEGER NOT NULL,
@@ -52,7 +52,7 @@ CREATE TABLE read_marker (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX read_marker_by_conversation ON read_marker (conversation_id);
 
--- A screen of somebody's, and up to where it has each feed.
+-- A user's device, and its cursor in each feed.
 CREATE TABLE device (
     user_id TEXT NOT NULL,
     device_id TEXT NOT NULL,
@@ -71,6 +71,6 @@ CREATE TABLE device_cursor (
     PRIMARY KEY (user_id, device_id, feed)
 ) STRICT, WITHOUT ROWID;
 
--- The conversation that a message is shown in, so that its statuses are.
+-- The conversation that shows a message, and so its statuses.
 ALTER TABLE delivery ADD COLUMN talk INTEGER;
 UPDATE delivery SET talk = (SELECT m.conversation_id FROM message m WHERE m.id = delivery.message_id);

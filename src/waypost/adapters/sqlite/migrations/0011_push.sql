@@ -1,19 +1,19 @@
--- Who is away is told that a message waits.
+-- Push notifications for users who are offline.
 
--- When a device's push service may be asked again, and how many tries in a row came to nothing.
+-- When a device's push service may be tried again, and how many attempts in a row have failed.
 ALTER TABLE device ADD COLUMN push_after INTEGER;
 ALTER TABLE device ADD COLUMN push_failures INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX device_subscribed ON device (org_id) WHERE push IS NOT NULL;
 
--- The feeds that somebody with a subscription follows, and up to where they were looked through: who posts writes
--- nothing for it. The row of a team is also what whoever subscribes or ends it in that org takes first.
+-- The feeds that subscribed devices follow, and the position of the scan: posting writes nothing for it. Subscribing
+-- and unsubscribing in an org lock the team's row first.
 CREATE TABLE notice_feed (
     feed TEXT PRIMARY KEY,
     seq INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- A conversation that the followers of a feed may have to be told of: its latest message and that one's place in the
--- feed. It may be taken at `free_at`; `due_at` is when somebody must look, None while nothing came since it was taken.
+-- A conversation that a feed's followers may need a notification of: its latest message and that item's number in the
+-- feed. A worker may take it at `free_at`; `due_at` is when it must be checked, NULL if nothing came since.
 CREATE TABLE notice (
     feed TEXT NOT NULL,
     conversation_id INTEGER NOT NULL,
@@ -27,7 +27,7 @@ CREATE TABLE notice (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX notice_free ON notice (free_at);
 
--- Up to where a device was told of a conversation; `told_at` is None where nobody could.
+-- The position up to which a device was notified of a conversation; `told_at` is NULL if no notification could be sent.
 CREATE TABLE notice_told (
     user_id TEXT NOT NULL,
     device_id TEXT NOT NULL,

@@ -1,13 +1,13 @@
--- What was said, found by its words. Kept behind the feeds by whoever works: nobody who writes waits for it.
+-- The search index. Workers update it from the feeds, so that no writer waits for it.
 
--- Up to where each feed is in the index.
+-- The index's position in each feed.
 CREATE TABLE search_cursor (
     feed TEXT PRIMARY KEY,
     seq INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- An entry by its words (rules/search.py) and by who may look for it. Ids go by time: the newest are found first, the
--- oldest forgotten first.
+-- An entry's words (rules/conversations/search.py) and the markers of who may find it. Ids are ordered by time: the
+-- newest are found first, the oldest pruned first.
 CREATE TABLE search_entry (
     id INTEGER PRIMARY KEY,
     conversation_id INTEGER NOT NULL,
@@ -16,7 +16,7 @@ CREATE TABLE search_entry (
 ) STRICT;
 CREATE UNIQUE INDEX search_entry_by_place ON search_entry (conversation_id, position);
 
--- The words come folded, so that this only has to tell them apart; where in an entry they stand is of no interest.
+-- The words are already folded, so the tokenizer only splits them; positions within an entry are not needed.
 CREATE VIRTUAL TABLE search_words USING fts5 (
     words, content = 'search_entry', content_rowid = 'id', tokenize = "ascii tokenchars '|'", detail = 'none'
 );

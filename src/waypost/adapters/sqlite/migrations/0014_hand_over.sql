@@ -1,4 +1,4 @@
--- Whoever reads behind the feeds, and up to where: the index of words, and what hands bodies over to the Log.
+-- Feed consumers and their positions: the search index, and archiving.
 CREATE TABLE feed_reader (
     reader TEXT NOT NULL,
     feed TEXT NOT NULL,
@@ -8,7 +8,7 @@ CREATE TABLE feed_reader (
 INSERT INTO feed_reader (reader, feed, seq) SELECT 'search', feed, seq FROM search_cursor;
 DROP TABLE search_cursor;
 
--- Which part of a feed the Log has, and since when: a while later the bodies of its messages are emptied here.
+-- Archived ranges of a feed, and since when: after a grace period the bodies of their messages are emptied here.
 CREATE TABLE handed_over (
     feed TEXT NOT NULL,
     since INTEGER NOT NULL,
@@ -18,11 +18,11 @@ CREATE TABLE handed_over (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX handed_over_by_age ON handed_over (at);
 
--- What is moved to another conversation is found there at once: its body may be in the Log only, and not be read again.
+-- Moved entries are found in their new conversation at once: their bodies may be archived and are not read again.
 CREATE TRIGGER search_entry_moves AFTER UPDATE ON search_entry BEGIN
     INSERT INTO search_words (search_words, rowid, words) VALUES ('delete', old.id, old.words);
     INSERT INTO search_words (rowid, words) VALUES (new.id, new.words);
 END;
 
--- What two conversations that became one have moved, found without reading all that was ever said there.
+-- Finds the entries that a merge of conversations moved, without reading all entries.
 CREATE INDEX entry_moved ON entry (conversation_id, position) WHERE kept_in IS NOT NULL;

@@ -1,4 +1,4 @@
--- Answers that a team gives often; `folded` is the name regardless of case, by which there is one of each.
+-- Quick replies of a team; `folded` is the name without regard to case, which is unique.
 CREATE TABLE quick_reply (
     org_id TEXT NOT NULL REFERENCES org,
     folded TEXT NOT NULL,

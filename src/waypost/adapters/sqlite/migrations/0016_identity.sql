@@ -1,4 +1,4 @@
--- Which database this is, for what is kept outside it: written once, and carried along by every copy.
+-- The identity of this database, for stores outside it: written once, and kept by every copy.
 CREATE TABLE identity (
     part TEXT PRIMARY KEY,
     name TEXT NOT NULL

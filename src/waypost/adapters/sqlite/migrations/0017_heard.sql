@@ -1,2 +1,2 @@
--- A consent counts from when it was said (`at`); what was sent before we heard of it was sent in good faith.
+-- A consent takes effect at `at`; messages sent before it was recorded (`heard_at`) are no violation.
 ALTER TABLE consent ADD COLUMN heard_at INTEGER;

@@ -1,0 +1,1 @@
+"""Orgs, users, consents, dossiers, mailboxes and policies."""

@@ -1,0 +1,1 @@
+"""Turns, conversations, chats, devices and search."""

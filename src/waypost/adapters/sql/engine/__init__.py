@@ -1,0 +1,1 @@
+"""Runs statements: plans, named statements, migrations, group commit."""

@@ -1,0 +1,1 @@
+"""The history kept in the database, and archiving."""

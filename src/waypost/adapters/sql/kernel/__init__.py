@@ -1,0 +1,1 @@
+"""Intents decide inside one transaction, in one lock order."""

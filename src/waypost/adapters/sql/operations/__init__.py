@@ -1,0 +1,1 @@
+"""Invariant checks, queue statistics and operator reads."""

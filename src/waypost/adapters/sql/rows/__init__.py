@@ -1,0 +1,1 @@
+"""Conversion between rows and model types."""

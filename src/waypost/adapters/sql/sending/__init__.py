@@ -1,0 +1,1 @@
+"""The outbox, its messages and templates."""

@@ -1,0 +1,53 @@
+-- name: dossier_get
+SELECT id, org_id, phone, email, name, external_ref, status, created_at, updated_at
+FROM dossier WHERE id = $2 AND org_id = $1
+
+-- name: dossier_lock
+SELECT id, org_id, phone, email, name, external_ref, status, created_at, updated_at
+FROM dossier WHERE id = $2 AND org_id = $1
+
+-- name: dossier_with_phone
+SELECT id, org_id, phone, email, name, external_ref, status, created_at, updated_at
+FROM dossier WHERE org_id = $1 AND phone = $2
+
+-- name: dossier_with_ref
+SELECT id, org_id, phone, email, name, external_ref, status, created_at, updated_at
+FROM dossier WHERE org_id = $1 AND external_ref = $2
+
+-- name: dossiers_newest
+SELECT id, org_id, phone, email, name, external_ref, status, created_at, updated_at
+FROM dossier WHERE org_id = $1 ORDER BY id DESC LIMIT $2
+
+-- name: dossier_insert
+-- The second transaction with a phone or a reference waits here for the first, and then gets no row.
+INSERT INTO dossier (org_id, phone, email, name, external_ref, status, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $7) ON CONFLICT DO NOTHING
+RETURNING id, org_id, phone, email, name, external_ref, status, created_at, updated_at
+
+-- name: dossier_put
+UPDATE dossier SET phone = $3, email = $4, name = $5, external_ref = $6, status = $7, updated_at = $8
+WHERE id = $2 AND org_id = $1
+RETURNING id, org_id, phone, email, name, external_ref, status, created_at, updated_at
+
+-- name: dossier_phone
+UPDATE dossier SET phone = $3, updated_at = $4 WHERE id = $2 AND org_id = $1
+
+-- name: dossier_drop
+DELETE FROM dossier WHERE id = $2 AND org_id = $1
+
+-- name: consent_put
+INSERT INTO consent (org_id, subject, channel, status, at, heard_at) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (org_id, subject, channel) DO UPDATE
+SET status = excluded.status, at = excluded.at, heard_at = excluded.heard_at
+
+-- name: consent_find
+SELECT org_id, subject, channel, status, at FROM consent WHERE org_id = $1 AND subject = $2 AND channel = $3
+
+-- name: consents_of
+SELECT channel, status, at FROM consent WHERE org_id = $1 AND subject = $2 ORDER BY channel
+
+-- name: consent_word
+-- Whether the org has the dossier, and the consents of the dossier and the address: all that a new message needs.
+SELECT (SELECT d.id FROM dossier d WHERE d.id = $2 AND d.org_id = $1),
+    (SELECT c.status FROM consent c WHERE c.org_id = $1 AND c.subject = $3 AND c.channel = $5),
+    (SELECT c.status FROM consent c WHERE c.org_id = $1 AND c.subject = $4 AND c.channel = $5)

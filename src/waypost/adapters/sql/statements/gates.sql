@@ -1,0 +1,73 @@
+-- name: gate_open
+DELETE FROM gate WHERE id = $1
+RETURNING id, org_id, name, kind, code, reason, since, until, times
+
+-- name: gate_probe_again
+UPDATE gate SET until = $3 WHERE id = $1 AND kind = 'breaker' AND until = $2 RETURNING id
+
+-- name: gate_reopen
+DELETE FROM gate WHERE org_id = $1 AND name = $2 RETURNING id
+
+-- name: gate_release
+DELETE FROM gate WHERE id = $1 AND org_id = $2
+RETURNING id, org_id, name, kind, code, reason, since, until, times
+
+-- name: gates_of
+SELECT {gate} FROM gate g WHERE g.org_id = $1 AND (g.until IS NULL OR g.until > $2 OR g.kind = 'breaker') ORDER BY g.id
+
+-- name: gates_forget
+DELETE FROM gate WHERE kind = 'throttle' AND until < $1 RETURNING id
+
+-- name: number_released
+DELETE FROM gate WHERE name IN ($1, $2) AND org_id = $3 AND kind = 'hold'
+
+-- name: number_enabled
+DELETE FROM gate WHERE name = $1 AND org_id = $2 AND kind = 'disabled'
+
+-- name: waiting_behind_org
+SELECT count(*) FROM (
+    SELECT 1 FROM outlet o JOIN ready r ON r.outlet = o.id WHERE o.org_id = $1 AND o.org_id = $2 LIMIT $3
+) AS waiting
+
+-- name: waiting_behind_number
+SELECT count(*) FROM (
+    SELECT 1 FROM outlet o JOIN ready r ON r.outlet = o.id WHERE o.org_id = $1 AND o.sender = $2 LIMIT $3
+) AS waiting
+
+-- name: waiting_behind_account
+SELECT count(*) FROM (
+    SELECT 1 FROM outlet o JOIN number n ON n.id = o.sender JOIN ready r ON r.outlet = o.id
+    WHERE o.org_id = $1 AND n.waba_id = $2 LIMIT $3
+) AS waiting
+
+-- name: waiting_behind_template
+SELECT count(*) FROM (
+    SELECT 1 FROM outlet o JOIN number n ON n.id = o.sender JOIN ready r ON r.outlet = o.id
+    WHERE o.org_id = $1 AND n.waba_id || '/' || o.template = $2 LIMIT $3
+) AS waiting
+
+-- name: permit_read
+SELECT name, free_at, used, since, most FROM permit WHERE name = $1
+
+-- name: permit_ensure
+INSERT INTO permit (name, most) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING
+
+-- name: quota_limit
+INSERT INTO permit (name, most) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET most = excluded.most RETURNING name
+
+-- name: pair_read
+SELECT sender, recipient, opened_at, last_inbound_at, expires_at, free_at, blocked_until, blocked_times, counted_at
+FROM pair WHERE sender = $1 AND recipient = $2
+
+-- name: last_outbound
+SELECT max(d.sent_at) FROM number n JOIN message m ON m.org_id = n.org_id AND m.recipient = $2
+JOIN delivery d ON d.message_id = m.id
+WHERE n.id = $1 AND m.sender = $1
+
+-- name: pairs_forget
+-- A window that has closed or never opened, of a recipient without a pace limit or block, not counted in the last day.
+DELETE FROM pair WHERE (sender, recipient) IN (
+    SELECT p.sender, p.recipient FROM pair p WHERE (p.expires_at < $1 OR p.expires_at IS NULL)
+        AND p.free_at < $1 AND p.blocked_until < $1 AND p.counted_at < $1 - 86400000000
+    LIMIT $2
+) RETURNING sender

@@ -1,0 +1,33 @@
+-- name: hand_over_moved
+-- Entries that a merge moved within or into a conversation, in order.
+SELECT c.org_id, d.status, d.read_at, d.generation, {entry}
+FROM conversation c JOIN entry e ON e.conversation_id = c.id
+LEFT JOIN delivery d ON d.message_id = e.message_id
+WHERE c.id = $1 AND e.position > $2 AND e.kept_in IS NOT NULL ORDER BY e.position LIMIT $3
+
+-- name: handed_over_put
+INSERT INTO handed_over (feed, since, upto, at) VALUES ($1, $2, $3, $4) ON CONFLICT (feed, upto) DO NOTHING
+
+-- name: handed_over_due
+-- The oldest first, with the search index's position in each feed.
+SELECT h.feed, h.since, h.upto,
+    coalesce((SELECT r.seq FROM feed_reader r WHERE r.reader = 'search' AND r.feed = h.feed), 0)
+FROM handed_over h WHERE h.at <= $1 ORDER BY h.at LIMIT $2
+
+-- name: handed_over_again
+UPDATE handed_over SET at = $3 WHERE feed = $1 AND upto = $2
+
+-- name: handed_over_drop
+DELETE FROM handed_over WHERE feed = $1 AND upto = $2
+
+-- name: entry_empty
+-- Only the entry that the item refers to: a moved one has another id, an erased one is marked.
+UPDATE entry SET body = '' WHERE conversation_id = $1 AND position = $2 AND id_at = $3
+    AND kept_in IS NULL AND deleted_at IS NULL AND body <> ''
+RETURNING position
+
+-- name: entries_away
+-- One entry per conversation, at a share of its length in millionths: a lookup by key, so that many are cheap.
+SELECT c.org_id, NULL, NULL, NULL, {entry} FROM conversation c
+JOIN entry e ON e.conversation_id = c.id AND e.position = 1 + $3 * c.position / 1000000
+WHERE c.id > $1 AND c.id <= $2 AND e.body = ''

@@ -1,0 +1,42 @@
+-- Reads of many messages at once: their ids come as one JSON text.
+
+-- name: ready_of
+SELECT message_id, outlet FROM ready WHERE message_id IN (SELECT value FROM json_each($1))
+
+-- name: outlets_standing
+-- Each dispatch group with the gate in front, as `outlets_busy` finds it, and the permits that it draws from.
+SELECT o.id, o.org_id, o.sender, o.template, n.waba_id, coalesce(n.pace, mb.pace), n.tier, 0, {gate},
+    q.name, q.free_at, q.used, q.since, q.most, p.name, p.free_at, p.used, p.since, p.most,
+    t.name, t.free_at, t.used, t.since, t.most
+FROM outlet o
+LEFT JOIN number n ON n.id = o.sender
+{part gate_in_front at $2}
+LEFT JOIN permit q ON q.name = 'quota:' || o.org_id
+LEFT JOIN permit p ON p.name = 'pace:' || o.sender
+LEFT JOIN permit t ON t.name = 'tier:' || o.sender
+WHERE o.id IN (SELECT value FROM json_each($1))
+
+-- name: heads_of
+-- The head of each message's queue.
+SELECT l.message_id, q.head FROM json_each($1) AS u
+CROSS JOIN queue_line l ON l.message_id = u.value CROSS JOIN queue q ON q.id = l.queue_id
+WHERE q.head IS NOT NULL
+
+-- name: number_answered
+INSERT INTO sign (name, at) SELECT 'number:' || id, $3 FROM number WHERE id = $1 AND updated_at = $2
+ON CONFLICT (name) DO UPDATE SET at = excluded.at WHERE sign.at < excluded.at
+
+-- name: permits_of
+SELECT name, free_at, used, since, most FROM permit WHERE name IN (SELECT value FROM json_each($1))
+
+-- name: messages_some
+SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id
+WHERE m.id IN (SELECT value FROM json_each($2)) AND m.org_id = $1
+
+-- name: conversations_some
+SELECT {conversation} FROM conversation c WHERE c.id IN (SELECT value FROM json_each($2)) AND c.org_id = $1
+
+-- name: contacts_some
+SELECT k.id, k.org_id, k.name, k.username, k.dossier_id, a.address
+FROM contact k LEFT JOIN contact_address a ON a.contact_id = k.id
+WHERE k.id IN (SELECT value FROM json_each($2)) AND k.org_id = $1

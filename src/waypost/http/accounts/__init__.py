@@ -1,0 +1,1 @@
+"""Routes of orgs, numbers, users, dossiers and policies."""

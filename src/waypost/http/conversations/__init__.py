@@ -1,0 +1,1 @@
+"""Routes of conversations, chats, search and media."""

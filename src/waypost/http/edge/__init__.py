@@ -1,0 +1,1 @@
+"""What every route shares: authentication, errors, OpenAPI, the raw endpoints and the page."""

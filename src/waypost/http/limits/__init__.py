@@ -1,0 +1,1 @@
+"""Routes of quotas, gates, windows and spend."""

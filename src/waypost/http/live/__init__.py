@@ -1,0 +1,1 @@
+"""The WebSocket, long poll and push subscriptions."""

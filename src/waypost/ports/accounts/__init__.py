@@ -1,0 +1,1 @@
+"""Orgs, users, numbers, mailboxes, dossiers and policies."""

@@ -1,0 +1,1 @@
+"""Turns, conversations, chats, bots and search."""

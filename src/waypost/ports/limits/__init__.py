@@ -1,0 +1,1 @@
+"""Gates, money and published counters."""

@@ -1,0 +1,1 @@
+"""Audit, invariant checks, figures and meters."""

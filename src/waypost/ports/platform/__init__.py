@@ -1,0 +1,1 @@
+"""The machine: clock, hints, HTTP transport, failures, secrets."""

@@ -1,0 +1,1 @@
+"""The webhook journal and customers' media."""

@@ -1,0 +1,1 @@
+"""The outbox, its messages, and the providers that send them."""

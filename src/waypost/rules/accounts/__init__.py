@@ -1,0 +1,1 @@
+"""Policies, dossier fields and quick replies of an org."""

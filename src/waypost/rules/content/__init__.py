@@ -1,0 +1,1 @@
+"""Checks of message content and recipients."""

@@ -1,0 +1,1 @@
+"""Turns, bot answers, contacts and chats."""

@@ -1,0 +1,1 @@
+"""Ranges of feed consumers, and archiving."""

@@ -1,0 +1,1 @@
+"""Limits on sending: error codes, gates, pace, windows, quotas and budgets."""

@@ -1,0 +1,1 @@
+"""Cursors, catching up, push notifications."""

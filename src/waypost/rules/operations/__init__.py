@@ -1,0 +1,1 @@
+"""Audit, figures and explanations for operators."""

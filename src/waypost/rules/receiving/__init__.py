@@ -1,0 +1,1 @@
+"""Webhooks: inbound messages, account updates, media, consent words."""

@@ -1,0 +1,1 @@
+"""The states of an outbound message, its retries and its failover."""

@@ -1,0 +1,1 @@
+"""`waypost admin`: the operator's commands."""

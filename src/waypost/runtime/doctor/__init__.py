@@ -1,0 +1,1 @@
+"""`waypost doctor`: checks of the configuration and of every service."""

@@ -1,0 +1,1 @@
+"""Processes: serve, workers, supervisor, exit."""

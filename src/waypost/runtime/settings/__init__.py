@@ -1,0 +1,1 @@
+"""Settings: their definitions, where they come from, and what is in force."""

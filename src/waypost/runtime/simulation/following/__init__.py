@@ -1,1 +1,0 @@
-"""People on several devices who write to each other and to customers over lines that break: the proof of following."""

@@ -1,0 +1,1 @@
+"""The composition root: adapters and steps become a server."""

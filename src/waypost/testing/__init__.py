@@ -1,1 +1,0 @@
-"""The shipped test kit: services, contract suites, a clock that stands still until told."""

@@ -1,0 +1,1 @@
+"""Orgs, dossiers, mailboxes, policies and secrets."""

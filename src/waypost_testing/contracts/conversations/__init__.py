@@ -1,0 +1,1 @@
+"""Turns, chats and search."""

@@ -1,0 +1,1 @@
+"""Gates, permits, money and windows."""

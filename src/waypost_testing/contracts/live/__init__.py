@@ -1,0 +1,1 @@
+"""Devices, notifications and presence."""

@@ -1,0 +1,1 @@
+"""The outbox: submitting, claiming, settling, failing over."""

@@ -1,0 +1,1 @@
+"""Real services as child processes, and stand-ins for third-party services."""

@@ -1,0 +1,232 @@
+"""One seed, one world of conversations: customers write, a bot answers, agents interrupt, and everything fails."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass
+from typing import Any
+
+from waypost.adapters.sql.ledger import SqlLedger
+from waypost.flow.world import Tuning
+from waypost.model.conversation import TurnTiming
+from waypost.model.time import Span, hours, minutes, seconds
+from waypost.ports.conversations.bot import Bot
+from waypost.runtime.telemetry.telemetry import Telemetry
+from waypost.sandbox import Sandbox
+from waypost_testing.simulation import Complaint, Node, Simulation, run_simulation
+from waypost_testing.stories.cluster import GRAPH, SERVERS, Cluster, CustomiseParts, SharedLedger, unchanged_parts
+from waypost_testing.stories.record import SimulationRecord
+from waypost_testing.stories.sending.callers import SimulatedOrg
+from waypost_testing.stories.sending.scenario import founded, sandbox_number
+from waypost_testing.stories.sending.trouble import Severity
+from waypost_testing.stories.talking.bot import BotProfile, FaultyBot
+from waypost_testing.stories.talking.people import SimulatedAgents, SimulatedCustomers
+from waypost_testing.stories.talking.record import TurnRecord
+from waypost_testing.stories.talking.trouble import TurnFaultInjector
+from waypost_testing.stories.wires import BalancedTransport
+
+STORM = 0.06
+"""The share of the requested hours."""
+PHONES = ("+491511234501", "+491511234502", "+491511234503")
+LOOK_EVERY: Span = seconds(30)
+SETTLED = minutes(26) // LOOK_EVERY
+"""Checks without a change: an attempt goes stale in ten minutes, and a clock was ahead by four."""
+LONGEST_CALM = hours(3) // LOOK_EVERY
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnScenarioPlan:
+    """What the seed decides before anything happens."""
+
+    times: TurnTiming
+    character: BotProfile
+    severity: Severity
+    pace: float
+    """Mean seconds between two bursts of one customer."""
+    incidents: float
+    tick: Span
+    slots: int
+    """Turns under way at once, per server."""
+
+    @classmethod
+    def drawn(cls, rng: random.Random) -> TurnScenarioPlan:
+        return cls(
+            times=_times(rng),
+            character=BotProfile.drawn(rng, list(PHONES)),
+            severity=Severity.drawn(rng),
+            pace=rng.choice((15, 30, 45)),
+            incidents=rng.choice((6, 12, 25)),
+            tick=rng.choice((seconds(5), seconds(20))),
+            slots=rng.choice((1, 3, 64)),
+        )
+
+
+def _times(rng: random.Random) -> TurnTiming:
+    return TurnTiming(
+        quiet=seconds(rng.choice((0.5, 3, 3))),
+        max_wait=seconds(rng.choice((6, 65))),
+        lease=seconds(rng.choice((2, 6, 6))),
+        limit=seconds(rng.choice((12, 30))),
+        supersede=rng.random() < 0.25,
+        retries=rng.choice(((), (seconds(1),), (seconds(1), seconds(5)))),
+        after_failure=rng.choice(("human", "bot")),
+        on_hand_back=rng.choice(("answer", "answer", "skip")),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnScenarioResult:
+    """The state when everything has come to rest: on the phones, in the bot's record, in the Ledger."""
+
+    seed: int
+    record: SimulationRecord
+    turns_record: TurnRecord
+    times: TurnTiming
+    screens: dict[str, list[dict[str, Any]]]
+    """By phone, oldest first."""
+    numbers: dict[str, str]
+    """Wamid of a reply -> the number it came from."""
+    entries: list[tuple[Any, ...]]
+    """(number, address, conversation, position, wamid, sender), in order."""
+    turns: list[tuple[Any, ...]]
+    """(conversation, lo, hi, state), in order."""
+    turn_states: dict[int, tuple[int, str]]
+    """Conversation -> the position up to which it is done, and who has the floor."""
+    replies: dict[str, tuple[str, str | None]]
+    """Replies by their key: status and error code."""
+    feeds: list[tuple[str, int, int]]
+    """(feed, head, items)"""
+    complaints: list[Complaint]
+    crashes: int
+    micros: int
+    digest: str
+    lines: list[str]
+
+
+def run_turns(
+    seed: int, length: float = 1.0, dress: CustomiseParts = unchanged_parts, trace_limit: int | None = 2_000
+) -> TurnScenarioResult:
+    """The whole run of one seed; `length` is in simulated hours, roughly."""
+
+    async def main(sim: Simulation) -> TurnScenarioResult:
+        return await _Run(sim, dress).through(hours(length))
+
+    return run_simulation(seed, main, shuffle=True, trace_limit=trace_limit, strict=False)
+
+
+class _Run:
+    def __init__(self, sim: Simulation, dress: CustomiseParts) -> None:
+        self.sim = sim
+        self.record = SimulationRecord(now=lambda: sim.loop.micros)
+        self.turns_record = TurnRecord()
+        self.plan = TurnScenarioPlan.drawn(sim.chance.stream("talk plan"))
+        self.ledger = SharedLedger(sim, self.record)
+        plan = self.plan
+        tuning = Tuning(
+            figures=False,
+            indexing=False,
+            webhook_tick=plan.tick,
+            poll=plan.tick,
+            quota=None,
+            pace=1000,
+            pair_burst=1000,
+            turns=plan.times,
+            turn_slots=plan.slots,
+            answering=True,
+        )
+        self.cluster = Cluster(sim, self.record, tuning, self.ledger, dress, self._bot)
+
+    def _bot(self, node: Node) -> Bot:
+        return FaultyBot(
+            self.plan.character, self.turns_record, self.sim.chance.stream(f"bot:{node.name}"), self.record.now
+        )
+
+    async def through(self, length: Span) -> TurnScenarioResult:
+        world = self.cluster.world(self.sim.node("operator"), Telemetry())
+        orgs = [await founded(name, number, world) for number, name in enumerate(("north", "south"), 1)]
+        until = self.record.now() + round(length * STORM)
+        sandbox = self._provider(orgs)
+        trouble = TurnFaultInjector(self.sim, self.cluster, sandbox, self.record)
+        trouble.weather(self.plan.severity)
+        self.cluster.start()
+        writers = SimulatedCustomers(sandbox, self.sim.chance.stream("customers"), self.record, until)
+        chats = [(number, phone) for number in sandbox.numbers.all() for phone in PHONES]
+        at_their_phones = self.sim.node(GRAPH).spawn(writers.write(chats, self.plan.pace))
+        at_work = self.sim.node("agents").spawn(self._agents(until).work(orgs, list(PHONES)))
+        await trouble.run_incidents(until, self.plan.incidents)
+        trouble.calm()
+        await asyncio.gather(at_their_phones, at_work)
+        await sandbox.settled()
+        await self._come_to_rest()
+        await sandbox.settled()
+        return self._ending(sandbox)
+
+    def _provider(self, orgs: list[SimulatedOrg]) -> Sandbox:
+        node = self.sim.node(GRAPH)
+        transport = BalancedTransport(
+            self.sim.network.transport(node), self.record, SERVERS, self.sim.chance.stream("balancer")
+        )
+        sandbox = Sandbox(node.clock, node.random, node.ids, transport, [sandbox_number(org) for org in orgs])
+        self.sim.network.listen(GRAPH, node, sandbox)
+        return sandbox
+
+    def _agents(self, until: int) -> SimulatedAgents:
+        node = self.sim.node("agents")
+        rng = self.sim.chance.stream("agents")
+        ledger = SqlLedger(self.ledger.engine(node))
+        return SimulatedAgents(
+            ledger, self.plan.times, self.turns_record, self.record, rng, self.ledger.clock.now, until
+        )
+
+    async def _come_to_rest(self) -> None:
+        """Wait until every turn has ended and every reply was sent, or nothing has changed for longer than any step."""
+        seen: list[object] = []
+        for _ in range(LONGEST_CALM):
+            open_turns = self.ledger.rows(_OPEN_TURNS)
+            restless = self.ledger.rows(
+                "SELECT message_id, status, tries FROM delivery WHERE status IN ('QUEUED', 'SENDING')"
+            )
+            seen.append((open_turns, restless))
+            still = len(seen) > SETTLED and all(past == seen[-1] for past in seen[-SETTLED:])
+            if still or not (open_turns or restless):
+                return
+            await asyncio.sleep(LOOK_EVERY / 1_000_000)
+
+    def _ending(self, sandbox: Sandbox) -> TurnScenarioResult:
+        for ask in self.turns_record.asks:
+            self.sim.trace.note("asked", id=ask.id, turn=ask.turn, begun=ask.begun, how=ask.how)
+        replies = {key: (status, code) for key, status, code in self.ledger.rows(_REPLIES)}
+        for key, (status, _) in replies.items():
+            self.sim.trace.note("final", key=key, status=status)
+        return TurnScenarioResult(
+            seed=self.sim.seed,
+            record=self.record,
+            turns_record=self.turns_record,
+            times=self.plan.times,
+            screens={phone: sandbox.phones.screen(phone.removeprefix("+")) for phone in PHONES},
+            numbers={call.wamid: call.phone_number_id for call in sandbox.calls.listed() if call.wamid},
+            entries=self.ledger.rows(_ENTRIES),
+            turns=self.ledger.rows("SELECT conversation_id, lo, hi, state FROM turn ORDER BY conversation_id, hi"),
+            turn_states={where: (done, floor) for where, done, floor in self.ledger.rows(_TURN_STATES)},
+            replies=replies,
+            feeds=self.ledger.rows(_FEEDS),
+            complaints=self.sim.complaints,
+            crashes=self.cluster.crashes,
+            micros=self.sim.loop.micros,
+            digest=self.sim.trace.digest(),
+            lines=self.sim.trace.lines(),
+        )
+
+
+_OPEN_TURNS = (
+    "SELECT * FROM lane WHERE owner IS NOT NULL OR (due_at IS NOT NULL AND tail > done) ORDER BY conversation_id"
+)
+_REPLIES = """SELECT m.org_id || '/' || m.idempotency_key, d.status, d.error_code
+FROM message m JOIN delivery d ON d.message_id = m.id ORDER BY m.id"""
+_ENTRIES = """SELECT c.number, c.address, e.conversation_id, e.position, e.wamid, e.sender
+FROM entry e JOIN conversation c ON c.id = e.conversation_id ORDER BY e.conversation_id, e.position"""
+_TURN_STATES = "SELECT conversation_id, done, floor FROM lane ORDER BY conversation_id"
+_FEEDS = """SELECT f.name, f.head,
+    (SELECT count(*) FROM feed_item i WHERE i.feed = f.name AND i.seq BETWEEN 1 AND f.head)
+FROM feed f ORDER BY f.name"""

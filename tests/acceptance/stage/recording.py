@@ -1,0 +1,29 @@
+"""What a test counted, as a line of JSON in the file that WAYPOST_TEST_RECORD names: `make proof` adds them up."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Protocol
+
+
+class Checked(Protocol):
+    def check(self) -> None: ...
+
+
+def check_and_record(verdict: Checked, footprint: str, strikes: int) -> None:
+    """A storm's verdict; recorded also when it is broken."""
+    violations = 1
+    try:
+        verdict.check()
+        violations = 0
+    finally:
+        record(footprint=footprint, strikes=strikes, violations=violations)
+
+
+def record(**counted: object) -> None:
+    if file := os.environ.get("WAYPOST_TEST_RECORD"):
+        test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
+        with Path(file).open("a") as lines:
+            lines.write(json.dumps({"test": test, **counted}) + "\n")
