@@ -2,8 +2,8 @@
 
 from waypost.sandbox.app import Sandbox
 from waypost.sandbox.faults import Fault
-from waypost.sandbox.numbers import SandboxNumber
-from waypost.sandbox.phones import PhoneChange, SayRequest
+from waypost.sandbox.phones.phones import PhoneChange, SayRequest
 from waypost.sandbox.settings import SandboxLimits, SandboxTiming
+from waypost.sandbox.store.numbers import SandboxNumber
 
 __all__ = ["Fault", "PhoneChange", "Sandbox", "SandboxLimits", "SandboxNumber", "SandboxTiming", "SayRequest"]

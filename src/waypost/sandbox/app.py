@@ -8,8 +8,10 @@ import msgspec
 
 from waypost.ports.platform.clock import Clock, Ids, RandomSource
 from waypost.ports.platform.http_transport import HttpTransport
-from waypost.sandbox.account import AccountEndpoints
-from waypost.sandbox.asgi import (
+from waypost.sandbox.content.templates import TemplateRegistry
+from waypost.sandbox.control.change_watch import ChangeWatch
+from waypost.sandbox.control.routes import Control
+from waypost.sandbox.edge.asgi import (
     AsgiMessage,
     BodyTooLarge,
     CallerGone,
@@ -21,25 +23,24 @@ from waypost.sandbox.asgi import (
     refused,
     transmit,
 )
-from waypost.sandbox.calls import Calls
-from waypost.sandbox.change_watch import ChangeWatch
-from waypost.sandbox.changes import Changes
-from waypost.sandbox.contacts import Contacts
-from waypost.sandbox.control import Control
+from waypost.sandbox.edge.graph_errors import bad_parameter
 from waypost.sandbox.faults import Faults
-from waypost.sandbox.graph import Graph
-from waypost.sandbox.graph_errors import bad_parameter
-from waypost.sandbox.media import MediaEndpoints, MediaStore
-from waypost.sandbox.messages import MessageEndpoints
-from waypost.sandbox.numbers import Numbers, SandboxNumber
-from waypost.sandbox.phones import Phones
-from waypost.sandbox.screens import Screens
+from waypost.sandbox.graph.account import AccountEndpoints
+from waypost.sandbox.graph.calls import Calls
+from waypost.sandbox.graph.media import MediaEndpoints
+from waypost.sandbox.graph.messages import MessageEndpoints
+from waypost.sandbox.graph.router import Graph
+from waypost.sandbox.phones.changes import Changes
+from waypost.sandbox.phones.contacts import Contacts
+from waypost.sandbox.phones.delivery_simulator import DeliverySimulator
+from waypost.sandbox.phones.phones import Phones
+from waypost.sandbox.phones.screens import Screens
 from waypost.sandbox.settings import SandboxLimits, SandboxTiming
+from waypost.sandbox.store.media import MediaStore
+from waypost.sandbox.store.numbers import Numbers, SandboxNumber
 from waypost.sandbox.tasks import Tasks
-from waypost.sandbox.templates import TemplateRegistry
-from waypost.sandbox.updates import Updates
-from waypost.sandbox.webhook_sender import DeliverySimulator
-from waypost.sandbox.webhooks import Webhooks
+from waypost.sandbox.webhooks.account_updates import Updates
+from waypost.sandbox.webhooks.sender import Webhooks
 
 
 class Sandbox:

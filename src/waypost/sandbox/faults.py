@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from waypost.ports.platform.clock import RandomSource
-from waypost.sandbox.graph_errors import RATE_LIMIT_HIT, SOMETHING_WENT_WRONG, GraphError, of_code
-from waypost.sandbox.recipients import phone_of
+from waypost.sandbox.content.recipients import phone_of
+from waypost.sandbox.edge.graph_errors import RATE_LIMIT_HIT, SOMETHING_WENT_WRONG, GraphError, of_code
 
 HttpStatus = Annotated[int, msgspec.Meta(ge=200, le=599)]
 PositiveInt = Annotated[int, msgspec.Meta(ge=1)]

@@ -18,7 +18,7 @@ from waypost.model.time import days, hours, seconds
 from waypost.ports.platform.hints import MEDIA
 from waypost.ports.receiving.media import BlobStoreError
 from waypost.runtime.process.server import ProcessRole
-from waypost.sandbox.media import INBOUND_KEPT
+from waypost.sandbox.store.media import INBOUND_KEPT
 
 FILES = "/api/v1/media"
 CAT = b"\xff\xd8\xff a cat" * 1000

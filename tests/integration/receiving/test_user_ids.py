@@ -12,7 +12,7 @@ from tests.integration.stage.webhooks import PHONE, status, told
 from waypost.model.ids import NumberId
 from waypost.model.time import seconds
 from waypost.model.webhook import WebhookBatch
-from waypost.sandbox.recipients import user_id_of
+from waypost.sandbox.content.recipients import user_id_of
 from waypost_testing.contracts.examples import an_inbound
 
 ANN = user_id_of(PHONE.lstrip("+"))

@@ -16,7 +16,7 @@ from tests.integration.stage.webhooks import DOOR, Account, a_number, a_text, ch
 from waypost.flow.receiving import receive_webhook
 from waypost.rules.receiving.envelope import LARGEST_POST
 from waypost.runtime.process.uvicorn_runner import address, listen, web_server
-from waypost.sandbox.webhooks import escaped, signature
+from waypost.sandbox.webhooks.sender import escaped, signature
 
 TABLES = ("report", "journal", "wamid", "event", "attempt", "delivery")
 

@@ -12,7 +12,7 @@ from waypost.ports.platform.http_transport import ConnectionCut
 
 pytestmark = pytest.mark.anyio
 
-TABLE = list(csv.DictReader(files("waypost.sandbox").joinpath("error_codes.csv").read_text().splitlines()))
+TABLE = list(csv.DictReader(files("waypost.sandbox.edge").joinpath("error_codes.csv").read_text().splitlines()))
 CODES = [(int(row["code"].split("-")[-1]), row) for row in TABLE]
 
 

@@ -18,7 +18,7 @@ from tests.integration.sandbox.conftest import NUMBER, PHONE, LoadedDice
 from waypost.model.time import Instant, Span, as_seconds
 from waypost.ports.platform.http_transport import ConnectFailed, ConnectionCut, HttpReply
 from waypost.sandbox import Fault, Sandbox, SandboxNumber, SandboxTiming
-from waypost.sandbox.webhooks import signature
+from waypost.sandbox.webhooks.sender import signature
 
 pytestmark = pytest.mark.anyio
 

@@ -33,7 +33,7 @@ from waypost.runtime.process.server import ALL_ROLES, ProcessRole, Server
 from waypost.runtime.settings.definitions import Settings
 from waypost.runtime.wiring.wiring import Ports
 from waypost.sandbox import Sandbox, SandboxTiming
-from waypost.sandbox.webhooks import signature
+from waypost.sandbox.webhooks.sender import signature
 from waypost_testing.clock import ManualClock
 
 T = TypeVar("T")

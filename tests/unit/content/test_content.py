@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from waypost.rules.content import content, payload
-from waypost.sandbox.content import wrong_content, wrong_envelope
-from waypost.sandbox.message_checks import wrong_receipt
+from waypost.sandbox.content.message_checks import wrong_receipt
+from waypost.sandbox.content.message_types import wrong_content, wrong_envelope
 
 Json = dict[str, Any]
 

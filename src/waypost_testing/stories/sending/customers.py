@@ -7,7 +7,7 @@ from typing import Any
 
 from waypost.http.edge.webhook_endpoint import PATH
 from waypost.sandbox import Sandbox, SandboxNumber, SayRequest
-from waypost.sandbox.webhooks import signature, webhook_body
+from waypost.sandbox.webhooks.sender import signature, webhook_body
 from waypost_testing.simulation import START
 from waypost_testing.stories.cluster import SharedLedger
 from waypost_testing.stories.sending.callers import MESSAGES, TRY_LATER, SimulatedOrg, Workload, phone

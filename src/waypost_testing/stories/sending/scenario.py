@@ -20,7 +20,7 @@ from waypost.ports.operations.invariants import InvariantFinding
 from waypost.rules.sending.delivery import Unsettled
 from waypost.runtime.telemetry.telemetry import Telemetry
 from waypost.sandbox import Sandbox, SandboxNumber
-from waypost.sandbox.calls import RecordedCall
+from waypost.sandbox.graph.calls import RecordedCall
 from waypost_testing.simulation import Complaint, Simulation, run_simulation
 from waypost_testing.stories.cluster import (
     GRAPH,

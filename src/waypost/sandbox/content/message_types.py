@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from waypost.sandbox.graph_errors import UNSUPPORTED_TYPE, GraphError, bad_parameter, invalid, missing
-from waypost.sandbox.interactive import wrong_interactive
-from waypost.sandbox.json_checks import (
+from waypost.sandbox.content.interactive import wrong_interactive
+from waypost.sandbox.content.json_checks import (
     Json,
     list_at,
     object_at,
@@ -18,6 +17,7 @@ from waypost.sandbox.json_checks import (
     wrong_optional_text,
     wrong_text,
 )
+from waypost.sandbox.edge.graph_errors import UNSUPPORTED_TYPE, GraphError, bad_parameter, invalid, missing
 
 LONGEST_TEXT: Final = 4096
 LONGEST_CAPTION: Final = 1024

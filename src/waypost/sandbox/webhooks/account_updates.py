@@ -8,8 +8,8 @@ import msgspec
 
 from waypost.model.time import as_seconds
 from waypost.ports.platform.clock import Clock
-from waypost.sandbox.numbers import Numbers, SandboxNumber
-from waypost.sandbox.webhooks import Webhooks, escaped
+from waypost.sandbox.store.numbers import Numbers, SandboxNumber
+from waypost.sandbox.webhooks.sender import Webhooks, escaped
 
 OF_A_NUMBER = ("user_preferences",)
 """Fields whose value contains the number."""

@@ -8,11 +8,11 @@ import msgspec
 
 from waypost.model.time import Instant, Span, seconds
 from waypost.ports.platform.clock import Clock
-from waypost.sandbox.changes import Changes
-from waypost.sandbox.contacts import Contacts
 from waypost.sandbox.faults import Faults
-from waypost.sandbox.numbers import Numbers
-from waypost.sandbox.screens import Screens
+from waypost.sandbox.phones.changes import Changes
+from waypost.sandbox.phones.contacts import Contacts
+from waypost.sandbox.phones.screens import Screens
+from waypost.sandbox.store.numbers import Numbers
 
 LONGEST_WAIT = 30.0
 """Seconds."""

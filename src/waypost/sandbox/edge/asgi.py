@@ -8,7 +8,8 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from waypost.sandbox.graph_errors import GraphError, error_body, http_status_of
+from waypost.model.time import Instant, to_datetime
+from waypost.sandbox.edge.graph_errors import GraphError, error_body, http_status_of
 
 AsgiMessage = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[AsgiMessage]]
@@ -61,6 +62,11 @@ def refused(refusal: GraphError, trace: str, headers: tuple[tuple[bytes, bytes],
     if status == 401:
         headers = (*headers, (b"www-authenticate", b'OAuth "Facebook Platform" "invalid_token"'))
     return answer(status, error_body(refusal, trace), headers)
+
+
+def iso(moment: Instant) -> str:
+    """How the sandbox's own API writes a time."""
+    return to_datetime(moment).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def gateway_page(status: int) -> SandboxResponse:

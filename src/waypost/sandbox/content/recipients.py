@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from waypost.sandbox.graph_errors import GraphError, bad_parameter, invalid
+from waypost.sandbox.edge.graph_errors import GraphError, bad_parameter, invalid
 
 _DROPPED = str.maketrans("", "", " .-()[]")
 _USER_ID = re.compile(r"[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}")

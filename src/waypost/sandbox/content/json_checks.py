@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from waypost.sandbox.graph_errors import GraphError, bad_parameter, invalid, missing
+from waypost.sandbox.edge.graph_errors import GraphError, bad_parameter, invalid, missing
 
 Json = dict[str, Any]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from waypost.sandbox.asgi import SandboxRequest
-from waypost.sandbox.graph_errors import BAD_TOKEN, NO_TOKEN, GraphError, no_such_object
+from waypost.sandbox.edge.asgi import SandboxRequest
+from waypost.sandbox.edge.graph_errors import BAD_TOKEN, NO_TOKEN, GraphError, no_such_object
 
 
 class SandboxNumber(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

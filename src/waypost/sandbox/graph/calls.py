@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
-from waypost.model.time import Instant, to_datetime
-from waypost.sandbox.keyed_log import KeyedLog
-from waypost.sandbox.recipients import phone_of
+from waypost.model.time import Instant
+from waypost.sandbox.content.recipients import phone_of
+from waypost.sandbox.edge.asgi import iso
+from waypost.sandbox.store.keyed_log import KeyedLog
 
 
 class RecordedCall(msgspec.Struct):
@@ -43,10 +44,6 @@ class Calls:
 
 def _key(to: str | None) -> str:
     return "" if to is None else phone_of(to) or to
-
-
-def iso(moment: Instant) -> str:
-    return to_datetime(moment).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def shown(call: RecordedCall) -> dict[str, Any]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from waypost.sandbox.content import wrong_content, wrong_envelope
-from waypost.sandbox.graph_errors import RECIPIENT_IS_SENDER, GraphError, invalid, missing, of_code
-from waypost.sandbox.json_checks import Json
-from waypost.sandbox.numbers import SandboxNumber
-from waypost.sandbox.recipients import Recipient, magic_code, phone_digits, recipient_of
-from waypost.sandbox.templates import TemplateRegistry
+from waypost.sandbox.content.json_checks import Json
+from waypost.sandbox.content.message_types import wrong_content, wrong_envelope
+from waypost.sandbox.content.recipients import Recipient, magic_code, phone_digits, recipient_of
+from waypost.sandbox.content.templates import TemplateRegistry
+from waypost.sandbox.edge.graph_errors import RECIPIENT_IS_SENDER, GraphError, invalid, missing, of_code
+from waypost.sandbox.store.numbers import SandboxNumber
 
 
 class CheckedMessage(msgspec.Struct, frozen=True):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from waypost.sandbox.contacts import SandboxProfile
-from waypost.sandbox.graph_errors import SOMETHING_WENT_WRONG, UNSUPPORTED_TYPE, webhook_error
-from waypost.sandbox.numbers import SandboxNumber
-from waypost.sandbox.recipients import user_id_of
-from waypost.sandbox.screens import PhoneMessage
+from waypost.sandbox.content.recipients import user_id_of
+from waypost.sandbox.edge.graph_errors import SOMETHING_WENT_WRONG, UNSUPPORTED_TYPE, webhook_error
+from waypost.sandbox.phones.contacts import SandboxProfile
+from waypost.sandbox.phones.screens import PhoneMessage
+from waypost.sandbox.store.numbers import SandboxNumber
 
 MEDIA_TYPES: Final = ("image", "video", "audio", "document", "sticker")
 _NUMBER_CHANGES: Final = ("user_changed_number", "user_changed_user_id", "customer_changed_number")

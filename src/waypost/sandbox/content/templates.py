@@ -7,7 +7,17 @@ from typing import Any, Final
 
 import msgspec
 
-from waypost.sandbox.graph_errors import (
+from waypost.sandbox.content.json_checks import Json
+from waypost.sandbox.content.recipients import Recipient
+from waypost.sandbox.content.template_parameters import (
+    Layout,
+    layout_of,
+    rendered,
+    shown_buttons,
+    variables,
+    wrong_parameters,
+)
+from waypost.sandbox.edge.graph_errors import (
     INVALID_PARAMETER,
     TEMPLATE_DISABLED,
     TEMPLATE_PAUSED,
@@ -15,16 +25,6 @@ from waypost.sandbox.graph_errors import (
     USER_ID_NOT_SUPPORTED,
     GraphError,
     bad_parameter,
-)
-from waypost.sandbox.json_checks import Json
-from waypost.sandbox.recipients import Recipient
-from waypost.sandbox.template_parameters import (
-    Layout,
-    layout_of,
-    rendered,
-    shown_buttons,
-    variables,
-    wrong_parameters,
 )
 
 MOST_TEMPLATES: Final = 250

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from waypost.sandbox.graph_errors import GraphError, invalid, missing
-from waypost.sandbox.json_checks import (
+from waypost.sandbox.content.json_checks import (
     Json,
     list_at,
     object_at,
@@ -17,6 +16,7 @@ from waypost.sandbox.json_checks import (
     wrong_optional_text,
     wrong_text,
 )
+from waypost.sandbox.edge.graph_errors import GraphError, invalid, missing
 
 _ACTION: Final = "interactive.action."
 _HEADERS: Final = ("text", "image", "video", "document", "gif")

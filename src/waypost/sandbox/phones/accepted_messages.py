@@ -8,12 +8,12 @@ from typing import Any, Literal
 import msgspec
 
 from waypost.model.time import Instant, Span
-from waypost.sandbox.contacts import SandboxProfile
+from waypost.sandbox.content.recipients import Recipient, user_id_of
+from waypost.sandbox.edge.graph_errors import webhook_error
 from waypost.sandbox.faults import Fault
-from waypost.sandbox.graph_errors import webhook_error
-from waypost.sandbox.numbers import SandboxNumber
-from waypost.sandbox.recipients import Recipient, user_id_of
+from waypost.sandbox.phones.contacts import SandboxProfile
 from waypost.sandbox.settings import SandboxTiming
+from waypost.sandbox.store.numbers import SandboxNumber
 
 SandboxStatus = Literal["accepted", "sent", "delivered", "read", "failed"]
 RANK: dict[SandboxStatus, int] = {"accepted": 0, "sent": 1, "failed": 2, "delivered": 3, "read": 4}

@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 import msgspec
 
 from waypost.ports.platform.clock import Ids
-from waypost.sandbox.asgi import SandboxRequest, SandboxResponse, answer, refused
-from waypost.sandbox.graph_errors import GraphError, bad_parameter, no_such_object
-from waypost.sandbox.numbers import Numbers, SandboxNumber
-from waypost.sandbox.templates import TemplateRegistry
+from waypost.sandbox.content.templates import TemplateRegistry
+from waypost.sandbox.edge.asgi import SandboxRequest, SandboxResponse, answer, refused
+from waypost.sandbox.edge.graph_errors import GraphError, bad_parameter, no_such_object
+from waypost.sandbox.store.numbers import Numbers, SandboxNumber
 
 _PAGE: Final = 25
 _FILTERS: Final = ("name", "language", "status", "category")

@@ -6,18 +6,18 @@ import msgspec
 
 from waypost.model.time import Instant, seconds
 from waypost.ports.platform.clock import Clock, Ids
-from waypost.sandbox.accepted_messages import AcceptedMessage
-from waypost.sandbox.account import json_object
-from waypost.sandbox.asgi import SandboxRequest, SandboxResponse, answer, gateway_page, refused
-from waypost.sandbox.calls import Calls, RecordedCall
+from waypost.sandbox.content.json_checks import Json
+from waypost.sandbox.content.message_checks import CheckedMessage, order_of, wrong_receipt
+from waypost.sandbox.content.templates import TemplateRegistry
+from waypost.sandbox.edge.asgi import SandboxRequest, SandboxResponse, answer, gateway_page, refused
+from waypost.sandbox.edge.graph_errors import INVALID_PARAMETER, GraphError
 from waypost.sandbox.faults import Fault, Faults, refusal_of, retry_after_header
-from waypost.sandbox.graph_errors import INVALID_PARAMETER, GraphError
-from waypost.sandbox.json_checks import Json
-from waypost.sandbox.message_checks import CheckedMessage, order_of, wrong_receipt
-from waypost.sandbox.numbers import Numbers, SandboxNumber
-from waypost.sandbox.screens import Screens
-from waypost.sandbox.templates import TemplateRegistry
-from waypost.sandbox.webhook_sender import DeliverySimulator
+from waypost.sandbox.graph.account import json_object
+from waypost.sandbox.graph.calls import Calls, RecordedCall
+from waypost.sandbox.phones.accepted_messages import AcceptedMessage
+from waypost.sandbox.phones.delivery_simulator import DeliverySimulator
+from waypost.sandbox.phones.screens import Screens
+from waypost.sandbox.store.numbers import Numbers, SandboxNumber
 
 TYPING_SHOWN = seconds(25)
 """How long the typing indicator shows, unless a message comes first."""

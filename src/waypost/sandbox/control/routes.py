@@ -7,16 +7,16 @@ from typing import Any, TypeVar
 import msgspec
 
 from waypost.ports.platform.clock import Ids
-from waypost.sandbox.asgi import SandboxRequest, SandboxResponse, answer
-from waypost.sandbox.calls import Calls, shown
-from waypost.sandbox.change_watch import ChangeWatch
+from waypost.sandbox.content.recipients import phone_of, user_id_of
+from waypost.sandbox.control.change_watch import ChangeWatch
+from waypost.sandbox.edge.asgi import SandboxRequest, SandboxResponse, answer
 from waypost.sandbox.faults import Fault, Faults, InvalidFault
-from waypost.sandbox.media import SandboxMedia
-from waypost.sandbox.numbers import Numbers, SandboxNumber
-from waypost.sandbox.phones import InvalidPhoneMessage, PhoneChange, Phones, SayRequest, is_burst
-from waypost.sandbox.recipients import phone_of, user_id_of
-from waypost.sandbox.updates import Update, Updates
-from waypost.sandbox.webhooks import Webhooks
+from waypost.sandbox.graph.calls import Calls, shown
+from waypost.sandbox.phones.phones import InvalidPhoneMessage, PhoneChange, Phones, SayRequest, is_burst
+from waypost.sandbox.store.media import SandboxMedia
+from waypost.sandbox.store.numbers import Numbers, SandboxNumber
+from waypost.sandbox.webhooks.account_updates import Update, Updates
+from waypost.sandbox.webhooks.sender import Webhooks
 
 Body = TypeVar("Body")
 

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from waypost.sandbox.graph_errors import TEMPLATE_COUNT, TEMPLATE_FORMAT, TEMPLATE_TOO_LONG, GraphError, missing
-from waypost.sandbox.json_checks import Json
+from waypost.sandbox.content.json_checks import Json
+from waypost.sandbox.edge.graph_errors import TEMPLATE_COUNT, TEMPLATE_FORMAT, TEMPLATE_TOO_LONG, GraphError, missing
 
 _VARIABLE: Final = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _TEXT_LIKE: Final = ("text", "currency", "date_time")

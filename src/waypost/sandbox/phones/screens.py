@@ -7,11 +7,11 @@ from typing import Any, Literal
 import msgspec
 
 from waypost.model.time import Instant
-from waypost.sandbox.accepted_messages import AcceptedMessage, SandboxStatus
-from waypost.sandbox.calls import iso
-from waypost.sandbox.changes import Changes
-from waypost.sandbox.keyed_log import KeyedLog
-from waypost.sandbox.templates import TemplateRegistry
+from waypost.sandbox.content.templates import TemplateRegistry
+from waypost.sandbox.edge.asgi import iso
+from waypost.sandbox.phones.accepted_messages import AcceptedMessage, SandboxStatus
+from waypost.sandbox.phones.changes import Changes
+from waypost.sandbox.store.keyed_log import KeyedLog
 
 
 class PhoneMessage(msgspec.Struct):

@@ -50,7 +50,7 @@ class GraphError(msgspec.Struct, frozen=True):
 def _load() -> Mapping[int, KnownError]:
     """Expands ranges such as 200-299; a code with its own row keeps it."""
     table: dict[int, KnownError] = {}
-    lines = files("waypost.sandbox").joinpath("error_codes.csv").read_text(encoding="utf-8").splitlines()
+    lines = files("waypost.sandbox.edge").joinpath("error_codes.csv").read_text(encoding="utf-8").splitlines()
     for row in csv.DictReader(lines):
         first, _, last = row["code"].partition("-")
         known = KnownError(row["title"].strip("[]"), int(row["http_status"] or 400))

@@ -9,11 +9,11 @@ from typing import Final
 import msgspec
 
 from waypost.ports.platform.clock import Ids
-from waypost.sandbox.account import AccountEndpoints
-from waypost.sandbox.asgi import SandboxRequest, SandboxResponse
-from waypost.sandbox.graph_errors import unknown_path
-from waypost.sandbox.media import MediaEndpoints
-from waypost.sandbox.messages import MessageEndpoints
+from waypost.sandbox.edge.asgi import SandboxRequest, SandboxResponse
+from waypost.sandbox.edge.graph_errors import unknown_path
+from waypost.sandbox.graph.account import AccountEndpoints
+from waypost.sandbox.graph.media import MediaEndpoints
+from waypost.sandbox.graph.messages import MessageEndpoints
 
 LATEST_VERSION: Final = "v26.0"
 _VERSION: Final = re.compile(r"v\d+(\.\d+)?")

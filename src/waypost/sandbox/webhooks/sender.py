@@ -12,8 +12,8 @@ import msgspec
 from waypost.model.time import Span
 from waypost.ports.platform.clock import Clock
 from waypost.ports.platform.http_transport import HttpTransport, TransportError
-from waypost.sandbox.numbers import SandboxNumber
 from waypost.sandbox.settings import SandboxTiming
+from waypost.sandbox.store.numbers import SandboxNumber
 from waypost.sandbox.tasks import Tasks
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from waypost.ports.platform.clock import Clock, Ids
-from waypost.sandbox.accepted_messages import (
+from waypost.sandbox.content.message_checks import CheckedMessage
+from waypost.sandbox.edge.graph_errors import WINDOW_CLOSED
+from waypost.sandbox.faults import Fault
+from waypost.sandbox.phones.accepted_messages import (
     AcceptedMessage,
     SandboxStatus,
     StatusStep,
@@ -14,14 +17,11 @@ from waypost.sandbox.accepted_messages import (
     steps_of,
     wamid_of,
 )
-from waypost.sandbox.contacts import Contacts
-from waypost.sandbox.faults import Fault
-from waypost.sandbox.graph_errors import WINDOW_CLOSED
-from waypost.sandbox.message_checks import CheckedMessage
-from waypost.sandbox.screens import Screens
+from waypost.sandbox.phones.contacts import Contacts
+from waypost.sandbox.phones.screens import Screens
 from waypost.sandbox.settings import SandboxTiming
 from waypost.sandbox.tasks import Tasks
-from waypost.sandbox.webhooks import Webhooks, webhook_body
+from waypost.sandbox.webhooks.sender import Webhooks, webhook_body
 
 
 class DeliverySimulator:

@@ -9,15 +9,21 @@ from typing import Any
 import msgspec
 
 from waypost.ports.platform.clock import Clock, Ids
-from waypost.sandbox.accepted_messages import wamid_of
-from waypost.sandbox.contacts import Contacts
-from waypost.sandbox.inbound import MEDIA_TYPES, as_posted, inbound_value, is_system_message, number_change_message
-from waypost.sandbox.media import INBOUND_KEPT, MediaStore, SandboxMedia
-from waypost.sandbox.numbers import SandboxNumber
-from waypost.sandbox.recipients import phone_digits
-from waypost.sandbox.screens import PhoneMessage, Screens
-from waypost.sandbox.webhook_sender import DeliverySimulator
-from waypost.sandbox.webhooks import Webhooks, webhook_body
+from waypost.sandbox.content.recipients import phone_digits
+from waypost.sandbox.phones.accepted_messages import wamid_of
+from waypost.sandbox.phones.contacts import Contacts
+from waypost.sandbox.phones.delivery_simulator import DeliverySimulator
+from waypost.sandbox.phones.inbound import (
+    MEDIA_TYPES,
+    as_posted,
+    inbound_value,
+    is_system_message,
+    number_change_message,
+)
+from waypost.sandbox.phones.screens import PhoneMessage, Screens
+from waypost.sandbox.store.media import INBOUND_KEPT, MediaStore, SandboxMedia
+from waypost.sandbox.store.numbers import SandboxNumber
+from waypost.sandbox.webhooks.sender import Webhooks, webhook_body
 
 MOST_AT_ONCE = 1000
 """Messages in one webhook."""

@@ -1,0 +1,1 @@
+"""What a message may contain: Meta's checks, recipients and templates."""

@@ -1,0 +1,1 @@
+"""ASGI requests and responses, and the Graph API's error bodies."""

@@ -1,0 +1,1 @@
+"""The customers' phones: what they receive, show, read and write."""

@@ -1,0 +1,1 @@
+"""What the sandbox keeps: business numbers, media and bounded logs."""

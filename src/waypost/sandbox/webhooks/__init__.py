@@ -1,0 +1,1 @@
+"""Webhooks to the business: signed, posted and retried as Meta does."""
