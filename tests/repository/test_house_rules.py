@@ -78,6 +78,7 @@ BREACHES = {
     "sql": ("adapters/sql/engine", "import waypost.adapters.sql.kernel"),
     "http": ("http/edge", "import waypost.http.sending"),
     "runtime": ("runtime/settings", "import waypost.runtime.cli"),
+    "sandbox-areas": ("sandbox/edge", "import waypost.sandbox.graph"),
     "kit": ("../waypost_testing/services", "import waypost_testing.contracts"),
     "contract-suites": ("../waypost_testing/contracts/limits", "import waypost_testing.contracts.live"),
     "product": ("model", "import waypost_testing"),
