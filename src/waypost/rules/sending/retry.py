@@ -83,10 +83,20 @@ def _refused(
     outcome: ProviderRejected, message: ClaimedMessage, waba_id: str, known: ErrorCode | None, again_at: Instant
 ) -> DeliveryVerdict:
     """An unknown code is retried: only a code known to be permanent ends a message at once."""
-    if known is None or known.action is ErrorAction.RETRY:
+    if known is None:
         return _again_or_never(message, again_at, outcome.code, outcome.message, outcome.response)
-    if known.action is ErrorAction.FAIL:
-        return GiveUp(outcome.code, outcome.message, outcome.response)
+    match known.action:
+        case ErrorAction.RETRY:
+            return _again_or_never(message, again_at, outcome.code, outcome.message, outcome.response)
+        case ErrorAction.FAIL:
+            return GiveUp(outcome.code, outcome.message, outcome.response)
+        case ErrorAction.WAIT | ErrorAction.HOLD:
+            return _stand_back(outcome, message, waba_id, known)
+        case _:
+            assert_never(known.action)
+
+
+def _stand_back(outcome: ProviderRejected, message: ClaimedMessage, waba_id: str, known: ErrorCode) -> StandBack:
     place = GateScope(
         org_id=message.org_id,
         number=message.sender,
