@@ -33,7 +33,7 @@ async def _open_windows(world: World, count: int) -> None:
     drafts = [draft(number) for number in range(count)]
     for start in range(0, count, 500):
         wrote = [an_inbound(d.recipient, at, d.sender, org_id=d.org_id) for d in drafts[start : start + 500]]
-        await world.ledger.journal.take(WebhookBatch([], [], wrote), world.clock.now())
+        await world.ledger.journal.apply_webhook(WebhookBatch([], [], wrote), world.clock.now())
     for template in ("paused", "flagged"):
         name = of_template("w", template)
         closing = GateClosing(org_id=ORG, name=name, kind=GateKind.HOLD, code="132015", reason="paused")

@@ -131,7 +131,7 @@ class Hot:
             opens_window=True,
             times=world.tuning.turns,
         )
-        taken = await world.ledger.journal.take(WebhookBatch([], [], [told], []), now)
+        taken = await world.ledger.journal.apply_webhook(WebhookBatch([], [], [told], []), now)
         assert taken.arrived == 1
         world.hints.give([LANES])
 

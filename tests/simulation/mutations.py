@@ -49,11 +49,11 @@ def a_submit_that_is_acknowledged_and_not_stored(_: pytest.MonkeyPatch) -> Custo
 
 def a_webhook_that_is_acknowledged_and_dropped(_: pytest.MonkeyPatch) -> CustomiseParts:
     def dress(parts: ServerParts) -> ServerParts:
-        async def take(post: WebhookBatch, now: Instant) -> AppliedWebhook:
+        async def apply_webhook(post: WebhookBatch, now: Instant) -> AppliedWebhook:
             kept = [told for told in post.statuses if sum(told.wamid.encode()) % 8]
-            return await parts.ledger.journal.take(WebhookBatch(kept, post.items), now)
+            return await parts.ledger.journal.apply_webhook(WebhookBatch(kept, post.items), now)
 
-        journal = Overlay(parts.ledger.journal, take=take)
+        journal = Overlay(parts.ledger.journal, apply_webhook=apply_webhook)
         return with_parts(parts, ledger=Overlay(parts.ledger, journal=journal))
 
     return dress

@@ -62,9 +62,9 @@ class InProcessChannel:
             self._saved.setdefault(settlement.verdict.wamid, asyncio.Event()).set()
         return settled
 
-    async def take(self, post: WebhookBatch, now: Instant) -> AppliedWebhook:
+    async def apply_webhook(self, post: WebhookBatch, now: Instant) -> AppliedWebhook:
         known = [replace(told, echo=None) for told in post.statuses if await self._found(told)]
-        return await self._ledger.journal.take(WebhookBatch(known, post.items), now)
+        return await self._ledger.journal.apply_webhook(WebhookBatch(known, post.items), now)
 
     async def _found(self, told: StatusUpdate) -> bool:
         if await self._stored(told):
@@ -86,7 +86,7 @@ class InProcessChannel:
 def in_process_channel(parts: ServerParts) -> ServerParts:
     channel = InProcessChannel(parts)
     outbox = Overlay(parts.ledger.outbox, settle=channel.settle)
-    journal = Overlay(parts.ledger.journal, take=channel.take)
+    journal = Overlay(parts.ledger.journal, apply_webhook=channel.apply_webhook)
     return with_parts(parts, ledger=Overlay(parts.ledger, outbox=outbox, journal=journal))
 
 

@@ -27,13 +27,15 @@ def a_window_that_is_ignored(patch: pytest.MonkeyPatch) -> CustomiseParts:
 
 def a_window_that_is_asked_for_too_early(patch: pytest.MonkeyPatch) -> CustomiseParts:
     """When the message was queued, not when it goes."""
-    real_clear = send_checks.clear
+    real_check = send_checks.check_before_send
 
-    def clear(message: ClaimedMessage, now: Instant, *, enforce_window: bool = True) -> DeliveryVerdict | None:
-        before = real_clear(replace(message, expires_at=None), message.created_at, enforce_window=enforce_window)
-        return before or real_clear(message, now, enforce_window=False)
+    def check_before_send(
+        message: ClaimedMessage, now: Instant, *, enforce_window: bool = True
+    ) -> DeliveryVerdict | None:
+        before = real_check(replace(message, expires_at=None), message.created_at, enforce_window=enforce_window)
+        return before or real_check(message, now, enforce_window=False)
 
-    patch.setattr("waypost.flow.sending.deliver.clear", clear)
+    patch.setattr("waypost.flow.sending.deliver.check_before_send", check_before_send)
     return unchanged_parts
 
 
@@ -117,10 +119,12 @@ def a_claim_that_walks_through_gates(patch: pytest.MonkeyPatch) -> CustomisePart
 
 
 def an_expiry_that_is_looked_at_when_queued_only(patch: pytest.MonkeyPatch) -> CustomiseParts:
-    real_clear = send_checks.clear
+    real_check = send_checks.check_before_send
 
-    def clear(message: ClaimedMessage, now: Instant, *, enforce_window: bool = True) -> DeliveryVerdict | None:
-        return real_clear(replace(message, expires_at=None), now, enforce_window=enforce_window)
+    def check_before_send(
+        message: ClaimedMessage, now: Instant, *, enforce_window: bool = True
+    ) -> DeliveryVerdict | None:
+        return real_check(replace(message, expires_at=None), now, enforce_window=enforce_window)
 
-    patch.setattr("waypost.flow.sending.deliver.clear", clear)
+    patch.setattr("waypost.flow.sending.deliver.check_before_send", check_before_send)
     return unchanged_parts

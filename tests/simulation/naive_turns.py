@@ -105,10 +105,10 @@ class LockAndTimer:
                 await self._begin(wa_id)
         return []
 
-    async def take(self, post: WebhookBatch, now: Instant) -> AppliedWebhook:
+    async def apply_webhook(self, post: WebhookBatch, now: Instant) -> AppliedWebhook:
         """The webhook: buffer first, always; then the lock, and a timer for who gets it."""
         logged = replace(post, inbound=[replace(told, asks=False) for told in post.inbound])
-        taken = await self._ledger.journal.take(logged, now)
+        taken = await self._ledger.journal.apply_webhook(logged, now)
         for told in post.inbound:
             wa_id = f"{told.org_id}/{told.number}/{told.reply_to}"
             await self._buffer.buffer_message(wa_id, told)
@@ -178,5 +178,5 @@ def _as_claim(talk: Conversation, burst: list[Entry]) -> TurnClaim:
 def lock_and_timer(parts: ServerParts) -> ServerParts:
     seed = LockAndTimer(parts)
     lanes = Overlay(parts.ledger.turn_queue, claim=seed.claim)
-    journal = Overlay(parts.ledger.journal, take=seed.take)
+    journal = Overlay(parts.ledger.journal, apply_webhook=seed.apply_webhook)
     return with_parts(parts, ledger=Overlay(parts.ledger, turn_queue=lanes, journal=journal))

@@ -11,12 +11,15 @@ NEVER = Instant(0)
 
 
 class RecipientState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A row of the table `pair`."""
+
     sender: NumberId
     recipient: str
     opened_at: Instant | None = None
     """When the customer wrote the first message of the current window."""
     last_inbound_at: Instant | None = None
     expires_at: Instant | None = None
+    """When the window ends, unless the customer writes again."""
     free_at: Instant = NEVER
     """When the next message may be sent at the sustained rate; a burst may run ahead of it."""
     blocked_until: Instant = NEVER

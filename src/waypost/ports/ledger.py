@@ -1,4 +1,8 @@
-"""The Ledger: all transactional state, one port per subject."""
+"""The Ledger: all transactional state, one port per subject.
+
+`adapters/sql/ledger.py` implements it; the adapter of `ports/receiving/journal.py` is
+`adapters/sql/receiving/journal.py`, and so on. `runtime/wiring` puts counters around some of the ports.
+"""
 
 from __future__ import annotations
 

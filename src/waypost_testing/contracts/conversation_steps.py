@@ -38,7 +38,7 @@ END = Position(1_000_000)
 
 
 async def arrive(ledger: Ledger, *messages: InboundMessage, now: Instant = T0) -> AppliedWebhook:
-    return await ledger.journal.take(WebhookBatch([], [], list(messages)), now)
+    return await ledger.journal.apply_webhook(WebhookBatch([], [], list(messages)), now)
 
 
 async def write(ledger: Ledger, *texts: str, now: Instant = T0, **fields: Any) -> list[InboundMessage]:

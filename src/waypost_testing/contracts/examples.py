@@ -240,7 +240,7 @@ async def accept(ledger: Ledger, claimed: ClaimedMessage, wamid: Wamid | None = 
 
 
 async def take(ledger: Ledger, *reports: StatusUpdate, now: Instant = T0) -> AppliedWebhook:
-    return await ledger.journal.take(WebhookBatch(list(reports), []), now)
+    return await ledger.journal.apply_webhook(WebhookBatch(list(reports), []), now)
 
 
 async def delivery(ledger: Ledger, message: MessageId) -> Delivery:

@@ -18,7 +18,7 @@ KEY = "k" * 64
 
 async def brought(ledger: Ledger) -> None:
     item = an_item(kind="account:account_alerts", key=KEY, org_id=OrgId(ORG), number=NumberId(NUMBER), body=BODY)
-    await ledger.journal.take(WebhookBatch([], [item]), CLOCK.now())
+    await ledger.journal.apply_webhook(WebhookBatch([], [item]), CLOCK.now())
 
 
 @ON_SQLITE

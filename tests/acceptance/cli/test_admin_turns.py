@@ -45,7 +45,7 @@ def on(here: Site, use: Callable[[Ledger], Awaitable[Any]]) -> Any:
 async def wrote(ledger: Ledger, text: str) -> None:
     now = CLOCK.now()
     arrival = an_inbound(PHONE, now, NumberId(NUMBER), org_id=OrgId(ORG), name="Ada", times=EAGER, text=text)
-    await ledger.journal.take(WebhookBatch([], [], [arrival]), now)
+    await ledger.journal.apply_webhook(WebhookBatch([], [], [arrival]), now)
 
 
 async def claimed(ledger: Ledger) -> TurnClaim:

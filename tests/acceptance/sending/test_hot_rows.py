@@ -20,7 +20,7 @@ import pytest
 
 from waypost.adapters.local.clock import SystemClock
 from waypost.adapters.postgres.engine import PostgresEngine
-from waypost.adapters.postgres.fast_paths import SHORT_WAYS
+from waypost.adapters.postgres.fast_paths import FAST_PATHS
 from waypost.adapters.postgres.schema import migrate
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.adapters.sqlite.engine import ThreadedEngine
@@ -188,7 +188,7 @@ class TestPostgres:
             asyncio.run(self.finish(postgres_url, processes))
 
     async def finish(self, url: str, processes: list[Process]) -> None:
-        ledger = SqlLedger(await PostgresEngine.open(url), SHORT_WAYS)
+        ledger = SqlLedger(await PostgresEngine.open(url), FAST_PATHS)
         await drain(ledger, now=ledger._engine.now())
         await check(ledger, processes, undecided=set())
         await ledger.close()

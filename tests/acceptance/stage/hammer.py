@@ -21,7 +21,7 @@ from typing import TypeVar
 
 from waypost.adapters.local.clock import SystemClock
 from waypost.adapters.postgres.engine import PostgresEngine
-from waypost.adapters.postgres.fast_paths import SHORT_WAYS
+from waypost.adapters.postgres.fast_paths import FAST_PATHS
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.adapters.sqlite.engine import ThreadedEngine
 from waypost.model.ids import Wamid, WorkerId
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 async def open_ledger(ledger: str) -> SqlLedger:
     if ledger.startswith("postgresql:"):
-        return SqlLedger(await PostgresEngine.open(ledger), SHORT_WAYS)
+        return SqlLedger(await PostgresEngine.open(ledger), FAST_PATHS)
     return SqlLedger(ThreadedEngine(Path(ledger), SystemClock().now))
 
 
@@ -92,8 +92,8 @@ class Hammer:
         )
         await asyncio.gather(
             self._insist(lambda: self._ledger.outbox.settle(settlement, self._now())),
-            self._insist(lambda: self._ledger.journal.take(WebhookBatch([read, sent], []), self._now())),
-            self._insist(lambda: self._ledger.journal.take(WebhookBatch([sent, delivered], []), self._now())),
+            self._insist(lambda: self._ledger.journal.apply_webhook(WebhookBatch([read, sent], []), self._now())),
+            self._insist(lambda: self._ledger.journal.apply_webhook(WebhookBatch([sent, delivered], []), self._now())),
         )
 
     async def _insist(self, action: Callable[[], Awaitable[T]]) -> T:

@@ -11,7 +11,7 @@ import pytest
 
 from waypost.adapters.postgres.engine import PostgresEngine
 from waypost.adapters.postgres.fast_inbound import store_inbound_fast as short_way
-from waypost.adapters.postgres.fast_paths import SHORT_WAYS
+from waypost.adapters.postgres.fast_paths import FAST_PATHS
 from waypost.adapters.postgres.schema import migrate
 from waypost.adapters.sql.engine.engine import CommitQueue
 from waypost.adapters.sql.engine.group_commit import TransactionConflict
@@ -75,7 +75,7 @@ def take(*arrivals: InboundMessage) -> ApplyWebhook:
 async def test_who_is_known_is_read_once_and_written_once(
     engine: PostgresEngine, beside: asyncpg.Connection[asyncpg.Record]
 ) -> None:
-    await arrive(SqlLedger(engine, SHORT_WAYS), an_inbound())
+    await arrive(SqlLedger(engine, FAST_PATHS), an_inbound())
     plan = short_way([take(an_inbound(), an_inbound())], set())
     (taken,) = await ended(engine, plan, plan.send(await run(engine, next(plan))))
     assert taken is not None
@@ -96,7 +96,7 @@ async def test_who_is_known_is_read_once_and_written_once(
 async def test_what_somebody_changed_meanwhile_is_decided_again(
     change: str, engine: PostgresEngine, beside: asyncpg.Connection[asyncpg.Record]
 ) -> None:
-    await arrive(SqlLedger(engine, SHORT_WAYS), an_inbound())
+    await arrive(SqlLedger(engine, FAST_PATHS), an_inbound())
     told = an_inbound()
     plan = short_way([take(told)], set())
     writing = plan.send(await run(engine, next(plan)))
@@ -110,7 +110,7 @@ async def test_a_pair_that_there_is_not_yet_is_made_on_the_long_way(
     engine: PostgresEngine, beside: asyncpg.Connection[asyncpg.Record]
 ) -> None:
     """The fast path does not learn that another process has created it meanwhile, and blocked it."""
-    await arrive(SqlLedger(engine, SHORT_WAYS), an_inbound())
+    await arrive(SqlLedger(engine, FAST_PATHS), an_inbound())
     await beside.execute("DELETE FROM pair")
     assert await sent_away(engine, an_inbound()) == [None]
     plan = short_way([take(an_inbound(opens_window=False))], set())
@@ -122,19 +122,19 @@ async def test_a_pair_that_there_is_not_yet_is_made_on_the_long_way(
 async def test_who_has_a_pair_for_each_form_of_their_phone_goes_the_long_way(
     customer: str, engine: PostgresEngine
 ) -> None:
-    await arrive(SqlLedger(engine, SHORT_WAYS), an_inbound(customer))
+    await arrive(SqlLedger(engine, FAST_PATHS), an_inbound(customer))
     assert await sent_away(engine, an_inbound(customer)) == [None]
 
 
 async def test_nobody_overtakes_what_they_said_before(engine: PostgresEngine) -> None:
-    await arrive(SqlLedger(engine, SHORT_WAYS), an_inbound(name="Sheena"))
+    await arrive(SqlLedger(engine, FAST_PATHS), an_inbound(name="Sheena"))
     renamed, after = an_inbound(name="Sheena Nelson"), an_inbound()
     assert await sent_away(engine, renamed, after) == [None, None]
     assert await sent_away(engine, after, elsewhere={(ORG, after.addresses[0])}) == [None]
 
 
 async def test_what_comes_at_once_keeps_its_order_on_whichever_way(engine: PostgresEngine) -> None:
-    ledger = SqlLedger(engine, SHORT_WAYS)
+    ledger = SqlLedger(engine, FAST_PATHS)
     customers = [a_customer() for _ in range(5)]
     for n in range(20):
         named = [an_inbound(c, text=f"{n}a", name=f"Name {n}") for c in customers]
@@ -150,13 +150,13 @@ async def test_a_batch_that_fails_is_not_stored_in_another_order(
 ) -> None:
     """If it were split, its first half would be overtaken, and its second half must not be stored before it."""
     customer = a_customer()
-    await arrive(SqlLedger(engine, SHORT_WAYS), an_inbound(customer, text="zero"))
+    await arrive(SqlLedger(engine, FAST_PATHS), an_inbound(customer, text="zero"))
     tried, as_usual = 0, engine.run
 
     async def meet_others(lane: CommitQueue, plan: Plan[Any]) -> Any:
         nonlocal tried
         tried += lane is CommitQueue.ARRIVE
-        if lane is CommitQueue.LONG or tried > 3:
+        if lane is CommitQueue.FULL or tried > 3:
             return await as_usual(lane, plan)
         if tried < 3:
             raise TransactionConflict("somebody holds the feed")
@@ -165,7 +165,7 @@ async def test_a_batch_that_fails_is_not_stored_in_another_order(
         return Decided(await ended(engine, plan, writing), {})
 
     monkeypatch.setattr(engine, "run", meet_others)
-    ledger = SqlLedger(engine, SHORT_WAYS)
+    ledger = SqlLedger(engine, FAST_PATHS)
     await asyncio.gather(*(arrive(ledger, an_inbound(customer, text=text)) for text in ("one", "two")))
     talk = await conversation_with(ledger, customer)
     assert words(await entries(ledger, talk.id)) == ["zero", "one", "two"]

@@ -13,7 +13,7 @@ from tests.conformance.postgres.test_postgres_ledger import EMPTY
 from tests.started import or_skip
 from waypost.adapters.postgres.access import WRITER_SETTINGS, find_access
 from waypost.adapters.postgres.engine import PostgresEngine
-from waypost.adapters.postgres.fast_paths import SHORT_WAYS
+from waypost.adapters.postgres.fast_paths import FAST_PATHS
 from waypost.adapters.postgres.schema import migrate
 from waypost.adapters.sql.engine.engine import CommitQueue, ConnectionName
 from waypost.adapters.sql.engine.plan import Once, Plan
@@ -60,7 +60,7 @@ async def connection(url: str, direct: str) -> AsyncIterator[asyncpg.Connection[
 
 @pytest.fixture(scope="module")
 async def running(url: str) -> AsyncIterator[Ledgers]:
-    first, second = [SqlLedger(await PostgresEngine.open(url), SHORT_WAYS) for _ in range(2)]
+    first, second = [SqlLedger(await PostgresEngine.open(url), FAST_PATHS) for _ in range(2)]
     yield first, second
     await first.close()
     await second.close()
@@ -136,7 +136,7 @@ async def test_a_process_never_holds_more_connections_than_it_says(
 ) -> None:
     before = await held(connection)
     engine = await PostgresEngine.open(direct, readers=2)
-    ledger = SqlLedger(engine, SHORT_WAYS)
+    ledger = SqlLedger(engine, FAST_PATHS)
 
     def asking() -> Plan[None]:
         yield Once("door_total", ())

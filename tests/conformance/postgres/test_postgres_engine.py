@@ -11,7 +11,7 @@ import pytest
 from tests.started import or_skip
 from waypost.adapters.postgres import access
 from waypost.adapters.postgres.engine import PostgresEngine
-from waypost.adapters.postgres.fast_paths import SHORT_WAYS
+from waypost.adapters.postgres.fast_paths import FAST_PATHS
 from waypost.adapters.postgres.schema import migrate
 from waypost.adapters.sql.engine.migrations import WrongSchema
 from waypost.adapters.sql.ledger import SqlLedger
@@ -44,7 +44,7 @@ def url(postgres: Postgres, migrated: str) -> Iterator[str]:
 
 @pytest.fixture
 async def ledger(url: str) -> AsyncIterator[SqlLedger]:
-    ledger = SqlLedger(await PostgresEngine.open(url), SHORT_WAYS)
+    ledger = SqlLedger(await PostgresEngine.open(url), FAST_PATHS)
     yield ledger
     await ledger.close()
 
@@ -124,7 +124,7 @@ async def test_who_wants_what_stays_locked_is_told_busy_and_its_neighbours_are_s
     url: str, connection: asyncpg.Connection[asyncpg.Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(access.WRITER_SETTINGS, "lock_timeout", "50")
-    ledger = SqlLedger(await PostgresEngine.open(url), SHORT_WAYS)
+    ledger = SqlLedger(await PostgresEngine.open(url), FAST_PATHS)
     message = await submit(ledger)
     async with connection.transaction():
         await connection.execute("SELECT FROM delivery WHERE message_id = $1 FOR UPDATE", message.id)
@@ -209,7 +209,7 @@ def own_postgres() -> Iterator[Postgres]:
 async def test_what_was_acknowledged_outlives_a_crash_of_the_server(own_postgres: Postgres) -> None:
     url = own_postgres.url
     await migrate(url)
-    ledger = SqlLedger(await PostgresEngine.open(url), SHORT_WAYS)
+    ledger = SqlLedger(await PostgresEngine.open(url), FAST_PATHS)
     before = [await submit(ledger) for _ in range(5)]
     await asyncio.to_thread(own_postgres.stop, "immediate")
     with pytest.raises(Unavailable):
@@ -232,7 +232,7 @@ async def test_a_database_that_takes_no_writes_is_away_and_no_intent_is_blamed(
     """As a primary that became a standby: callers must retry, and the engine looks for the new primary."""
     database = f'ALTER DATABASE "{url.rpartition("/")[2]}"'
     await connection.execute(f"{database} SET default_transaction_read_only = on")
-    ledger = SqlLedger(await PostgresEngine.open(url), SHORT_WAYS)
+    ledger = SqlLedger(await PostgresEngine.open(url), FAST_PATHS)
     try:
         with pytest.raises(Unavailable, match="takes no writes"):
             await ledger.outbox.submit(a_draft(), T0)

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from waypost.adapters.postgres.engine import PostgresEngine
-from waypost.adapters.postgres.fast_paths import SHORT_WAYS
+from waypost.adapters.postgres.fast_paths import FAST_PATHS
 from waypost.adapters.postgres.schema import migrate
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.model.gate import GateClosing, GateKind
@@ -111,7 +111,7 @@ async def connection(url: str) -> AsyncIterator[asyncpg.Connection[asyncpg.Recor
 @pytest.fixture(scope="module")
 async def running(url: str) -> AsyncIterator[Ledgers]:
     """The Ledgers of two processes, open for as long as the tests run."""
-    first, second = [SqlLedger(await PostgresEngine.open(url), SHORT_WAYS) for _ in range(2)]
+    first, second = [SqlLedger(await PostgresEngine.open(url), FAST_PATHS) for _ in range(2)]
     yield first, second
     await first.close()
     await second.close()
@@ -151,7 +151,7 @@ class TestPostgresLedger(LedgerContract):
     async def ledgers(self, url: str, connection: asyncpg.Connection[asyncpg.Record]) -> AsyncIterator[Ledgers]:
         """Its own two, since it closes them."""
         await connection.execute(EMPTY)
-        first, second = [SqlLedger(await PostgresEngine.open(url), SHORT_WAYS) for _ in range(2)]
+        first, second = [SqlLedger(await PostgresEngine.open(url), FAST_PATHS) for _ in range(2)]
         yield first, second
         await first.close()
         await second.close()

@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 
 from waypost.adapters.postgres.engine import PostgresEngine
-from waypost.adapters.postgres.fast_paths import SHORT_WAYS
+from waypost.adapters.postgres.fast_paths import FAST_PATHS
 from waypost.adapters.postgres.schema import migrate
 from waypost.adapters.sql.engine.migrations import migrations
 from waypost.adapters.sql.ledger import SqlLedger
@@ -166,7 +166,7 @@ async def ledger(place: Path | str) -> AsyncIterator[SqlLedger]:
     if isinstance(place, Path):
         ledger = SqlLedger(await asyncio.to_thread(newest_sqlite, place))
     else:
-        ledger = SqlLedger(await newest_postgres(place), SHORT_WAYS)
+        ledger = SqlLedger(await newest_postgres(place), FAST_PATHS)
     yield ledger
     await ledger.close()
 

@@ -279,7 +279,7 @@ async def test_a_window_is_open_for_24_hours_after_the_customers_message(quiet: 
     nothing = await quiet.get(path)
     assert (nothing["phoneNumber"], nothing["open"], nothing["windowExpiresAt"]) == (PHONE, False, None)
     wrote = an_inbound(PHONE, quiet.clock.now(), NumberId("1001"))
-    await quiet.world.ledger.journal.take(WebhookBatch([], [], [wrote]), quiet.clock.now())
+    await quiet.world.ledger.journal.apply_webhook(WebhookBatch([], [], [wrote]), quiet.clock.now())
     window = await quiet.get(path)
     assert (window["open"], window["from"]) == (True, "1001")
     assert same_moment(window["lastInboundMessageAt"], "2025-10-09T08:53:20Z")

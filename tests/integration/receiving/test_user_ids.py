@@ -76,7 +76,7 @@ async def test_the_window_of_a_customer_without_a_phone_is_kept_under_the_user_i
     early = await stage.send(to=ANN)
     await stage.becomes(early["id"], "FAILED", errorCode="SESSION_EXPIRED")
     wrote = an_inbound(ANN, stage.clock.now(), NumberId("1001"))
-    await stage.world.ledger.journal.take(WebhookBatch([], [], [wrote]), stage.clock.now())
+    await stage.world.ledger.journal.apply_webhook(WebhookBatch([], [], [wrote]), stage.clock.now())
     window = await stage.get(f"{OUTBOUND}/session-windows/{ANN}")
     assert (window["phoneNumber"], window["open"]) == (ANN, True)
     await stage.becomes((await stage.send(to=ANN))["id"], "DELIVERED")

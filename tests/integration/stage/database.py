@@ -12,7 +12,7 @@ import apsw
 import asyncpg
 
 from waypost.adapters.postgres.engine import PostgresEngine
-from waypost.adapters.postgres.fast_paths import SHORT_WAYS
+from waypost.adapters.postgres.fast_paths import FAST_PATHS
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.adapters.sqlite.engine import ThreadedEngine
 from waypost.model.time import Instant, Span
@@ -32,7 +32,7 @@ class Database:
 
     async def ledger(self, now: Callable[[], Instant]) -> SqlLedger:
         if self.kind == "postgres":
-            return SqlLedger(await PostgresEngine.open(self.url, readers=2), SHORT_WAYS)
+            return SqlLedger(await PostgresEngine.open(self.url, readers=2), FAST_PATHS)
         return SqlLedger(await asyncio.to_thread(ThreadedEngine, self.path, now))
 
     async def put_back_last_tick(self, span: Span) -> None:

@@ -113,7 +113,7 @@ async def joined(stage: Stage) -> str:
     for n, told in enumerate(
         (an_inbound(USER, now, number), an_inbound(PHONE, now, number), known_as(PHONE, USER, text="as one"))
     ):
-        await ledger.journal.take(
+        await ledger.journal.apply_webhook(
             WebhookBatch([], [], [replace(told, org_id=OrgId("acme"), number=number)]), Instant(now + n)
         )
     (talk,) = await ledger.conversations.at(OrgId("acme"), f"user:{USER}")

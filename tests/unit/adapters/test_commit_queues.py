@@ -45,7 +45,7 @@ class Database:
 
     async def run(self, lane: CommitQueue, plan: Plan[T]) -> T:
         """Each of these plans runs one statement, and finds nothing."""
-        if lane is CommitQueue.LONG:
+        if lane is CommitQueue.FULL:
             self.on_the_long_way.set()
             await self.let_store.wait()
         next(plan)
@@ -93,7 +93,7 @@ async def test_nobody_overtakes_what_they_said_before_when_their_batch_fails(
     before, between, after = saying(customer, "one"), saying(a_customer(), "hello"), saying(customer, "two")
     database.overtaken = [before]
     writing = opened(database)
-    await asyncio.gather(*(writing.take(intent) for intent in (before, between, after)))
+    await asyncio.gather(*(writing.apply_webhook(intent) for intent in (before, between, after)))
     assert database.stored == [before, between, after]
 
 
@@ -102,7 +102,7 @@ async def test_what_cannot_be_stored_fails_alone_on_opened(opened: Callable[[Dat
     said = [saying(a_customer(), "hello") for _ in range(4)]
     database.poisoned = [said[2]]
     writing = opened(database)
-    ended = await asyncio.gather(*(writing.take(intent) for intent in said), return_exceptions=True)
+    ended = await asyncio.gather(*(writing.apply_webhook(intent) for intent in said), return_exceptions=True)
     assert [isinstance(end, Rejected) for end in ended] == [False, False, True, False]
     assert database.stored == [said[0], said[1], said[3]]
     assert database.shortly == [4]
@@ -117,17 +117,17 @@ async def test_nobody_overtakes_what_is_still_to_be_stored_though_its_caller_wen
     database.overtaken = [before]
     database.let_store.clear()
     writing = opened(database)
-    gone = asyncio.ensure_future(writing.take(before))
+    gone = asyncio.ensure_future(writing.apply_webhook(before))
     await database.on_the_long_way.wait()
     database.looked.clear()
     gone.cancel()
     with pytest.raises(asyncio.CancelledError):
         await gone
-    staying = asyncio.ensure_future(writing.take(after))
+    staying = asyncio.ensure_future(writing.apply_webhook(after))
     await database.looked.wait()
     database.let_store.set()
     await staying
     assert database.stored == [before, after]
-    await writing.take(saying(customer, "three"))
+    await writing.apply_webhook(saying(customer, "three"))
     assert database.shortly == [1, 1, 1]
     assert not writing._detours

@@ -10,7 +10,7 @@ from waypost.model.message import Channel
 from waypost.model.time import Instant, hours
 from waypost.rules.accounts.dossier_fields import checked, is_anybody
 from waypost.rules.sending.delivery import GiveUp
-from waypost.rules.sending.send_checks import CONSENT_REQUIRED, clear, refused_by_consent
+from waypost.rules.sending.send_checks import CONSENT_REQUIRED, check_before_send, refused_by_consent
 from waypost.rules.text.json_validation import InvalidField
 from waypost_testing.contracts.examples import T0, a_claim
 
@@ -34,7 +34,7 @@ def test_right_before_the_call_the_same_rule_decides(
     claimed = a_claim(
         dossier_id=dossier_id, consent=dossier, address_consent=address, template=template, window_until=open_window
     )
-    verdict = clear(claimed, T0)
+    verdict = check_before_send(claimed, T0)
     refused = refused_by_consent(dossier_id is not None, dossier, address)
     if refused is None:
         assert verdict is None
@@ -45,7 +45,7 @@ def test_right_before_the_call_the_same_rule_decides(
 @given(dossier=WORDS, address=WORDS)
 def test_an_email_asks_for_consent_and_no_window(dossier: ConsentStatus | None, address: ConsentStatus | None) -> None:
     claimed = a_claim(channel=Channel.EMAIL, dossier_id=7, consent=dossier, address_consent=address)
-    assert (clear(claimed, T0) is None) == (refused_by_consent(True, dossier, address) is None)
+    assert (check_before_send(claimed, T0) is None) == (refused_by_consent(True, dossier, address) is None)
 
 
 @given(phone=st.none() | st.text(max_size=30), email=st.none() | st.text(max_size=30))

@@ -9,7 +9,7 @@ import pytest
 from waypost.model.message import Channel
 from waypost.model.time import Instant, Span, seconds
 from waypost.rules.sending.delivery import Defer, Expire, GiveUp
-from waypost.rules.sending.send_checks import CONSENT_REQUIRED, SESSION_EXPIRED, clear
+from waypost.rules.sending.send_checks import CONSENT_REQUIRED, SESSION_EXPIRED, check_before_send
 from waypost_testing.contracts.examples import T0, a_claim, later
 
 OPEN, SHUT = later(Span(1)), T0
@@ -52,7 +52,7 @@ TABLE: list[tuple[dict[str, Any], str | None]] = [
 
 @pytest.mark.parametrize(("message", "says_no"), TABLE)
 def test_the_first_rule_that_says_no_decides(message: dict[str, Any], says_no: str | None) -> None:
-    verdict = clear(a_claim(**message), T0)
+    verdict = check_before_send(a_claim(**message), T0)
     match verdict:
         case None:
             assert says_no is None
@@ -66,5 +66,5 @@ def test_the_first_rule_that_says_no_decides(message: dict[str, Any], says_no: s
 
 def test_the_window_can_be_left_to_the_provider() -> None:
     message = a_claim(window_until=SHUT)
-    assert clear(message, T0, enforce_window=False) is None
-    assert clear(a_claim(expires_at=Instant(T0)), T0, enforce_window=False) == Expire()
+    assert check_before_send(message, T0, enforce_window=False) is None
+    assert check_before_send(a_claim(expires_at=Instant(T0)), T0, enforce_window=False) == Expire()

@@ -240,7 +240,7 @@ class PostgresEngine:
 
     async def run(self, queue: CommitQueue, plan: Plan[T]) -> T:
         line = self._lines[queue]
-        return await (line.transact(plan) if queue is CommitQueue.LONG else line.step_by_step(plan))
+        return await (line.transact(plan) if queue is CommitQueue.FULL else line.step_by_step(plan))
 
     @classmethod
     async def open(cls, url: str, *, readers: int = 4) -> PostgresEngine:

@@ -36,7 +36,7 @@ def store_inbound_fast(intents: Sequence[ApplyWebhook], elsewhere: Container[Inb
     candidates = _Candidates(
         {id(wanted[row[0]]): row for row in found}, elsewhere, max(intent.now for intent in intents)
     )
-    taken = [candidates.take(intent) for intent in intents]
+    taken = [candidates.apply(intent) for intent in intents]
     drawn = (yield candidates.writing()) if candidates.has_news else []
     return Decided(taken if drawn else [None] * len(intents), dict(drawn))  # type: ignore[arg-type]  # a name and a number each
 
@@ -73,7 +73,7 @@ class _Candidates:
         """Whether there is something to write, and nothing that needs a statement of its own."""
         return bool(self._work.conversations.items) and not self._work.conversations.worked
 
-    def take(self, intent: ApplyWebhook) -> AppliedWebhook | None:
+    def apply(self, intent: ApplyWebhook) -> AppliedWebhook | None:
         """Also None if an earlier message from the same address takes the full path, to keep order."""
         if not all(self._is_expected(inbound) for inbound in intent.post.inbound):
             self._on_full_path.update((inbound.org_id, a) for inbound in intent.post.inbound for a in inbound.addresses)

@@ -44,7 +44,7 @@ def _acceptance(intent: Settle) -> dict[str, Any]:
 def _apply_statuses(intents: Sequence[ApplyWebhook]) -> Plan[list[AppliedWebhook | None]]:
     found = yield from each("delivery_read", named_messages(intents))
     batch = DeliveryBatch(found)
-    taken = [batch.take(intent) for intent in intents]
+    taken = [batch.apply(intent) for intent in intents]
     if not batch.status_rows:
         return taken
     version = {row[0]: row[-1] for row in found}
@@ -95,4 +95,4 @@ def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-SHORT_WAYS = FastPaths(accept=_accept, statuses=_apply_statuses, arrive=store_inbound_fast)
+FAST_PATHS = FastPaths(accept=_accept, statuses=_apply_statuses, arrive=store_inbound_fast)

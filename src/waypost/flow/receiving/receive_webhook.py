@@ -27,7 +27,7 @@ _PREFIX = "sha256="
 
 
 class WebhookAccepted(msgspec.Struct, frozen=True, tag=True):
-    taken: AppliedWebhook
+    applied: AppliedWebhook
 
 
 class WebhookInvalidJson(msgspec.Struct, frozen=True, tag=True):
@@ -51,7 +51,7 @@ WebhookResult: TypeAlias = (
 )
 
 
-async def confirm(body: bytes, signature: str | None, org: str | None, world: World) -> WebhookResult:
+async def receive(body: bytes, signature: str | None, org: str | None, world: World) -> WebhookResult:
     """Receives a POST from the provider; WebhookAccepted means that all of it is committed."""
     try:
         parts = envelope.parts(body)
@@ -87,7 +87,7 @@ async def apply_webhook(ours: list[tuple[WebhookChange, ConnectedNumber]], world
         batch.items.extend(read.items)
         _log_for_operator(read.statuses, owner, world)
         batch.closings.extend(_closings(read.statuses, owner.number, world.catalogues, now))
-    applied = await world.ledger.journal.take(batch, now)
+    applied = await world.ledger.journal.apply_webhook(batch, now)
     await account_updates.apply_updates(ours, world)
     world.hints.give(_topics(applied) + ([MEDIA] if any(inbound.media for inbound in batch.inbound) else []))
     return applied

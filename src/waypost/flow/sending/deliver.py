@@ -24,7 +24,7 @@ from waypost.rules.limits.error_catalogue import ErrorCatalogue
 from waypost.rules.limits.send_pace import HORIZON
 from waypost.rules.sending.delivery import Accept, Defer, DeliveryVerdict, StandBack
 from waypost.rules.sending.retry import SHORT, judge
-from waypost.rules.sending.send_checks import clear
+from waypost.rules.sending.send_checks import check_before_send
 
 JUST: Span = seconds(1)
 REJECTIONS = 5
@@ -45,7 +45,7 @@ async def deliver(message: ClaimedMessage, world: World) -> Settled:
 async def try_to_send(message: ClaimedMessage, route: ProviderRoute | DeliveryVerdict, world: World) -> DeliveryVerdict:
     """Calls the provider unless a last check stops the message."""
     if isinstance(route, ProviderRoute):
-        stopped = stop(message, route, world) or await marketing.stop(message, route.account, world)
+        stopped = last_checks(message, route, world) or await marketing.stop(message, route.account, world)
         if stopped is None:
             return await call_provider(message, route, world)
     else:
@@ -54,9 +54,10 @@ async def try_to_send(message: ClaimedMessage, route: ProviderRoute | DeliveryVe
     return stopped
 
 
-def stop(message: ClaimedMessage, route: ProviderRoute, world: World) -> DeliveryVerdict | None:
+def last_checks(message: ClaimedMessage, route: ProviderRoute, world: World) -> DeliveryVerdict | None:
+    """Expiry, consent, 24-hour window, quiet hours and gates; None if the message may be sent."""
     return (
-        clear(message, world.clock.now(), enforce_window=world.tuning.enforce_window)
+        check_before_send(message, world.clock.now(), enforce_window=world.tuning.enforce_window)
         or quiet_hours_deferral(message, world)
         or defer_behind_gate(message, route, world)
     )

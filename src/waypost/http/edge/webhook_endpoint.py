@@ -61,7 +61,7 @@ async def _take(scope: AsgiScope, receive: AsgiReceive, send: AsgiSend, world: W
         return _TOO_LARGE
     if content is None:
         return None  # the sender disconnected: nothing was stored, and there is no one to answer
-    answer = await receive_webhook.confirm(content, signature, org, world)
+    answer = await receive_webhook.receive(content, signature, org, world)
     if isinstance(answer, receive_webhook.WebhookAccepted):
         await send(_OK)
         await send(_OK_BODY)

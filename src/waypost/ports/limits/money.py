@@ -11,7 +11,7 @@ from waypost.model.time import Instant
 
 
 class Money(Protocol):
-    """`Journal.take` records costs, once per wamid, in the same transaction as the status that reports them."""
+    """`Journal.apply_webhook` records a cost once per wamid, in the transaction of the status that reports it."""
 
     async def spend(self, org: OrgId, first_day: int, last_day: int, by: By) -> Sequence[Spend]:
         """Recorded costs of these days (since 1970, UTC; both included), by group and currency.

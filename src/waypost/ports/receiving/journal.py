@@ -1,4 +1,4 @@
-"""The webhook journal: status updates are applied, other items are stored for a later step."""
+"""Applies webhooks: status updates and inbound messages; other items are kept in the webhook journal."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class UnmatchedStatuses(msgspec.Struct, frozen=True):
 
 
 class Journal(Protocol):
-    async def take(self, post: WebhookBatch, now: Instant) -> AppliedWebhook:
+    async def apply_webhook(self, post: WebhookBatch, now: Instant) -> AppliedWebhook:
         """Apply one POST in one transaction; the same POST again changes nothing.
 
         A status update finds its message by the echoed id, within the number's own org only, or by its wamid. A status

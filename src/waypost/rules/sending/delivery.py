@@ -191,7 +191,7 @@ def accept(delivery: Delivery, fence: Fence, wamid: Wamid, now: Instant) -> Deli
     return replace(moved, sent_at=delivery.sent_at or now, error_code=None, error_message=None)
 
 
-def report(delivery: Delivery, fence: Fence, update: StatusUpdate, now: Instant) -> Delivery:
+def apply_status(delivery: Delivery, fence: Fence, update: StatusUpdate, now: Instant) -> Delivery:
     """Apply a status update: the status only advances; duplicates and late lower statuses change nothing."""
     if not same_generation(delivery, fence):
         return delivery

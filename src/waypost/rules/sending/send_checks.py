@@ -12,7 +12,7 @@ SESSION_EXPIRED = "SESSION_EXPIRED"
 CONSENT_REQUIRED = "CONSENT_REQUIRED"
 
 
-def clear(message: ClaimedMessage, now: Instant, *, enforce_window: bool = True) -> DeliveryVerdict | None:
+def check_before_send(message: ClaimedMessage, now: Instant, *, enforce_window: bool = True) -> DeliveryVerdict | None:
     """None if it may be sent; called right before the provider is."""
     if message.expires_at is not None and now >= message.expires_at:
         return Expire()

@@ -321,8 +321,8 @@ class MeteredJournal:
         self.act = journal.act
         self.forget = journal.forget
 
-    async def take(self, post: WebhookBatch, now: Instant) -> AppliedWebhook:
-        taken = await self._journal.take(post, now)
+    async def apply_webhook(self, post: WebhookBatch, now: Instant) -> AppliedWebhook:
+        taken = await self._journal.apply_webhook(post, now)
         telemetry = self._telemetry
         for move in taken.moved:
             telemetry.moved(move.before, move.after)

@@ -227,10 +227,10 @@ async def open_ledger(settings: Settings, clock: Clock) -> Ledger:
         migrate_sqlite(path)
         return SqlLedger(ThreadedEngine(path, clock.now))
     from waypost.adapters.postgres.engine import PostgresEngine  # noqa: PLC0415  # only where it is used
-    from waypost.adapters.postgres.fast_paths import SHORT_WAYS  # noqa: PLC0415
+    from waypost.adapters.postgres.fast_paths import FAST_PATHS  # noqa: PLC0415
 
     engine = await PostgresEngine.open(settings.database_url, readers=settings.database_readers)
-    return SqlLedger(engine, SHORT_WAYS)
+    return SqlLedger(engine, FAST_PATHS)
 
 
 async def open_history(settings: Settings, ledger: Ledger, *, claims: bool) -> History | None:

@@ -170,7 +170,7 @@ class DossiersContract:
             for customer in (CUSTOMER, CUSTOMER, OTHER_CUSTOMER, "DE.without-a-phone")
         ]
         posts = [WebhookBatch([], [an_item()], inbound=wrote) for _ in range(6)]
-        await asyncio.gather(*(ledgers[n % 2].journal.take(post, T0) for n, post in enumerate(posts)))
+        await asyncio.gather(*(ledgers[n % 2].journal.apply_webhook(post, T0) for n, post in enumerate(posts)))
         met, hidden, other = sorted(await ledger.dossiers.find(ORG, None, None, 10), key=_by_phone)
         assert other == known
         assert (met.person, met.status, met.created_at) == (DossierFields(phone=CUSTOMER, name="Bob"), "NEW", T0)

@@ -205,7 +205,7 @@ class ClosingContract:
 
     async def test_a_webhook_closes_a_gate_with_everything_else_it_brings(self, ledger: Ledger) -> None:
         await submit(ledger)
-        await ledger.journal.take(a_failure(a_hold(f"org:{ORG}")), T0)
+        await ledger.journal.apply_webhook(a_failure(a_hold(f"org:{ORG}")), T0)
         assert await claim(ledger) == []
         assert await closed_names(ledger) == [(f"org:{ORG}", "190")]
 

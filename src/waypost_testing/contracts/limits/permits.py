@@ -121,7 +121,7 @@ class QuotaContract:
             wrote = [an_inbound(customer, T0, NUMBER) for customer in customers]
             refunds = [settle(ledgers[0], each, give_up()) for each in held]
             under_way = asyncio.gather(
-                *refunds, *(ledgers[0].journal.take(WebhookBatch([], [], [one]), T0) for one in wrote)
+                *refunds, *(ledgers[0].journal.apply_webhook(WebhookBatch([], [], [one]), T0) for one in wrote)
             )
             rest = await claim(ledgers[1], owner=W2, now=now)
             await under_way
@@ -300,7 +300,7 @@ class TierContract:
         await connect(ledger, tier=1)
         for _ in range(3):
             customer = a_customer()
-            await ledger.journal.take(WebhookBatch([], [], [an_inbound(customer, T0, NUMBER)]), T0)
+            await ledger.journal.apply_webhook(WebhookBatch([], [], [an_inbound(customer, T0, NUMBER)]), T0)
             assert await self.send(ledger, customer)
         assert await self.send(ledger, a_customer())
         assert not await self.send(ledger, a_customer())
@@ -313,7 +313,7 @@ class TierContract:
     async def test_whom_it_counted_is_known_for_the_whole_day(self, ledger: Ledger) -> None:
         await connect(ledger, tier=2)
         customer, long_ago = a_customer(), Instant(T0 - days(3))
-        await ledger.journal.take(WebhookBatch([], [], [an_inbound(customer, long_ago, NUMBER)]), T0)
+        await ledger.journal.apply_webhook(WebhookBatch([], [], [an_inbound(customer, long_ago, NUMBER)]), T0)
         assert await self.send(ledger, customer)
         assert await ledger.windows.expire(later(hours(23)), 100) == 0
         assert await self.send(ledger, customer, later(hours(23)))

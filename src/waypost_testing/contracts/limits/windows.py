@@ -41,7 +41,7 @@ TWO_FORMS = [
 
 async def wrote(ledger: Ledger, *moments: Instant, customer: str = CUSTOMER, number: NumberId = NUMBER) -> None:
     inbound = [an_inbound(customer, moment, number) for moment in moments]
-    await ledger.journal.take(WebhookBatch([], [], inbound), later(days(2)))
+    await ledger.journal.apply_webhook(WebhookBatch([], [], inbound), later(days(2)))
 
 
 async def known(ledger: Ledger) -> RecipientState:

@@ -58,7 +58,7 @@ async def looked(ledger: Ledger, look: MessageScan = LOOK) -> list[InvariantFind
 
 async def written_to(ledger: Ledger, at: Instant = T0, customer: str = CUSTOMER) -> None:
     wrote = an_inbound(customer, at, NUMBER)
-    await ledger.journal.take(WebhookBatch([], [], [wrote]), T0)
+    await ledger.journal.apply_webhook(WebhookBatch([], [], [wrote]), T0)
 
 
 async def a_sent_one(ledger: Ledger) -> MessageId:

@@ -28,7 +28,7 @@ LOOK = ConversationScan(after=0, upto=2**40, latest=3, arrived_since=Instant(T0 
 
 async def wrote(ledger: Ledger, count: int, now: Instant) -> None:
     for _ in range(count):
-        await ledger.journal.take(WebhookBatch([], [], [an_inbound(at=now)]), now)
+        await ledger.journal.apply_webhook(WebhookBatch([], [], [an_inbound(at=now)]), now)
 
 
 async def claimed(ledger: Ledger, now: Instant) -> TurnClaim:

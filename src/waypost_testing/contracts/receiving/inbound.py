@@ -29,7 +29,7 @@ from waypost_testing.contracts.examples import (
 async def receive_at(ledger: Ledger, *moments: Instant, now: Instant = T0) -> None:
     """The customer wrote at these moments; one POST reports it."""
     wrote = [an_inbound(CUSTOMER, at, NUMBER) for at in moments]
-    await ledger.journal.take(WebhookBatch([], [an_item(key=str(moments))], wrote, []), now)
+    await ledger.journal.apply_webhook(WebhookBatch([], [an_item(key=str(moments))], wrote, []), now)
 
 
 async def pair_of(ledger: Ledger) -> RecipientState:
@@ -110,36 +110,36 @@ async def closed(ledger: Ledger, now: Instant) -> list[Gate]:
 class ReportedFailureContract:
     async def test_a_reported_rate_limit_closes_the_gate_of_its_scope(self, ledger: Ledger) -> None:
         await submit(ledger)
-        await ledger.journal.take(a_failure(a_closing()), T0)
+        await ledger.journal.apply_webhook(a_failure(a_closing()), T0)
         (gate,) = await closed(ledger, T0)
         assert (gate.name, gate.kind, gate.until) == (gates.of_number(NUMBER), "throttle", later(minutes(1)))
         assert await claim(ledger, now=later(seconds(59))) == []
         assert len(await claim(ledger, now=later(minutes(1)))) == 1
 
     async def test_one_of_a_single_customer_stands_with_the_pair(self, ledger: Ledger) -> None:
-        await ledger.journal.take(a_failure(a_closing(pair=True)), T0)
+        await ledger.journal.apply_webhook(a_failure(a_closing(pair=True)), T0)
         assert await closed(ledger, T0) == []
         assert (await pair_of(ledger)).blocked_until == later(minutes(1))
 
     async def test_one_that_comes_again_does_not_close_what_was_released(self, ledger: Ledger) -> None:
         failure = a_failure(a_closing())
-        await ledger.journal.take(failure, T0)
+        await ledger.journal.apply_webhook(failure, T0)
         (gate,) = await closed(ledger, T0)
         await ledger.gates.release(ORG, gate.id)
-        await ledger.journal.take(failure, later(seconds(5)))
+        await ledger.journal.apply_webhook(failure, later(seconds(5)))
         assert await closed(ledger, later(seconds(5))) == []
-        await ledger.journal.take(a_failure(a_closing()), later(seconds(5)))
+        await ledger.journal.apply_webhook(a_failure(a_closing()), later(seconds(5)))
         assert len(await closed(ledger, later(seconds(5)))) == 1, "but a new one does"
 
     async def test_one_that_comes_again_prolongs_nothing(self, ledger: Ledger) -> None:
         for failure in (a_failure(a_closing()), a_failure(a_closing(pair=True))):
             for moment in (T0, later(seconds(30))):
-                await ledger.journal.take(failure, moment)
+                await ledger.journal.apply_webhook(failure, moment)
         assert [gate.until for gate in await closed(ledger, later(seconds(30)))] == [later(minutes(1))]
         assert (await pair_of(ledger)).blocked_until == later(minutes(1))
 
     async def test_one_that_comes_twice_at_once_closes_once(self, ledger: Ledger) -> None:
         failure = a_failure(a_closing())
         moments = (T0, later(seconds(30)))
-        await asyncio.gather(*(ledger.journal.take(failure, moment) for moment in moments))
+        await asyncio.gather(*(ledger.journal.apply_webhook(failure, moment) for moment in moments))
         assert [gate.until for gate in await closed(ledger, T0)] == [later(minutes(1))]

@@ -326,7 +326,10 @@ class FeedsContract:
     async def test_a_feed_has_no_gap_however_many_write_to_it(self, ledgers: Ledgers) -> None:
         customers = [a_customer() for _ in range(8)]
         await asyncio.gather(
-            *(ledgers[n % 2].journal.take(WebhookBatch([], [], [an_inbound(customers[n % 8])]), T0) for n in range(120))
+            *(
+                ledgers[n % 2].journal.apply_webhook(WebhookBatch([], [], [an_inbound(customers[n % 8])]), T0)
+                for n in range(120)
+            )
         )
         items = await ledgers[0].feeds.after(f"team:{ORG}", 0, 1000)
         assert [item.seq for item in items] == list(range(1, 121))

@@ -42,14 +42,14 @@ UNWRITABLE = "half of a character: \ud83d"
 class ApplyWebhookContract:
     async def test_items_are_kept_as_they_came(self, ledger: Ledger) -> None:
         item = an_item(kind="text", key="wamid.in", body='{"from":"49"}', state="failed", error="no such field")
-        await ledger.journal.take(WebhookBatch([], [item]), later(seconds(4)))
+        await ledger.journal.apply_webhook(WebhookBatch([], [item]), later(seconds(4)))
         (kept,) = await ledger.journal.items(ORG, None, 10)
         assert (kept.item, kept.received_at) == (item, later(seconds(4)))
 
     async def test_an_item_that_came_before_is_kept_once(self, ledgers: Ledgers) -> None:
         item = an_item(key="wamid.in", body="first")
-        await ledgers[0].journal.take(WebhookBatch([], [item, item]), T0)
-        await asyncio.gather(*(ledger.journal.take(WebhookBatch([], [item]), T0) for ledger in ledgers * 3))
+        await ledgers[0].journal.apply_webhook(WebhookBatch([], [item, item]), T0)
+        await asyncio.gather(*(ledger.journal.apply_webhook(WebhookBatch([], [item]), T0) for ledger in ledgers * 3))
         assert [kept.item.key for kept in await ledgers[0].journal.items(ORG, None, 10)] == ["wamid.in"]
 
     async def test_items_differ_by_number_kind_and_key(self, ledger: Ledger) -> None:
@@ -59,14 +59,14 @@ class ApplyWebhookContract:
             an_item(key="a", kind="reaction"),
             an_item(key="a", number=OTHER_NUMBER),
         ]
-        await ledger.journal.take(WebhookBatch([], items), T0)
+        await ledger.journal.apply_webhook(WebhookBatch([], items), T0)
         assert len(await ledger.journal.items(ORG, None, 10)) == 4
 
     async def test_items_are_read_newest_first_by_state_within_the_org(self, ledger: Ledger) -> None:
         for key, state in (("a", "pending"), ("b", "failed"), ("c", "pending")):
-            await ledger.journal.take(WebhookBatch([], [an_item(key=key, state=state)]), T0)
+            await ledger.journal.apply_webhook(WebhookBatch([], [an_item(key=key, state=state)]), T0)
         theirs = an_item(key="d", org_id=OTHER_ORG, number=OTHER_NUMBER)
-        await ledger.journal.take(WebhookBatch([], [theirs]), T0)
+        await ledger.journal.apply_webhook(WebhookBatch([], [theirs]), T0)
 
         async def keys(state: str | None, limit: int = 10) -> list[str]:
             return [kept.item.key for kept in await ledger.journal.items(ORG, state, limit)]
@@ -86,7 +86,7 @@ class ApplyWebhookContract:
         bad = WebhookBatch(updates, [an_item(), an_item(body=UNWRITABLE)])
         good = WebhookBatch([a_report("delivered", a_wamid(), echo=third)], [an_item(key="good")])
         answers = await asyncio.gather(
-            ledger.journal.take(bad, T0), ledger.journal.take(good, T0), return_exceptions=True
+            ledger.journal.apply_webhook(bad, T0), ledger.journal.apply_webhook(good, T0), return_exceptions=True
         )
         assert [type(answer).__name__ for answer in answers] == ["Rejected", "AppliedWebhook"]
         assert [await status(ledger, each.id) for each in (first, second)] == [Status.SENDING] * 2
@@ -96,7 +96,7 @@ class ApplyWebhookContract:
 
     async def test_a_post_that_cannot_be_stored_is_rejected_alone(self, ledger: Ledger) -> None:
         with pytest.raises(Rejected):
-            await ledger.journal.take(WebhookBatch([], [an_item(body=UNWRITABLE)]), T0)
+            await ledger.journal.apply_webhook(WebhookBatch([], [an_item(body=UNWRITABLE)]), T0)
 
     async def test_the_same_post_again_changes_nothing(self, ledgers: Ledgers) -> None:
         ledger = ledgers[0]
@@ -104,15 +104,15 @@ class ApplyWebhookContract:
         claimed, wamid = await claim_one(ledger), a_wamid()
         reports = [a_report("sent", wamid, echo=claimed), a_report("delivered", wamid, echo=claimed)]
         post = WebhookBatch([*reports, a_report("sent", a_wamid())], [an_item()])
-        await ledger.journal.take(post, T0)
+        await ledger.journal.apply_webhook(post, T0)
         before = await life(ledger, claimed.id), await ledger.journal.items(ORG, None, 10)
-        for taken in await asyncio.gather(*(each.journal.take(post, later(hours(1))) for each in ledgers)):
+        for taken in await asyncio.gather(*(each.journal.apply_webhook(post, later(hours(1))) for each in ledgers)):
             assert taken.moved == []
         assert (await life(ledger, claimed.id), await ledger.journal.items(ORG, None, 10)) == before
         assert await ledger.journal.tidy(later(days(1)), T0) == UnmatchedStatuses(1, 0)
 
     async def test_an_empty_post_is_taken(self, ledger: Ledger) -> None:
-        taken = await ledger.journal.take(WebhookBatch([], []), T0)
+        taken = await ledger.journal.apply_webhook(WebhookBatch([], []), T0)
         assert (taken.moved, taken.unmatched) == ([], 0)
 
 

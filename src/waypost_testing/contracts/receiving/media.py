@@ -99,7 +99,7 @@ class FilesContract:
     async def test_a_file_comes_with_its_message_once(self, ledger: Ledger) -> None:
         inbound = an_inbound(a_customer(), type="image", media=NOTE)
         for _ in range(2):
-            await ledger.journal.take(WebhookBatch([], [], inbound=[inbound, an_inbound()]), T0)
+            await ledger.journal.apply_webhook(WebhookBatch([], [], inbound=[inbound, an_inbound()]), T0)
         file = await claimed(ledger)
         assert (file.org_id, file.number, file.created_at) == (inbound.org_id, inbound.number, T0)
         assert (file.provider_id, file.mime_type) == (NOTE.provider_id, NOTE.mime_type)
@@ -110,10 +110,10 @@ class FilesContract:
     async def test_a_file_goes_where_its_message_goes_when_two_contacts_become_one(self, ledger: Ledger) -> None:
         phone = a_customer()
         by_phone, by_id = [an_inbound(name, type="image", media=NOTE) for name in (phone, fresh("DE"))]
-        await ledger.journal.take(WebhookBatch([], [], inbound=[an_inbound(phone), by_phone, by_id]), T0)
+        await ledger.journal.apply_webhook(WebhookBatch([], [], inbound=[an_inbound(phone), by_phone, by_id]), T0)
         (keep,) = await ledger.conversations.at(ORG, by_phone.addresses[0])
         both = an_inbound(phone, addresses=(*by_phone.addresses, *by_id.addresses))
-        await ledger.journal.take(WebhookBatch([], [], inbound=[both]), T0)
+        await ledger.journal.apply_webhook(WebhookBatch([], [], inbound=[both]), T0)
         found = await ledger.files.between(ORG, keep.id, Position(1), Position(9))
         assert [file.position for file in found] == [2, 3]
         assert len(await ledger.files.claim(W1, 9, LEASE, T0)) == 2

@@ -67,7 +67,7 @@ async def journaled(ledger: Ledger, *acts: UpdateAction, at: Instant = T0, **fie
     standard: dict[str, Any] = {"org_id": ORG, "number": NUMBER, "waba_id": WABA, "kind": KIND, "key": fresh("update")}
     update = AccountUpdate(at=at, acts=acts, **(standard | fields))
     item = an_item(kind=update.kind, key=update.key, org_id=update.org_id, number=update.number)
-    await ledger.journal.take(WebhookBatch([], [item]), T0)
+    await ledger.journal.apply_webhook(WebhookBatch([], [item]), T0)
     return update
 
 
@@ -100,7 +100,7 @@ class UpdatesContract:
         assert await ledger.journal.find(ORG, entry.id + 1) is None
 
     async def test_an_item_keeps_when_it_was_said(self, ledger: Ledger) -> None:
-        await ledger.journal.take(WebhookBatch([], [an_item(key="one", told_at=later(seconds(-9)))]), T0)
+        await ledger.journal.apply_webhook(WebhookBatch([], [an_item(key="one", told_at=later(seconds(-9)))]), T0)
         (entry,) = await ledger.journal.items(ORG, None, 10)
         assert (entry.item.told_at, entry.received_at) == (later(seconds(-9)), T0)
 
@@ -345,7 +345,7 @@ class JournalRetentionContract:
     async def test_old_items_are_forgotten_in_bites_but_never_a_pending_one(self, ledger: Ledger) -> None:
         for n, state in enumerate(["done", "kept", "failed", "pending", "done"]):
             item = an_item(key=f"{state}-{n}", state=state)
-            await ledger.journal.take(WebhookBatch([], [item]), later(days(n)))
+            await ledger.journal.apply_webhook(WebhookBatch([], [item]), later(days(n)))
         assert await ledger.journal.forget(later(days(4)), 2) == 2
         assert await ledger.journal.forget(later(days(4)), 2) == 1
         assert await ledger.journal.forget(later(days(4)), 2) == 0

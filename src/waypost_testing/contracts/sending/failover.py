@@ -189,7 +189,7 @@ class FailoverContract:
             an_inbound(CUSTOMER, T0, OTHER_NUMBER),
             an_inbound(OTHER_CUSTOMER, T0, NUMBER),
         ]
-        await ledger.journal.take(WebhookBatch([], [], wrote), T0)
+        await ledger.journal.apply_webhook(WebhookBatch([], [], wrote), T0)
         await ledger.gates.close(a_closing(), T0)
         assert await move(ledger, enforce_window=True) == [message.id]
 

@@ -16,7 +16,7 @@ ConnectionName: TypeAlias = Literal["claims", "turns", "search"]
 class CommitQueue(Enum):
     """Queues never wait for each other's commits; an engine may give each a connection of its own."""
 
-    LONG = "long"
+    FULL = "full"
     ACCEPT = "accept"
     REPORT = "report"
     ARRIVE = "arrive"

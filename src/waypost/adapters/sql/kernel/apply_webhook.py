@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from waypost.adapters.sql.kernel import stop_words
 from waypost.adapters.sql.kernel.attempts import apply_waiting, attempt_from_report, freed
@@ -35,6 +35,16 @@ def _is_confirmed(inbound: InboundMessage, work: TransactionState) -> bool:
     )
 
 
+@dataclass(slots=True)
+class _AppliedStatuses:
+    """What the status updates of one POST have changed so far; the counts are those of AppliedWebhook."""
+
+    moved: dict[MessageId, DeliveryChange] = field(default_factory=dict)
+    early: int = 0
+    late: int = 0
+    unmatched: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class ApplyWebhook:
     post: WebhookBatch
@@ -54,31 +64,18 @@ class ApplyWebhook:
         reached = self._arrive(work)
         for failure in self.post.closings:
             self._close(failure, work)
-        moves: dict[MessageId, DeliveryChange] = {}
-        early = late = unmatched = 0
+        applied = _AppliedStatuses()
         for update in self.post.statuses:
-            binding = work.bound(update)
-            work.status_rows.append(message_rows.report_row(update, binding.message_id, binding.fence, self.now))
-            work.costs += message_rows.cost_rows(update, binding.message_id)
-            if binding.message_id is None or binding.fence is None:
-                unmatched += 1
-                continue
-            before = work.deliveries[binding.message_id]
-            early, late = (early + 1, late) if before.status is Status.SENDING else (early, late + 1)
-            after = self._apply(update, before, binding.fence, work)
-            if after is not before:
-                first = moves.get(before.message_id)
-                moves[before.message_id] = DeliveryChange(first.before if first else before, after)
+            self._apply_status(update, applied, work)
         work.items.extend(
             (i.org_id, i.number, i.kind, i.key, i.state, i.error, self.now, i.body, i.told_at) for i in self.post.items
         )
-        promoted = any(freed(work, message_id) for message_id in moves)
         return AppliedWebhook(
-            moved=list(moves.values()),
-            early=early,
-            late=late,
-            unmatched=unmatched,
-            promoted=promoted,
+            moved=list(applied.moved.values()),
+            early=applied.early,
+            late=applied.late,
+            unmatched=applied.unmatched,
+            promoted=any(freed(work, message_id) for message_id in applied.moved),
             arrived=len(reached),
             buffered=sum(1 for turn_state in reached if is_taken(turn_state)),
             reached=tuple(sorted({turn_state.conversation_id for turn_state in reached})),
@@ -135,10 +132,27 @@ class ApplyWebhook:
         else:
             work.change_recipient(gates.block(work.recipient(*closing.pair), closing, self.now))
 
-    def _apply(self, update: StatusUpdate, before: Delivery, fence: Fence, work: TransactionState) -> Delivery:
+    def _apply_status(self, update: StatusUpdate, applied: _AppliedStatuses, work: TransactionState) -> None:
+        binding = work.bound(update)
+        work.status_rows.append(message_rows.report_row(update, binding.message_id, binding.fence, self.now))
+        work.costs += message_rows.cost_rows(update, binding.message_id)
+        if binding.message_id is None or binding.fence is None:
+            applied.unmatched += 1
+            return
+        before = work.deliveries[binding.message_id]
+        if before.status is Status.SENDING:
+            applied.early += 1
+        else:
+            applied.late += 1
+        after = self._advance(update, before, binding.fence, work)
+        if after is not before:
+            first = applied.moved.get(before.message_id)
+            applied.moved[before.message_id] = DeliveryChange(first.before if first else before, after)
+
+    def _advance(self, update: StatusUpdate, before: Delivery, fence: Fence, work: TransactionState) -> Delivery:
         """Apply the status updates that waited for this wamid's message, then this one."""
         apply_waiting(work, (update.number, update.wamid), before.message_id, fence, self.now)
-        work.change(rule.report(work.deliveries[before.message_id], fence, update, self.now), self.now)
+        work.change(rule.apply_status(work.deliveries[before.message_id], fence, update, self.now), self.now)
         after = work.deliveries[before.message_id]
         if after is before or before.status not in (Status.SENDING, Status.QUEUED):
             return after

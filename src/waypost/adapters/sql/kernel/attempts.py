@@ -65,7 +65,7 @@ def apply_waiting(
     org = work.facts[message_id].org_id
     waiting = [update for update in work.waiting_statuses.pop(key, []) if update.org_id == org]
     for update in waiting:
-        work.change(rule.report(work.deliveries[message_id], fence, update, now), now)
+        work.change(rule.apply_status(work.deliveries[message_id], fence, update, now), now)
     if waiting:
         work.status_links.append((*key, org, message_id, fence))
     return len(waiting)

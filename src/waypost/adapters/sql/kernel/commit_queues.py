@@ -44,18 +44,18 @@ class FastPaths:
 
 
 class Writer:
-    def __init__(self, run: Run, ways: FastPaths | None = None) -> None:
-        short = ways or FastPaths()
+    def __init__(self, run: Run, fast_paths: FastPaths | None = None) -> None:
+        fast = fast_paths or FastPaths()
         self.heads: Heads = lambda _: None
-        self._long: GroupCommit[Intent] = GroupCommit(
-            lambda i: self._publish_heads(run(CommitQueue.LONG, decide_together(i))), weight=_weight
+        self._full: GroupCommit[Intent] = GroupCommit(
+            lambda i: self._publish_heads(run(CommitQueue.FULL, decide_together(i))), weight=_weight
         )
-        self._accepts: GroupCommit[Settle] = GroupCommit(lambda i: run(CommitQueue.ACCEPT, short.accept(i)))
+        self._accepts: GroupCommit[Settle] = GroupCommit(lambda i: run(CommitQueue.ACCEPT, fast.accept(i)))
         self._statuses: GroupCommit[ApplyWebhook] = GroupCommit(
-            lambda i: run(CommitQueue.REPORT, short.statuses(i)), weight=_weight
+            lambda i: run(CommitQueue.REPORT, fast.statuses(i)), weight=_weight
         )
         self._inbound: GroupCommit[ApplyWebhook] | None = None
-        if arrive := short.arrive:
+        if arrive := fast.arrive:
             self._inbound = GroupCommit(
                 lambda i: self._publish_heads(run(CommitQueue.ARRIVE, arrive(i, self._detours))),
                 weight=_weight,
@@ -72,32 +72,34 @@ class Writer:
 
     async def decide(self, intent: Intent) -> Any:
         """Return the intent's answer after its batch has committed."""
-        return await self._long.do(intent)
+        return await self._full.do(intent)
 
     async def settle(self, intent: Settle) -> Settled:
         """Take the fast path if it applies, else the full path."""
         settled: Settled | None = await self._accepts.do(intent) if fast_settle.is_fast_settle(intent) else None
         if settled is None:
-            settled = await self._long.do(intent)
+            settled = await self._full.do(intent)
         return settled
 
-    async def take(self, intent: ApplyWebhook) -> AppliedWebhook:
+    async def apply_webhook(self, intent: ApplyWebhook) -> AppliedWebhook:
         """Take the fast path if it applies, else the full path."""
         if self._inbound is not None and intent.post.inbound:
             return await self._inbound.do(intent) or await self._detour(intent)
-        taken: AppliedWebhook | None = await self._statuses.do(intent) if fast_statuses.is_fast_status(intent) else None
-        if taken is None:
-            taken = await self._long.do(intent)
-        return taken
+        applied: AppliedWebhook | None = (
+            await self._statuses.do(intent) if fast_statuses.is_fast_status(intent) else None
+        )
+        if applied is None:
+            applied = await self._full.do(intent)
+        return applied
 
     async def _detour(self, intent: ApplyWebhook) -> AppliedWebhook:
         """Take the full path; the address stays marked until the message is stored, even if the caller is cancelled."""
-        storing = self._long.enqueue(intent)
+        storing = self._full.enqueue(intent)
         addresses = {(inbound.org_id, address) for inbound in intent.post.inbound for address in inbound.addresses}
         self._detours.update(addresses)
         storing.add_done_callback(lambda _: self._arrived(addresses))
-        taken: AppliedWebhook = await asyncio.shield(storing)
-        return taken
+        applied: AppliedWebhook = await asyncio.shield(storing)
+        return applied
 
     def _arrived(self, addresses: Set[InboundAddressKey]) -> None:
         self._detours.subtract(addresses)
@@ -111,7 +113,7 @@ class Writer:
         await self._statuses.close()
         if self._inbound is not None:
             await self._inbound.close()
-        await self._long.close()
+        await self._full.close()
 
 
 def _weight(intent: Intent) -> int:

@@ -17,7 +17,7 @@ from waypost.model.ids import MessageId
 from waypost.model.message import Delivery, Status
 from waypost.model.webhook import StatusUpdate
 from waypost.ports.receiving.journal import AppliedWebhook, DeliveryChange
-from waypost.rules.sending.delivery import report
+from waypost.rules.sending.delivery import apply_status
 
 _PAST_THE_QUEUE = (Status.SENT, Status.DELIVERED, Status.FAILED)
 
@@ -29,7 +29,7 @@ def is_fast_status(intent: ApplyWebhook) -> bool:
 def apply_statuses_fast(intents: Sequence[ApplyWebhook]) -> Plan[list[AppliedWebhook | None]]:
     """Return one answer per intent; None if it needs the full path."""
     batch = DeliveryBatch((yield from each("delivery_lock", named_messages(intents))))
-    answers = [batch.take(intent) for intent in intents]
+    answers = [batch.apply(intent) for intent in intents]
     yield from write_deliveries(batch.moved())
     yield from each("report_insert", batch.status_rows)
     yield from each("cost_insert", once_per_wamid(batch.costs))
@@ -55,7 +55,7 @@ class DeliveryBatch:
     def moved(self) -> list[Delivery]:
         return [self.deliveries[message_id] for message_id in sorted(self.changed)]
 
-    def take(self, intent: ApplyWebhook) -> AppliedWebhook | None:
+    def apply(self, intent: ApplyWebhook) -> AppliedWebhook | None:
         if not all(self._is_plain(update) for update in intent.post.statuses):
             return None
         moved: dict[MessageId, DeliveryChange] = {}
@@ -84,7 +84,7 @@ class DeliveryBatch:
         if update.echo is None:
             raise ValueError("a status without an echo must take the full path")
         before = self.deliveries[update.echo.message_id]
-        after = report(before, update.echo.fence, update, intent.now)
+        after = apply_status(before, update.echo.fence, update, intent.now)
         if after is not before:
             self.deliveries[after.message_id] = after
             self.changed.add(after.message_id)

@@ -1,4 +1,4 @@
-"""The journal's reads in SQL, and the account updates, applied in one transaction."""
+"""The webhook journal in SQL: applies a POST, reads and prunes its items, and applies account updates."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from msgspec.structs import replace
 from waypost.adapters.sql.accounts.preferences import apply_preferences
 from waypost.adapters.sql.engine.engine import Engine
 from waypost.adapters.sql.engine.plan import Once, Plan, Row, each
+from waypost.adapters.sql.kernel.apply_webhook import ApplyWebhook
+from waypost.adapters.sql.kernel.commit_queues import Writer
 from waypost.adapters.sql.rows import gate_rows, message_rows
 from waypost.adapters.sql.sending.templates import change_status
 from waypost.model.gate import Gate, GateClosing, GateKind
@@ -27,7 +29,8 @@ from waypost.model.update import (
     SetTier,
     UpdateAction,
 )
-from waypost.ports.receiving.journal import JournalEntry
+from waypost.model.webhook import WebhookBatch
+from waypost.ports.receiving.journal import AppliedWebhook, JournalEntry, UnmatchedStatuses
 from waypost.rules.limits import gates
 from waypost.rules.receiving.account_updates import HELD_BY, HoldStatus, standing
 
@@ -38,11 +41,13 @@ _ONE_SECOND: Span = seconds(1)
 JournalKey: TypeAlias = tuple[str, str, str]
 
 
-class SqlJournalReader:
-    """Reads, applies and prunes the items that `take` has stored."""
-
-    def __init__(self, engine: Engine) -> None:
+class SqlJournal:
+    def __init__(self, engine: Engine, writer: Writer) -> None:
         self._engine = engine
+        self._writer = writer
+
+    async def apply_webhook(self, post: WebhookBatch, now: Instant) -> AppliedWebhook:
+        return await self._writer.apply_webhook(ApplyWebhook(post, now))
 
     async def items(self, org: OrgId, state: str | None, limit: int) -> Sequence[JournalEntry]:
         if state is None:
@@ -61,9 +66,20 @@ class SqlJournalReader:
     async def forget(self, before: Instant, limit: int) -> int:
         return await self._engine.transact(_prune(before, limit))
 
+    async def tidy(self, waiting_since: Instant, forget_before: Instant) -> UnmatchedStatuses:
+        pruned = await self._engine.transact(_prune_unmatched(forget_before))
+        ((waiting,),) = await self._engine.read("orphans_count", waiting_since)
+        return UnmatchedStatuses(waiting, pruned)
+
 
 def _prune(before: Instant, limit: int) -> Plan[int]:
     return len((yield Once("journal_forget", (before, limit))))
+
+
+def _prune_unmatched(before: Instant) -> Plan[int]:
+    pruned = yield Once("orphans_forget", (before,))
+    yield from each("wamid_forget", sorted({(number, wamid) for number, wamid in pruned}))
+    return len(pruned)
 
 
 def _act(updates: Sequence[AccountUpdate], now: Instant) -> Plan[list[bool]]:
