@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import structlog
 from rich.console import Console
@@ -19,24 +20,34 @@ from rich.table import Table
 
 from waypost_testing.stories.cluster import CustomiseParts, unchanged_parts
 from waypost_testing.stories.following import checkers as follow_checkers
-from waypost_testing.stories.following.scenario import FollowScenarioResult, run_follow
+from waypost_testing.stories.following.evidence import FollowEvidence
+from waypost_testing.stories.following.scenario import FollowingRun
 from waypost_testing.stories.sending import checkers
-from waypost_testing.stories.sending.scenario import ScenarioResult, run_seed
+from waypost_testing.stories.sending.evidence import Evidence
+from waypost_testing.stories.sending.scenario import SendingRun
+from waypost_testing.stories.story import StoryResult, StoryRun, run_story
 from waypost_testing.stories.talking import checkers as turn_checkers
-from waypost_testing.stories.talking.scenario import TurnScenarioResult, run_turns
-from waypost_testing.stories.verdict import INVARIANTS, NO_BUG, SimulationVerdict, Violation
+from waypost_testing.stories.talking.evidence import TurnEvidence
+from waypost_testing.stories.talking.scenario import TalkingRun
+from waypost_testing.stories.verdict import INVARIANTS, NO_BUG, SimulationVerdict, Violation, judge
+
+
+@dataclass(frozen=True)
+class Story:
+    run: type[StoryRun[Any]]
+    evidence: Callable[[Any], Any]
+    checkers: Sequence[tuple[str, Any]]
+
 
 SENDING, TALKING, FOLLOWING = "sending", "talking", "following"
-STORIES = (SENDING, TALKING, FOLLOWING)
+STORIES: Mapping[str, Story] = {
+    SENDING: Story(SendingRun, Evidence, checkers.CHECKERS),
+    TALKING: Story(TalkingRun, TurnEvidence, turn_checkers.CHECKERS),
+    FOLLOWING: Story(FollowingRun, FollowEvidence, follow_checkers.CHECKERS),
+}
 """Callers who send messages and follow them; customers who write and are answered; users who write to each other
 and to customers, on devices that come and go. Each has its own world."""
 
-CHECKERS: Mapping[str, Sequence[tuple[str, object]]] = {
-    SENDING: checkers.CHECKERS,
-    TALKING: turn_checkers.CHECKERS,
-    FOLLOWING: follow_checkers.CHECKERS,
-}
-AnyScenarioResult = ScenarioResult | TurnScenarioResult | FollowScenarioResult
 ALONE = 8
 """Up to this many seeds one process is as fast as several."""
 SHOWN = 10
@@ -87,21 +98,12 @@ class SeedTotals:
         self.violated.update(violation.invariant for violation in summary.verdict.violations)
 
 
-def summary_of(ending: AnyScenarioResult) -> SeedSummary:
-    if isinstance(ending, FollowScenarioResult):
-        verdict, messages = follow_checkers.check(ending), len(ending.follow.posts)
-        accepted = sum(1 for sent in ending.record.sent if sent.wamid is not None)
-    elif isinstance(ending, TurnScenarioResult):
-        verdict, accepted = turn_checkers.check(ending), len(ending.numbers)
-        messages = len(ending.replies) + len(ending.record.inbound)
-    else:
-        verdict, messages = checkers.check(ending), len(ending.views)
-        accepted = sum(1 for call in ending.calls if call.wamid is not None)
+def summary_of(story: str, ending: StoryResult) -> SeedSummary:
     return SeedSummary(
-        verdict=verdict,
+        verdict=judge(ending.seed, STORIES[story].evidence(ending), STORIES[story].checkers),
         micros=ending.micros,
-        messages=messages,
-        accepted=accepted,
+        messages=ending.messages,
+        accepted=ending.accepted,
         crashes=ending.crashes,
         faults=Counter(ending.record.faults),
         digest=ending.digest,
@@ -109,7 +111,10 @@ def summary_of(ending: AnyScenarioResult) -> SeedSummary:
 
 
 def one(
-    seed: int, hours: float = 1.0, dress: CustomiseParts = unchanged_parts, stories: Iterable[str] = STORIES
+    seed: int,
+    hours: float | None = None,
+    dress: CustomiseParts = unchanged_parts,
+    stories: Iterable[str] = STORIES,
 ) -> SeedSummary:
     """One seed in every story, as if it were one run."""
     summaries = [_run_story(story, seed, hours, dress) for story in stories]
@@ -128,35 +133,29 @@ def one(
     )
 
 
-def _run_story(story: str, seed: int, hours: float, dress: CustomiseParts) -> SeedSummary:
+def _run_story(story: str, seed: int, hours: float | None, dress: CustomiseParts) -> SeedSummary:
     try:
-        return summary_of(quiet(story, seed, hours, dress))
+        return summary_of(story, quiet(story, seed, hours, dress))
     except Exception as error:  # noqa: BLE001  # a run that cannot go on is a finding, and the other seeds go on
         stuck = Violation(NO_BUG, "the run itself", f"{story}: {type(error).__name__}: {error}")
         return SeedSummary(SimulationVerdict(seed, violations=[stuck]), 0, 0, 0, 0, Counter(), "")
 
 
-def quiet(story: str, seed: int, hours: float, dress: CustomiseParts = unchanged_parts) -> AnyScenarioResult:
+def quiet(story: str, seed: int, hours: float | None, dress: CustomiseParts = unchanged_parts) -> StoryResult:
     """Run a seed without the servers' own log: their warnings are effects of the storm."""
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     try:
-        return _RUN[story](seed, hours, dress)
+        result: StoryResult = run_story(STORIES[story].run, seed, hours, dress)
+        return result
     finally:
         structlog.configure(**before)
 
 
-_RUN: Mapping[str, Callable[[int, float, CustomiseParts], AnyScenarioResult]] = {
-    SENDING: run_seed,
-    TALKING: run_turns,
-    FOLLOWING: run_follow,
-}
-
-
-def run(seeds: int, seed: int | None, hours: float, story: str | None = None) -> int:
+def run(seeds: int, seed: int | None, hours: float | None = None, story: str | None = None) -> int:
     """The exit code: 0 when every invariant held."""
     console = Console(highlight=False, soft_wrap=True)
-    stories = STORIES if story is None else (story,)
+    stories = tuple(STORIES) if story is None else (story,)
     if seed is not None:
         return max(_show(each, seed, hours, console) for each in stories)
     began, tally = time.monotonic(), SeedTotals()
@@ -169,7 +168,7 @@ def run(seeds: int, seed: int | None, hours: float, story: str | None = None) ->
     return 1 if tally.violated else 0
 
 
-def summaries(seeds: Iterable[int], hours: float, stories: Iterable[str] = STORIES) -> Iterator[SeedSummary]:
+def summaries(seeds: Iterable[int], hours: float | None, stories: Iterable[str] = STORIES) -> Iterator[SeedSummary]:
     """In the order of the seeds, from as many processes as there are cores."""
     wanted = list(seeds)
     work = partial(one, hours=hours, stories=tuple(stories))
@@ -181,40 +180,27 @@ def summaries(seeds: Iterable[int], hours: float, stories: Iterable[str] = STORI
         yield from pool.map(work, wanted, chunksize=4)
 
 
-def _show(story: str, seed: int, hours: float, console: Console) -> int:
+def _show(story: str, seed: int, hours: float | None, console: Console) -> int:
     """One story of a seed in detail: the end of its trace, the final states, and the violations."""
     ending = quiet(story, seed, hours)
-    summary = summary_of(ending)
+    summary = summary_of(story, ending)
     for line in ending.lines[-TAIL:]:
         console.print(line, markup=False)
     _report(summary, hours, console)
     tally = SeedTotals()
     tally.add(summary)
     _table(tally, console, (story,))
-    standing = Counter(_standing(ending))
-    console.print("messages: " + ", ".join(f"{count} {status}" for status, count in sorted(standing.items())))
+    console.print("messages: " + ", ".join(f"{count} {status}" for status, count in sorted(ending.standing.items())))
     _figures(tally, None, console)
     console.print(f"seed {seed}, {story}, digest {ending.digest}")
     return 1 if summary.verdict.violations else 0
 
 
-def _standing(ending: AnyScenarioResult) -> list[str]:
-    if isinstance(ending, FollowScenarioResult):
-        posts = ending.follow.posts.values()
-        resets = sum(len(why) for why in ending.follow.resets.values())
-        return ["acknowledged" if post.acked else "refused" if post.refused else "unknown" for post in posts] + [
-            "resets"
-        ] * resets
-    if isinstance(ending, TurnScenarioResult):
-        return [status for status, _ in ending.replies.values()] + [f"turns {how}" for *_, how in ending.turns]
-    return [view.status for view in ending.views.values()]
+def reproduce(seed: int, hours: float | None) -> str:
+    return f"waypost simulate --seed {seed}" + ("" if hours is None else f" --hours {hours:g}")
 
 
-def reproduce(seed: int, hours: float) -> str:
-    return f"waypost simulate --seed {seed}" + ("" if hours == 1.0 else f" --hours {hours:g}")
-
-
-def _report(summary: SeedSummary, hours: float, console: Console) -> None:
+def _report(summary: SeedSummary, hours: float | None, console: Console) -> None:
     violations = summary.verdict.violations
     if not violations:
         return
@@ -238,7 +224,7 @@ def _table(tally: SeedTotals, console: Console, stories: Iterable[str]) -> None:
     table = Table("invariant", "checked", "violations", "verdict", box=None, pad_edge=False, header_style="dim")
     for column in table.columns[1:3]:
         column.justify = "right"
-    wanted = {invariant for story in stories for invariant, _ in CHECKERS[story]}
+    wanted = {invariant for story in stories for invariant, _ in STORIES[story].checkers}
     for invariant in (each for each in INVARIANTS if each in wanted):
         violated = tally.violated[invariant]
         verdict = "[red]BROKEN[/red]" if violated else "holds" if tally.checked[invariant] else "not met"

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+E = TypeVar("E")
 
 NO_BUG = "no bug"
 NO_LOSS = "no loss"
@@ -39,3 +43,13 @@ class SimulationVerdict:
 
 SimulationFinding = tuple[str, str]
 """The subject, and what was seen."""
+
+
+def judge(
+    seed: int, evidence: E, checkers: Iterable[tuple[str, Callable[[E, Counter[str]], Iterator[SimulationFinding]]]]
+) -> SimulationVerdict:
+    verdict = SimulationVerdict(seed)
+    for invariant, checker in checkers:
+        for subject, seen in checker(evidence, verdict.checked):
+            verdict.violations.append(Violation(invariant, subject, seen))
+    return verdict

@@ -22,7 +22,7 @@ from waypost_testing.simulation import START, Outage, Simulation, run_simulation
 from waypost_testing.stories.cluster import GRAPH, SERVERS, Cluster, SharedLedger
 from waypost_testing.stories.record import ObservedMessage, SimulationRecord
 from waypost_testing.stories.sending.callers import MESSAGES, ApiClient, SimulatedOrg
-from waypost_testing.stories.sending.scenario import founded, sandbox_number
+from waypost_testing.stories.story import founded, sandbox_number
 from waypost_testing.stories.wires import BalancedTransport
 
 HOURS = float(os.environ.get("WAYPOST_TEST_PROVIDER_HOURS") or 10)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from waypost.client.types import Json
 from waypost_testing.stories.following.evidence import FollowEvidence
 from waypost_testing.stories.following.record import ReceivedItem
-from waypost_testing.stories.following.scenario import FollowScenarioResult
 from waypost_testing.stories.following.screen import DELETED, ScreenConversation, ScreenMessage
 from waypost_testing.stories.following.truth import LedgerEntry
 from waypost_testing.stories.verdict import (
@@ -21,21 +20,11 @@ from waypost_testing.stories.verdict import (
     TENANCY,
     UNREAD,
     SimulationFinding,
-    SimulationVerdict,
-    Violation,
 )
 
 FollowChecker = Callable[[FollowEvidence, Counter[str]], Iterator[SimulationFinding]]
 MOST_UNREAD = 100
 """The API counts no further."""
-
-
-def check(ending: FollowScenarioResult) -> SimulationVerdict:
-    evidence, verdict = FollowEvidence(ending), SimulationVerdict(ending.seed)
-    for invariant, checker in CHECKERS:
-        for subject, seen in checker(evidence, verdict.checked):
-            verdict.violations.append(Violation(invariant, subject, seen))
-    return verdict
 
 
 def no_bug(evidence: FollowEvidence, checked: Counter[str]) -> Iterator[SimulationFinding]:

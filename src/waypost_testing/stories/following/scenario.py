@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,17 +13,12 @@ from waypost.flow.world import Tuning, World
 from waypost.model.account import Role
 from waypost.model.ids import OrgId
 from waypost.model.time import Span, hours, minutes, seconds
-from waypost.runtime.telemetry.telemetry import Telemetry
-from waypost.sandbox import Sandbox
-from waypost_testing.simulation import Complaint, Simulation, run_simulation
+from waypost_testing.simulation import Simulation
 from waypost_testing.stories.cluster import (
     GRAPH,
-    SERVERS,
     Cluster,
     CustomiseParts,
     HintFaults,
-    SharedLedger,
-    unchanged_parts,
 )
 from waypost_testing.stories.following import lines as weather_of_lines
 from waypost_testing.stories.following.device import (
@@ -37,15 +33,10 @@ from waypost_testing.stories.following.people import SimulatedUsers, UserHabits,
 from waypost_testing.stories.following.record import FollowRecord
 from waypost_testing.stories.following.trouble import PEOPLE, FollowFaultInjector
 from waypost_testing.stories.following.truth import KEEP_EVERYTHING, LedgerSnapshot, truth
-from waypost_testing.stories.record import SimulationRecord
-from waypost_testing.stories.sending.callers import SimulatedOrg
-from waypost_testing.stories.sending.scenario import founded, sandbox_number
 from waypost_testing.stories.sending.trouble import Severity
+from waypost_testing.stories.story import StoryPlan, StoryResult, StoryRun
 from waypost_testing.stories.talking.people import SimulatedCustomers
-from waypost_testing.stories.wires import BalancedTransport
 
-STORM = 0.03
-"""The share of the requested hours."""
 PHONES = ("+491511234501", "+491511234502")
 LOOK_EVERY: Span = seconds(5)
 LONGEST_CALM = minutes(8) // LOOK_EVERY
@@ -58,14 +49,12 @@ NEWCOMERS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class FollowScenarioPlan:
+class FollowScenarioPlan(StoryPlan):
     """What the seed decides before anything happens."""
 
     habits: UserHabits
     lines: SocketConditions
-    severity: Severity
     grapevine: HintFaults
-    incidents: float
     history: str
     size: int
     """Of the group that grows."""
@@ -91,11 +80,9 @@ class FollowScenarioPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FollowScenarioResult:
+class FollowScenarioResult(StoryResult):
     """The state when everything has come to rest: every device's screen, and the Ledger."""
 
-    seed: int
-    record: SimulationRecord
     follow: FollowRecord
     devices: list[SimulatedDevice]
     truth: LedgerSnapshot
@@ -107,31 +94,15 @@ class FollowScenarioResult:
     """What a separate history store keeps: (conversation, time of the id) -> body."""
     unsettled: list[str]
     """Devices that did not come to rest, or the history store."""
-    complaints: list[Complaint]
-    crashes: int
-    micros: int
-    digest: str
-    lines: list[str]
 
 
-def run_follow(
-    seed: int, length: float = 1.0, dress: CustomiseParts = unchanged_parts, trace_limit: int | None = 2_000
-) -> FollowScenarioResult:
-    """The whole run of one seed; `length` is in simulated hours, roughly."""
+class FollowingRun(StoryRun[FollowScenarioResult]):
+    storm_hours = 0.03
 
-    async def main(sim: Simulation) -> FollowScenarioResult:
-        return await _Run(sim, dress).through(hours(length))
-
-    return run_simulation(seed, main, shuffle=True, trace_limit=trace_limit, strict=False)
-
-
-class _Run:
     def __init__(self, sim: Simulation, dress: CustomiseParts) -> None:
-        self.sim = sim
-        self.record = SimulationRecord(now=lambda: sim.loop.micros)
+        super().__init__(sim, dress)
         self.follow = FollowRecord()
-        self.plan = FollowScenarioPlan.drawn(sim.chance.stream("follow plan"))
-        self.ledger = SharedLedger(sim, self.record)
+        self.plan: FollowScenarioPlan = FollowScenarioPlan.drawn(sim.chance.stream("follow plan"))
         self.ledger.rows(KEEP_EVERYTHING)
         tuning = Tuning(
             figures=False,
@@ -151,36 +122,20 @@ class _Run:
         self.people: dict[str, list[SimulatedUser]] = {}
         self.devices: list[SimulatedDevice] = []
 
-    async def through(self, length: Span) -> FollowScenarioResult:
-        world = self.cluster.world(self.sim.node("operator"), Telemetry())
-        orgs = [await founded(name, number, world) for number, name in enumerate(PEOPLE_OF, 1)]
-        sandbox = self._provider(orgs)
-        self.cluster.start()
-        await self._settle_in(world)
-        until = self.record.now() + round(length * STORM)
-        trouble = FollowFaultInjector(self.sim, self.cluster, sandbox, self.record, self.lines, self.log)
-        trouble.weather(self.plan.severity)
+    def injector(self) -> FollowFaultInjector:
+        return FollowFaultInjector(self.sim, self.cluster, self.sandbox, self.record, self.lines, self.log)
+
+    def begin(self, until: int) -> None:
         self.lines.weather = self.plan.lines
-        writers = SimulatedCustomers(sandbox, self.sim.chance.stream("customers"), self.record, until)
-        chats = [(number, phone) for number in sandbox.numbers.all() for phone in PHONES]
-        at_their_phones = self.sim.node(GRAPH).spawn(writers.write(chats, 25))
-        about = self.sim.node(PEOPLE).spawn(self._folk(until).live())
-        await trouble.run_incidents(until, self.plan.incidents)
-        trouble.calm()
-        await asyncio.gather(at_their_phones, about)
-        await sandbox.settled()
-        return await self._ending(await self._come_to_rest())
+        writers = SimulatedCustomers(self.sandbox, self.sim.chance.stream("customers"), self.record, until)
+        chats = [(number, phone) for number in self.sandbox.numbers.all() for phone in PHONES]
+        self.at_their_phones = self.sim.node(GRAPH).spawn(writers.write(chats, 25))
+        self.about = self.sim.node(PEOPLE).spawn(self._folk(until).live())
 
-    def _provider(self, orgs: list[SimulatedOrg]) -> Sandbox:
-        node = self.sim.node(GRAPH)
-        transport = BalancedTransport(
-            self.sim.network.transport(node), self.record, SERVERS, self.sim.chance.stream("balancer")
-        )
-        sandbox = Sandbox(node.clock, node.random, node.ids, transport, [sandbox_number(org) for org in orgs])
-        self.sim.network.listen(GRAPH, node, sandbox)
-        return sandbox
+    async def finish(self) -> None:
+        await asyncio.gather(self.at_their_phones, self.about)
 
-    async def _settle_in(self, world: World) -> None:
+    async def settle_in(self, world: World) -> None:
         """Set up users, their chats and their devices, before the storm."""
         for org, count in PEOPLE_OF.items():
             issued = [await access.create_user(OrgId(org), f"{org} {n}", Role.AGENT, world) for n in range(count)]
@@ -246,7 +201,8 @@ class _Run:
         found = [device.id for device in self.devices if not device.at_rest(_theirs(device, heads))]
         return found + (["the Log"] if self.log is not None and self.ledger.rows(_NOT_HANDED_OVER) else [])
 
-    async def _ending(self, unsettled: list[str]) -> FollowScenarioResult:
+    async def ending(self) -> FollowScenarioResult:
+        unsettled = await self._come_to_rest()
         served = await self.sim.node(PEOPLE).run(self._served())
         read = await self.sim.node(PEOPLE).run(self._read(served))
         for device in self.devices:
@@ -254,9 +210,8 @@ class _Run:
                 where: sorted(conversation.lines) for where, conversation in sorted(device.screen.conversations.items())
             }
             self.sim.trace.note("final", device=device.id, life=device.life, shown=repr(shown))
+        posts = self.follow.posts.values()
         return FollowScenarioResult(
-            seed=self.sim.seed,
-            record=self.record,
             follow=self.follow,
             devices=self.devices,
             truth=truth(self.ledger.rows),
@@ -264,11 +219,13 @@ class _Run:
             read=read,
             kept=self.log.bodies() if self.log is not None else None,
             unsettled=unsettled,
-            complaints=self.sim.complaints,
-            crashes=self.cluster.crashes,
-            micros=self.sim.loop.micros,
-            digest=self.sim.trace.digest(),
-            lines=self.sim.trace.lines(),
+            messages=len(posts),
+            accepted=sum(1 for sent in self.record.sent if sent.wamid is not None),
+            standing=Counter(
+                "acknowledged" if post.acked else "refused" if post.refused else "unknown" for post in posts
+            )
+            + Counter(resets=sum(len(why) for why in self.follow.resets.values())),
+            **self.ended(),
         )
 
     async def _served(self) -> dict[str, dict[str, int]]:

@@ -12,7 +12,6 @@ from waypost_testing.stories.record import ObservedMessage, ObservedView
 from waypost_testing.stories.sending import policies
 from waypost_testing.stories.sending.customers import FORGED, FORGED_WAMID
 from waypost_testing.stories.sending.evidence import AcceptedCall, Evidence, MessageCase
-from waypost_testing.stories.sending.scenario import ScenarioResult
 from waypost_testing.stories.verdict import (
     CLIMBS,
     NO_BUG,
@@ -22,8 +21,6 @@ from waypost_testing.stories.verdict import (
     POLICY,
     TENANCY,
     SimulationFinding,
-    SimulationVerdict,
-    Violation,
 )
 
 RANK = {"QUEUED": 0, "SENDING": 0, "SENT": 1, "DELIVERED": 2}
@@ -33,14 +30,6 @@ TERMINAL = ("DELIVERED", "FAILED", "CANCELLED")
 
 
 Checker = Callable[[Evidence, Counter[str]], Iterator[SimulationFinding]]
-
-
-def check(ending: ScenarioResult) -> SimulationVerdict:
-    evidence, verdict = Evidence(ending), SimulationVerdict(ending.seed)
-    for invariant, checker in CHECKERS:
-        for subject, seen in checker(evidence, verdict.checked):
-            verdict.violations.append(Violation(invariant, subject, seen))
-    return verdict
 
 
 def _name(case: MessageCase, view: ObservedMessage | None = None) -> str:

@@ -11,7 +11,6 @@ from waypost.model.time import Span, seconds
 from waypost_testing.simulation import START
 from waypost_testing.stories.talking.evidence import CustomerMessage, EntryPlace, PhoneReply, TurnEvidence
 from waypost_testing.stories.talking.record import BotCall, BotCallEnd
-from waypost_testing.stories.talking.scenario import TurnScenarioResult
 from waypost_testing.stories.verdict import (
     FLOOR,
     NO_BUG,
@@ -20,8 +19,6 @@ from waypost_testing.stories.verdict import (
     ORDER,
     TURNS,
     SimulationFinding,
-    SimulationVerdict,
-    Violation,
 )
 
 ALREADY_CLAIMED: Span = seconds(5)
@@ -35,14 +32,6 @@ EXPLAINS: dict[str, set[BotCallEnd | None]] = {
 }
 """The bot's outcomes that explain a turn without replies on the phone."""
 TurnChecker = Callable[[TurnEvidence, Counter[str]], Iterator[SimulationFinding]]
-
-
-def check(ending: TurnScenarioResult) -> SimulationVerdict:
-    evidence, verdict = TurnEvidence(ending), SimulationVerdict(ending.seed)
-    for invariant, checker in CHECKERS:
-        for subject, seen in checker(evidence, verdict.checked):
-            verdict.violations.append(Violation(invariant, subject, seen))
-    return verdict
 
 
 def no_bug(evidence: TurnEvidence, checked: Counter[str]) -> Iterator[SimulationFinding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,22 +13,15 @@ from waypost.flow.world import Tuning
 from waypost.model.conversation import TurnTiming
 from waypost.model.time import Span, hours, minutes, seconds
 from waypost.ports.conversations.bot import Bot
-from waypost.runtime.telemetry.telemetry import Telemetry
-from waypost.sandbox import Sandbox
-from waypost_testing.simulation import Complaint, Node, Simulation, run_simulation
-from waypost_testing.stories.cluster import GRAPH, SERVERS, Cluster, CustomiseParts, SharedLedger, unchanged_parts
-from waypost_testing.stories.record import SimulationRecord
-from waypost_testing.stories.sending.callers import SimulatedOrg
-from waypost_testing.stories.sending.scenario import founded, sandbox_number
+from waypost_testing.simulation import Node, Simulation
+from waypost_testing.stories.cluster import GRAPH, Cluster, CustomiseParts
 from waypost_testing.stories.sending.trouble import Severity
+from waypost_testing.stories.story import StoryPlan, StoryResult, StoryRun
 from waypost_testing.stories.talking.bot import BotProfile, FaultyBot
 from waypost_testing.stories.talking.people import SimulatedAgents, SimulatedCustomers
 from waypost_testing.stories.talking.record import TurnRecord
 from waypost_testing.stories.talking.trouble import TurnFaultInjector
-from waypost_testing.stories.wires import BalancedTransport
 
-STORM = 0.06
-"""The share of the requested hours."""
 PHONES = ("+491511234501", "+491511234502", "+491511234503")
 LOOK_EVERY: Span = seconds(30)
 SETTLED = minutes(26) // LOOK_EVERY
@@ -36,15 +30,13 @@ LONGEST_CALM = hours(3) // LOOK_EVERY
 
 
 @dataclass(frozen=True, kw_only=True)
-class TurnScenarioPlan:
+class TurnScenarioPlan(StoryPlan):
     """What the seed decides before anything happens."""
 
     times: TurnTiming
     character: BotProfile
-    severity: Severity
     pace: float
     """Mean seconds between two bursts of one customer."""
-    incidents: float
     tick: Span
     slots: int
     """Turns under way at once, per server."""
@@ -76,11 +68,9 @@ def _times(rng: random.Random) -> TurnTiming:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TurnScenarioResult:
+class TurnScenarioResult(StoryResult):
     """The state when everything has come to rest: on the phones, in the bot's record, in the Ledger."""
 
-    seed: int
-    record: SimulationRecord
     turns_record: TurnRecord
     times: TurnTiming
     screens: dict[str, list[dict[str, Any]]]
@@ -97,31 +87,15 @@ class TurnScenarioResult:
     """Replies by their key: status and error code."""
     feeds: list[tuple[str, int, int]]
     """(feed, head, items)"""
-    complaints: list[Complaint]
-    crashes: int
-    micros: int
-    digest: str
-    lines: list[str]
 
 
-def run_turns(
-    seed: int, length: float = 1.0, dress: CustomiseParts = unchanged_parts, trace_limit: int | None = 2_000
-) -> TurnScenarioResult:
-    """The whole run of one seed; `length` is in simulated hours, roughly."""
+class TalkingRun(StoryRun[TurnScenarioResult]):
+    storm_hours = 0.06
 
-    async def main(sim: Simulation) -> TurnScenarioResult:
-        return await _Run(sim, dress).through(hours(length))
-
-    return run_simulation(seed, main, shuffle=True, trace_limit=trace_limit, strict=False)
-
-
-class _Run:
     def __init__(self, sim: Simulation, dress: CustomiseParts) -> None:
-        self.sim = sim
-        self.record = SimulationRecord(now=lambda: sim.loop.micros)
+        super().__init__(sim, dress)
         self.turns_record = TurnRecord()
-        self.plan = TurnScenarioPlan.drawn(sim.chance.stream("talk plan"))
-        self.ledger = SharedLedger(sim, self.record)
+        self.plan: TurnScenarioPlan = TurnScenarioPlan.drawn(sim.chance.stream("talk plan"))
         plan = self.plan
         tuning = Tuning(
             figures=False,
@@ -142,34 +116,17 @@ class _Run:
             self.plan.character, self.turns_record, self.sim.chance.stream(f"bot:{node.name}"), self.record.now
         )
 
-    async def through(self, length: Span) -> TurnScenarioResult:
-        world = self.cluster.world(self.sim.node("operator"), Telemetry())
-        orgs = [await founded(name, number, world) for number, name in enumerate(("north", "south"), 1)]
-        until = self.record.now() + round(length * STORM)
-        sandbox = self._provider(orgs)
-        trouble = TurnFaultInjector(self.sim, self.cluster, sandbox, self.record)
-        trouble.weather(self.plan.severity)
-        self.cluster.start()
-        writers = SimulatedCustomers(sandbox, self.sim.chance.stream("customers"), self.record, until)
-        chats = [(number, phone) for number in sandbox.numbers.all() for phone in PHONES]
-        at_their_phones = self.sim.node(GRAPH).spawn(writers.write(chats, self.plan.pace))
-        at_work = self.sim.node("agents").spawn(self._agents(until).work(orgs, list(PHONES)))
-        await trouble.run_incidents(until, self.plan.incidents)
-        trouble.calm()
-        await asyncio.gather(at_their_phones, at_work)
-        await sandbox.settled()
-        await self._come_to_rest()
-        await sandbox.settled()
-        return self._ending(sandbox)
+    def injector(self) -> TurnFaultInjector:
+        return TurnFaultInjector(self.sim, self.cluster, self.sandbox, self.record)
 
-    def _provider(self, orgs: list[SimulatedOrg]) -> Sandbox:
-        node = self.sim.node(GRAPH)
-        transport = BalancedTransport(
-            self.sim.network.transport(node), self.record, SERVERS, self.sim.chance.stream("balancer")
-        )
-        sandbox = Sandbox(node.clock, node.random, node.ids, transport, [sandbox_number(org) for org in orgs])
-        self.sim.network.listen(GRAPH, node, sandbox)
-        return sandbox
+    def begin(self, until: int) -> None:
+        writers = SimulatedCustomers(self.sandbox, self.sim.chance.stream("customers"), self.record, until)
+        chats = [(number, phone) for number in self.sandbox.numbers.all() for phone in PHONES]
+        self.at_their_phones = self.sim.node(GRAPH).spawn(writers.write(chats, self.plan.pace))
+        self.at_work = self.sim.node("agents").spawn(self._agents(until).work(self.orgs, list(PHONES)))
+
+    async def finish(self) -> None:
+        await asyncio.gather(self.at_their_phones, self.at_work)
 
     def _agents(self, until: int) -> SimulatedAgents:
         node = self.sim.node("agents")
@@ -193,29 +150,30 @@ class _Run:
                 return
             await asyncio.sleep(LOOK_EVERY / 1_000_000)
 
-    def _ending(self, sandbox: Sandbox) -> TurnScenarioResult:
+    async def ending(self) -> TurnScenarioResult:
+        await self._come_to_rest()
+        await self.sandbox.settled()
         for ask in self.turns_record.asks:
             self.sim.trace.note("asked", id=ask.id, turn=ask.turn, begun=ask.begun, how=ask.how)
         replies = {key: (status, code) for key, status, code in self.ledger.rows(_REPLIES)}
         for key, (status, _) in replies.items():
             self.sim.trace.note("final", key=key, status=status)
+        numbers = {call.wamid: call.phone_number_id for call in self.sandbox.calls.listed() if call.wamid}
+        turns = self.ledger.rows("SELECT conversation_id, lo, hi, state FROM turn ORDER BY conversation_id, hi")
         return TurnScenarioResult(
-            seed=self.sim.seed,
-            record=self.record,
             turns_record=self.turns_record,
             times=self.plan.times,
-            screens={phone: sandbox.phones.screen(phone.removeprefix("+")) for phone in PHONES},
-            numbers={call.wamid: call.phone_number_id for call in sandbox.calls.listed() if call.wamid},
+            screens={phone: self.sandbox.phones.screen(phone.removeprefix("+")) for phone in PHONES},
+            numbers=numbers,
             entries=self.ledger.rows(_ENTRIES),
-            turns=self.ledger.rows("SELECT conversation_id, lo, hi, state FROM turn ORDER BY conversation_id, hi"),
+            turns=turns,
             turn_states={where: (done, floor) for where, done, floor in self.ledger.rows(_TURN_STATES)},
             replies=replies,
             feeds=self.ledger.rows(_FEEDS),
-            complaints=self.sim.complaints,
-            crashes=self.cluster.crashes,
-            micros=self.sim.loop.micros,
-            digest=self.sim.trace.digest(),
-            lines=self.sim.trace.lines(),
+            messages=len(replies) + len(self.record.inbound),
+            accepted=len(numbers),
+            standing=Counter([*(status for status, _ in replies.values()), *(f"turns {how}" for *_, how in turns)]),
+            **self.ended(),
         )
 
 
