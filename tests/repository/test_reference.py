@@ -48,6 +48,12 @@ def test_every_statement_of_both_databases_is_listed(pages: dict[str, Any]) -> N
     assert len(rows) == len(known)
 
 
+def test_every_statement_says_what_it_is_for(pages: dict[str, Any]) -> None:
+    """In a comment below its name, in one of its dialects."""
+    rows = [line.split(" | ") for line in pages["statements.md"]().splitlines() if line.startswith("| `")]
+    assert [row[0] for row in rows if len(row[1].strip()) < 8] == []
+
+
 @pytest.mark.parametrize(
     ("statement", "reads", "writes", "locks", "dialects"),
     [

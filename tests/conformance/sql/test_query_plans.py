@@ -70,7 +70,7 @@ SQLITE, POSTGRES = dialect("waypost.adapters.sqlite"), dialect("waypost.adapters
 
 
 def touches_a_big_table(text: str) -> bool:
-    return bool(set(re.findall(r"\w+", text)) & BIG)
+    return bool(set(re.findall(r"\w+", re.sub(r"--.*", "", text))) & BIG)
 
 
 HOT = sorted(name for name, statement in SQLITE.items() if touches_a_big_table(statement.text))

@@ -1,4 +1,5 @@
 -- name: feeds_standing_of
+-- The same for the named feeds only: those that a hint named.
 SELECT f.name, f.head, coalesce(r.seq, 0) FROM unnest($1::text[]) AS u (name)
 CROSS JOIN LATERAL (SELECT x.name, x.head FROM feed x WHERE x.name = u.name LIMIT 1) f
 LEFT JOIN LATERAL (SELECT x.seq FROM feed_reader x WHERE x.reader = $2 AND x.feed = u.name LIMIT 1) r ON TRUE

@@ -130,6 +130,7 @@ ON CONFLICT (user_id, device_id, feed) DO UPDATE SET seq = excluded.seq WHERE de
 SELECT f.name, f.head FROM unnest($1::text[]) AS u (name) JOIN feed f ON f.name = u.name
 
 -- name: feed_heads
+-- The heads of several feeds at once.
 SELECT f.name, f.head FROM unnest($1::text[]) AS u (name) JOIN feed f ON f.name = u.name
 
 -- name: talks_shown
@@ -184,6 +185,7 @@ LEFT JOIN LATERAL (
 ORDER BY i.feed, i.seq LIMIT $3
 
 -- name: members_some
+-- The members of several chats at once.
 SELECT m.conversation_id, m.user_id, m.sees_after, m.feed_from, m.joined_at
 FROM unnest($1::bigint[]) AS u (id) JOIN member m ON m.conversation_id = u.id
 
@@ -200,4 +202,5 @@ FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) AS u (id, posi
 WHERE e.conversation_id = u.id AND e.position = u.position AND (e.standing IS NULL OR e.standing < u.standing)
 
 -- name: person_tokens
+-- The token digests of connected users: a connection whose token was replaced is closed.
 SELECT p.id, p.digest FROM unnest($1::text[]) AS u (id) JOIN person p ON p.id = u.id

@@ -158,11 +158,13 @@ LEFT JOIN LATERAL (
 ) p ON TRUE
 
 -- name: talk_unchanged (set-wise)
+-- Locks conversations and turn states, if no transaction changed them since they were read.
 SELECT c.id FROM unnest($1::bigint[], $2::text[], $3::text[]) AS u (id, version, lane_version)
 JOIN conversation c ON c.id = u.id JOIN lane l ON l.conversation_id = c.id
 WHERE c.xmin::text = u.version AND l.xmin::text = u.lane_version ORDER BY c.id FOR UPDATE OF c, l
 
 -- name: pair_unchanged (set-wise)
+-- Locks recipient states, if no transaction changed them since they were read.
 SELECT p.recipient FROM unnest($1::text[], $2::text[], $3::text[]) AS u (sender, recipient, version)
 JOIN pair p ON p.sender = u.sender AND p.recipient = u.recipient
 WHERE p.xmin::text = u.version ORDER BY p.sender, p.recipient FOR UPDATE OF p

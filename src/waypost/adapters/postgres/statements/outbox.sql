@@ -192,6 +192,8 @@ SELECT message_id FROM moved
 SELECT {delivery}, d.xmin::text FROM delivery d WHERE message_id = ANY($1::bigint[])
 
 -- name: report_at_once
+-- The fast path of statuses: moves deliveries that are unchanged since they were read,
+-- and stores statuses and costs.
 WITH moved AS (
     UPDATE delivery d SET status = u.status, error_code = u.error_code, error_message = u.error_message,
         sent_at = u.sent_at, delivered_at = u.delivered_at, read_at = u.read_at, updated_at = $1

@@ -1,4 +1,5 @@
 -- name: ready_of
+-- Which of these messages are ready, and in which dispatch group: a closed gate may stop them.
 SELECT message_id, outlet FROM ready WHERE message_id = ANY($1::bigint[])
 
 -- name: outlets_standing
@@ -25,16 +26,20 @@ INSERT INTO sign (name, at) SELECT 'number:' || id, $3::bigint FROM number WHERE
 ON CONFLICT (name) DO UPDATE SET at = excluded.at WHERE sign.at < excluded.at
 
 -- name: permits_of
+-- Several permits at once, without a lock.
 SELECT name, free_at, used, since, most FROM permit WHERE name = ANY($1::text[])
 
 -- name: messages_some
+-- Several messages of the org at once.
 SELECT {message}, {delivery} FROM message m JOIN delivery d ON d.message_id = m.id
 WHERE m.id = ANY($2::bigint[]) AND m.org_id = $1
 
 -- name: conversations_some
+-- Several conversations of the org at once.
 SELECT {conversation} FROM conversation c WHERE c.id = ANY($2::bigint[]) AND c.org_id = $1
 
 -- name: contacts_some
+-- Several contacts of the org with their addresses.
 SELECT k.id, k.org_id, k.name, k.username, k.dossier_id, a.address
 FROM contact k LEFT JOIN contact_address a ON a.contact_id = k.id
 WHERE k.id = ANY($2::bigint[]) AND k.org_id = $1

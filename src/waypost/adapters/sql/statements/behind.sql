@@ -4,6 +4,7 @@ SELECT f.name, f.head, coalesce(r.seq, 0) FROM feed f LEFT JOIN feed_reader r ON
 WHERE f.name > $1 ORDER BY f.name LIMIT $2
 
 -- name: feed_reader_ensure
+-- A consumer's position in a feed that it has not read before.
 INSERT INTO feed_reader (reader, feed, seq) VALUES ($1, $2, 0) ON CONFLICT (reader, feed) DO NOTHING
 
 -- name: feed_reader_move

@@ -5,6 +5,7 @@ VALUES ($1, $2, '', '', 0, $3, $3, $4, $5, $6) ON CONFLICT (org_id, pair) WHERE 
 RETURNING org_id, pair, id
 
 -- name: chat_by_pair
+-- The direct chat of two users that another transaction opened first.
 SELECT org_id, pair, id FROM conversation WHERE org_id = $1 AND pair = $2
 
 -- name: chat_lock
@@ -12,23 +13,29 @@ SELECT org_id, pair, id FROM conversation WHERE org_id = $1 AND pair = $2
 SELECT {chat} FROM conversation c WHERE c.id = $1 AND c.pair IS NOT NULL
 
 -- name: chat_put
+-- What a post or a change leaves: last position, title, and whether the group has a feed of its own.
 UPDATE conversation SET position = $2, last_id_at = $3, title = $4, own_feed = $5 WHERE id = $1
 
 -- name: work_put
+-- Who handles a customer conversation, whether it is open, and its labels.
 UPDATE conversation SET assignee = $2, state = $3, labels = $4 WHERE id = $1
 
 -- name: members_of
+-- All members, for chats whose items go to the members' own feeds, or whose members change.
 SELECT conversation_id, user_id, sees_after, feed_from, joined_at FROM member WHERE conversation_id = $1
 
 -- name: member_find
+-- One member, for posts in groups with a feed of their own.
 SELECT conversation_id, user_id, sees_after, feed_from, joined_at FROM member
 WHERE conversation_id = $1 AND user_id = $2
 
 -- name: member_put
+-- A member who is there already keeps what they may see; only the start of the group's feed changes.
 INSERT INTO member (conversation_id, user_id, sees_after, feed_from, joined_at) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (conversation_id, user_id) DO UPDATE SET feed_from = excluded.feed_from
 
 -- name: member_drop
+-- Ends a membership.
 DELETE FROM member WHERE conversation_id = $1 AND user_id = $2
 
 -- name: post_find
@@ -36,10 +43,12 @@ SELECT sender, client_message_id, conversation_id, position, id_at, digest FROM 
 WHERE sender = $1 AND client_message_id = $2
 
 -- name: post_insert
+-- No row if the sender used this client_message_id before: the post is a duplicate.
 INSERT INTO post (sender, client_message_id, conversation_id, position, id_at, digest) VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (sender, client_message_id) DO NOTHING RETURNING sender
 
 -- name: entry_find
+-- One entry by its place, for deletions.
 SELECT {entry} FROM entry e WHERE e.conversation_id = $1 AND e.position = $2
 
 -- name: entry_erase
@@ -47,12 +56,15 @@ SELECT {entry} FROM entry e WHERE e.conversation_id = $1 AND e.position = $2
 UPDATE entry SET body = '{}', type = 'deleted', deleted_at = $3 WHERE conversation_id = $1 AND position = $2
 
 -- name: entry_of_message
+-- Where a conversation shows an outbound message, to show its new status there.
 SELECT e.message_id, e.conversation_id, e.position, e.id_at FROM entry e WHERE e.message_id = $1
 
 -- name: read_find
+-- How far a user has read.
 SELECT user_id, conversation_id, position FROM read_marker WHERE user_id = $1 AND conversation_id = $2
 
 -- name: read_put
+-- The caller never moves it back.
 INSERT INTO read_marker (user_id, conversation_id, position, at) VALUES ($1, $2, $3, $4)
 ON CONFLICT (user_id, conversation_id) DO UPDATE SET position = excluded.position, at = excluded.at
 
@@ -61,6 +73,7 @@ ON CONFLICT (user_id, conversation_id) DO UPDATE SET position = excluded.positio
 SELECT user_id, conversation_id, position FROM read_marker WHERE conversation_id = $1
 
 -- name: chat_get
+-- A direct or group chat: only those have a pair.
 SELECT {chat} FROM conversation c WHERE c.id = $1 AND c.org_id = $2 AND c.pair IS NOT NULL
 
 -- name: chats_of
@@ -70,16 +83,19 @@ WHERE m.user_id = $1 AND (c.last_id_at, c.id) < ($2, $3) AND ($5 = '' OR c.kind 
 ORDER BY c.last_id_at DESC, c.id DESC LIMIT $4
 
 -- name: talks_latest
+-- A page of customer conversations, the latest activity first.
 SELECT {conversation} FROM conversation c
 WHERE c.org_id = $1 AND c.kind = 'customer' AND (c.last_id_at, c.id) < ($2, $3)
 ORDER BY c.last_id_at DESC, c.id DESC LIMIT $4
 
 -- name: talks_assigned
+-- The same, for one assignee.
 SELECT {conversation} FROM conversation c
 WHERE c.org_id = $1 AND c.assignee = $5 AND (c.last_id_at, c.id) < ($2, $3)
 ORDER BY c.last_id_at DESC, c.id DESC LIMIT $4
 
 -- name: talks_closed
+-- The same, for closed ones.
 SELECT {conversation} FROM conversation c
 WHERE c.org_id = $1 AND c.state = 'closed' AND (c.last_id_at, c.id) < ($2, $3)
 ORDER BY c.last_id_at DESC, c.id DESC LIMIT $4
@@ -96,14 +112,17 @@ SELECT c.id, m.feed_from FROM member m JOIN conversation c ON c.id = m.conversat
 WHERE m.user_id = $1 AND c.own_feed
 
 -- name: feed_oldest
+-- The oldest item that is still kept, to tell a device whether it missed pruned ones.
 SELECT i.seq FROM feed_item i WHERE i.feed = $1 AND i.seq > $2 ORDER BY i.seq LIMIT 1
 
 -- name: device_open
+-- A known device keeps its epoch; seen_at always grows.
 INSERT INTO device (user_id, device_id, org_id, epoch, created_at, seen_at) VALUES ($1, $2, $3, $4, $5, $5)
 ON CONFLICT (user_id, device_id) DO UPDATE SET seen_at = max(excluded.seen_at, seen_at + 1)
 RETURNING user_id, device_id, org_id, epoch, created_at, seen_at, push
 
 -- name: devices_of
+-- The user's devices, oldest first.
 SELECT user_id, device_id, org_id, epoch, created_at, seen_at, push FROM device
 WHERE user_id = $1 ORDER BY created_at, device_id
 
@@ -121,12 +140,15 @@ FROM device d WHERE (d.user_id, d.device_id) > ($1, $2) ORDER BY d.user_id, d.de
 DELETE FROM device WHERE user_id = $1 AND device_id = $2 AND seen_at < $3 AND push IS NULL RETURNING user_id, device_id
 
 -- name: devices_of_person_drop
+-- A removed user's devices.
 DELETE FROM device WHERE user_id = $1
 
 -- name: cursors_of_person_drop
+-- And their positions.
 DELETE FROM device_cursor WHERE user_id = $1
 
 -- name: device_cursors
+-- The positions of all devices of a user.
 SELECT device_id, feed, seq FROM device_cursor WHERE user_id = $1
 
 -- name: cursor_put
@@ -136,19 +158,24 @@ SELECT d.user_id, d.device_id, $3, $4 FROM device d WHERE d.user_id = $1 AND d.d
 ON CONFLICT (user_id, device_id, feed) DO UPDATE SET seq = excluded.seq WHERE device_cursor.seq < excluded.seq
 
 -- name: cursors_drop
+-- The positions of a device that is removed.
 DELETE FROM device_cursor WHERE user_id = $1 AND device_id = $2
 
 -- name: device_drop
+-- No row if the user has no such device.
 DELETE FROM device WHERE user_id = $1 AND device_id = $2 RETURNING device_id
 
 -- name: feed_find
+-- The heads of large groups' feeds, without a lock.
 SELECT name, head FROM feed WHERE name = $1
 
 -- name: member_find_one
+-- Whether a user is a member of a chat, and what they may see.
 SELECT conversation_id, user_id, sees_after, feed_from, joined_at FROM member
 WHERE conversation_id = $1 AND user_id = $2
 
 -- name: cursors_of
+-- The positions of the devices that connect in one batch.
 SELECT user_id, device_id, feed, seq FROM device_cursor WHERE user_id = $1 AND device_id = $2
 
 -- name: posts_move
@@ -165,5 +192,6 @@ INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wam
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (conversation_id, position) DO NOTHING
 
 -- name: entry_settle
+-- The status in the history store; a later generation or a higher status has a higher standing.
 UPDATE entry SET standing = $4, status = $3
 WHERE conversation_id = $1 AND position = $2 AND (standing IS NULL OR standing < $4)

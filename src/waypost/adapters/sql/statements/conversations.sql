@@ -12,10 +12,12 @@ VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT (org_id, met_as) DO NOTHING
 RETURNING org_id, met_as, id
 
 -- name: contact_address_insert
+-- No row if the address belongs to a contact already.
 INSERT INTO contact_address (org_id, address, contact_id) VALUES ($1, $2, $3)
 ON CONFLICT (org_id, address) DO NOTHING RETURNING org_id, address
 
 -- name: contact_rename
+-- The name and username that the customer wrote under; NULL keeps the old one.
 UPDATE contact SET name = coalesce($2, name), username = coalesce($3, username), updated_at = $4 WHERE id = $1
 
 -- name: dossier_of
@@ -24,16 +26,19 @@ SELECT org_id, phone, external_ref, id FROM dossier WHERE org_id = $1 AND phone 
 UNION ALL SELECT org_id, phone, external_ref, id FROM dossier WHERE org_id = $1 AND external_ref = $3
 
 -- name: dossier_open
+-- No row if a dossier with this phone or reference exists; a concurrent insert waits for this one.
 INSERT INTO dossier (org_id, phone, external_ref, name, status, created_at, updated_at)
 VALUES ($1, $2, $3, $4, 'NEW', $5, $5) ON CONFLICT DO NOTHING
 RETURNING org_id, id
 
 -- name: conversation_insert
+-- No row if the contact has a conversation with this number.
 INSERT INTO conversation (org_id, kind, number, contact_id, address, position, last_id_at, created_at)
 VALUES ($1, 'customer', $2, $3, $4, 0, 0, $5) ON CONFLICT (contact_id, number) WHERE contact_id IS NOT NULL DO NOTHING
 RETURNING id, contact_id, number, org_id
 
 -- name: lane_insert
+-- The turn state of a new conversation: the bot has the floor.
 INSERT INTO lane (conversation_id, org_id, tail, done, fence, tries, floor) VALUES ($1, $2, 0, 0, 0, 0, 'bot')
 
 -- name: talk_lock
@@ -42,9 +47,11 @@ SELECT {conversation}, {lane}
 FROM conversation c JOIN lane l ON l.conversation_id = c.id WHERE c.id = $1
 
 -- name: conversation_put
+-- The last position, and the address that the customer last wrote from.
 UPDATE conversation SET position = $2, last_id_at = $3, address = $4 WHERE id = $1
 
 -- name: lane_put
+-- The whole turn state, as the rules decided it; the row is locked.
 UPDATE lane SET tail = $2, done = $3, hi = $4, fence = $5, first_at = $6, due_at = $7, owner = $8, claimed_at = $9,
     lease_until = $10, tries = $11, floor = $12
 WHERE conversation_id = $1
@@ -53,10 +60,12 @@ WHERE conversation_id = $1
 SELECT number, wamid FROM arrival WHERE number = $1 AND wamid = $2
 
 -- name: arrival_insert
+-- No row if the message was received before: Meta delivers at least once.
 INSERT INTO arrival (number, wamid, conversation_id, position, received_at) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (number, wamid) DO NOTHING RETURNING number, wamid
 
 -- name: entry_insert
+-- One message of a conversation; the position is drawn under the conversation's lock.
 INSERT INTO entry (conversation_id, position, id_at, at, sender, type, body, wamid, message_id, client_message_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 
@@ -78,6 +87,7 @@ WHERE m.id = $1 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.message_id = m.id)
 UPDATE delivery SET talk = $2 WHERE message_id = $1
 
 -- name: turn_insert
+-- The record of an ended turn.
 INSERT INTO turn (conversation_id, hi, lo, org_id, state, replies, tries, fence, started_at, ended_at, error)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 
@@ -92,10 +102,12 @@ INSERT INTO feed_item (feed, seq, at, kind, conversation_id, position, body)
 SELECT f.name, f.head - $2, $3, $4, $5, $6, $7 FROM feed f WHERE f.name = $1
 
 -- name: feed_after
+-- The next items of a feed, in order.
 SELECT feed, seq, at, kind, conversation_id, position, body FROM feed_item
 WHERE feed = $1 AND seq > $2 ORDER BY seq LIMIT $3
 
 -- name: feed_head
+-- The number of a feed's last item.
 SELECT head FROM feed WHERE name = $1
 
 -- name: replies_waiting
@@ -109,22 +121,28 @@ SELECT $1, d.message_id FROM delivery d WHERE d.status = 'QUEUED' AND d.message_
 SELECT {lane} FROM lane l WHERE l.owner IS NULL AND l.due_at <= $1 ORDER BY l.due_at LIMIT $2
 
 -- name: lanes_expired
+-- Turns whose worker stopped renewing its lease: another one takes them over.
 SELECT {lane} FROM lane l WHERE l.owner IS NOT NULL AND l.lease_until <= $1 ORDER BY l.lease_until LIMIT $2
 
 -- name: conversation_of
+-- The conversations of claimed turns.
 SELECT {conversation} FROM conversation c WHERE c.id = $1
 
 -- name: entries_between
+-- The burst of a turn: what the customer wrote after the last answer.
 SELECT {entry} FROM entry e WHERE e.conversation_id = $1 AND e.position > $2 AND e.position <= $3 ORDER BY e.position
 
 -- name: entries_before
+-- Entries before a position, newest first: a page of a conversation, or the history that a bot gets.
 SELECT {entry} FROM entry e WHERE e.conversation_id = $1 AND e.position < $2 ORDER BY e.position DESC LIMIT $3
 
 -- name: lanes_renew
+-- No row for a turn that another worker has taken over: its fence has moved.
 UPDATE lane SET lease_until = $3 WHERE conversation_id = $1 AND fence = $2 AND owner IS NOT NULL
 RETURNING conversation_id
 
 -- name: lanes_lock
+-- Before a renewal, in the order in which inbound messages lock.
 SELECT conversation_id FROM lane WHERE conversation_id = $1
 
 -- name: lanes_abandon
@@ -132,12 +150,14 @@ SELECT conversation_id FROM lane WHERE conversation_id = $1
 UPDATE lane SET lease_until = $2 WHERE owner = $1 AND lease_until > $2 RETURNING conversation_id
 
 -- name: lanes_next
+-- When the next turn is due or the next lease ends: until then a worker sleeps.
 SELECT min(at) FROM (
     SELECT min(due_at) AS at FROM lane WHERE owner IS NULL AND due_at IS NOT NULL
     UNION ALL SELECT min(lease_until) FROM lane WHERE owner IS NOT NULL
 ) AS soonest
 
 -- name: lanes_stale
+-- How many turns have lost their worker.
 SELECT count(*) FROM lane WHERE owner IS NOT NULL AND lease_until <= $1
 
 -- name: turns_open
@@ -164,6 +184,7 @@ SELECT {turn} FROM turn t WHERE t.org_id = $1 AND t.state = 'failed'
 ORDER BY t.ended_at DESC LIMIT $2
 
 -- name: turn_get
+-- The record of one turn.
 SELECT {turn} FROM turn t WHERE t.conversation_id = $1 AND t.hi = $2
 
 -- name: turns_forget
@@ -192,15 +213,19 @@ DELETE FROM feed_item WHERE feed = $1 AND ($4 = '' OR seq <= (
 ) RETURNING seq
 
 -- name: turn_forget
+-- A failed turn that is replayed runs again under the same id.
 DELETE FROM turn WHERE conversation_id = $1 AND hi = $2 AND state = 'failed'
 
 -- name: lane_get
+-- The turn state of one conversation, without a lock.
 SELECT {lane} FROM lane l WHERE l.conversation_id = $1
 
 -- name: conversation_get
+-- One customer conversation of the org.
 SELECT {conversation} FROM conversation c WHERE c.id = $1 AND c.org_id = $2 AND c.kind = 'customer'
 
 -- name: conversations_at
+-- The conversations of the contact that has an address, one per number.
 SELECT {conversation} FROM contact_address a JOIN conversation c ON c.contact_id = a.contact_id
 WHERE a.org_id = $1 AND a.address = $2 ORDER BY c.id
 
@@ -221,12 +246,15 @@ DELETE FROM arrival WHERE (number, wamid) IN (
 ) RETURNING wamid
 
 -- name: conversations_of_both
+-- The conversations of two contacts that are merged.
 SELECT {conversation} FROM conversation c WHERE c.contact_id IN ($1, $2) AND c.org_id = $3
 
 -- name: contact_lock
+-- Both contacts of a merge, in the order of their ids.
 SELECT id FROM contact WHERE id = $1 AND org_id = $2
 
 -- name: entry_first_waiting
+-- The customer's first message that no turn has answered: a merge inserts before it.
 SELECT min(e.position) FROM entry e WHERE e.conversation_id = $1 AND e.position > $2 AND e.sender = 'contact'
 
 -- name: arrivals_move
@@ -237,41 +265,52 @@ WHERE number = $6 AND conversation_id = $1 AND position > $4 AND position <= $5 
 )
 
 -- name: entries_move
+-- Appends one conversation's entries to another's; kept_in and kept_at say where the history store has them.
 UPDATE entry SET conversation_id = $2, position = position + $3, id_at = position + $6,
     kept_in = coalesce(kept_in, conversation_id), kept_at = coalesce(kept_at, id_at)
 WHERE conversation_id = $1 AND position > $4 AND position <= $5
 
 -- name: entries_aside
+-- Makes room in a merge: unique positions cannot be shifted in place, so they become negative first.
 UPDATE entry SET position = -position WHERE conversation_id = $1 AND position > $2
 
 -- name: entries_back
+-- And then get their new positions.
 UPDATE entry SET position = $2 - position, id_at = $3 - position,
     kept_in = coalesce(kept_in, conversation_id), kept_at = coalesce(kept_at, id_at)
 WHERE conversation_id = $1 AND position < 0
 
 -- name: messages_move
+-- Outbound messages of a merged conversation.
 UPDATE message SET conversation_id = $2 WHERE conversation_id = $1
 
 -- name: turns_move
+-- Turn records of a merged conversation, at their new positions.
 UPDATE turn SET conversation_id = $2, lo = lo + $3, hi = hi + $3 WHERE conversation_id = $1
 
 -- name: lane_drop
+-- The turn state of a conversation that was merged into another.
 DELETE FROM lane WHERE conversation_id = $1
 
 -- name: conversation_drop
+-- A conversation whose entries have moved to another.
 DELETE FROM conversation WHERE id = $1
 
 -- name: conversation_give
+-- In a merge: a conversation with a number that the kept contact has none with.
 UPDATE conversation SET contact_id = $2 WHERE id = $1
 
 -- name: addresses_give
+-- In a merge: the kept contact gets the other one's addresses.
 UPDATE contact_address SET contact_id = $2 WHERE contact_id = $1
 
 -- name: contact_fill
+-- In a merge: the kept contact gets what it does not know itself.
 UPDATE contact SET name = coalesce(contact.name, (SELECT o.name FROM contact o WHERE o.id = $2)),
     username = coalesce(contact.username, (SELECT o.username FROM contact o WHERE o.id = $2)),
     dossier_id = coalesce(contact.dossier_id, (SELECT o.dossier_id FROM contact o WHERE o.id = $2)), updated_at = $3
 WHERE id = $1
 
 -- name: contact_drop
+-- The contact that was merged into another.
 DELETE FROM contact WHERE id = $1

@@ -2,9 +2,11 @@
 -- key, in scalar subqueries, which no planner turns into a scan of the other table.
 
 -- name: detect_newest
+-- Where the check of the newest messages begins.
 SELECT coalesce(max(id), 0) FROM message
 
 -- name: detect_queued_nowhere
+-- QUEUED, but in none of the places where a worker would find it.
 SELECT d.message_id FROM delivery d
 WHERE d.message_id > $1 AND d.message_id <= $2 AND d.status = 'QUEUED'
     AND (SELECT 1 FROM ready r WHERE r.message_id = d.message_id) IS NULL
@@ -13,24 +15,28 @@ WHERE d.message_id > $1 AND d.message_id <= $2 AND d.status = 'QUEUED'
 LIMIT $3
 
 -- name: detect_ready_not_queued
+-- Ready to be sent, but not QUEUED.
 SELECT r.message_id FROM ready r
 WHERE r.message_id > $1 AND r.message_id <= $2
     AND coalesce((SELECT d.status FROM delivery d WHERE d.message_id = r.message_id), '') <> 'QUEUED'
 LIMIT $3
 
 -- name: detect_later_not_queued
+-- Scheduled or to be retried, but not QUEUED.
 SELECT w.message_id FROM later w
 WHERE w.message_id > $1 AND w.message_id <= $2
     AND coalesce((SELECT d.status FROM delivery d WHERE d.message_id = w.message_id), '') <> 'QUEUED'
 LIMIT $3
 
 -- name: detect_line_not_queued
+-- In the line of an ordered queue, but not QUEUED.
 SELECT l.message_id FROM queue_line l
 WHERE l.message_id > $1 AND l.message_id <= $2
     AND coalesce((SELECT d.status FROM delivery d WHERE d.message_id = l.message_id), '') <> 'QUEUED'
 LIMIT $3
 
 -- name: detect_placed_twice
+-- In two places: two workers could send it.
 SELECT d.message_id FROM delivery d
 WHERE d.message_id > $1 AND d.message_id <= $2 AND d.status = 'QUEUED'
     AND (SELECT count(*) FROM ready r WHERE r.message_id = d.message_id)
@@ -39,6 +45,7 @@ WHERE d.message_id > $1 AND d.message_id <= $2 AND d.status = 'QUEUED'
 LIMIT $3
 
 -- name: detect_stuck_line
+-- Waits behind a head that is done, so that nothing will promote it.
 SELECT l.message_id FROM queue_line l
 WHERE l.message_id > $1 AND l.message_id <= $2
     AND coalesce((
@@ -47,16 +54,19 @@ WHERE l.message_id > $1 AND l.message_id <= $2
 LIMIT $3
 
 -- name: detect_unsettled
+-- SENDING for far longer than the stale limit, counted in webhook uptime.
 SELECT message_id FROM delivery
 WHERE status = 'SENDING' AND NOT parked AND open_at_claim <= (SELECT open_total FROM door WHERE id = 1) - $1
 ORDER BY open_at_claim LIMIT $2
 
 -- name: detect_without_delivery
+-- A message without its delivery.
 SELECT m.id FROM message m
 WHERE m.id > $1 AND m.id <= $2 AND (SELECT 1 FROM delivery d WHERE d.message_id = m.id) IS NULL
 LIMIT $3
 
 -- name: detect_misfit_status
+-- A status without the time, id or error code that belongs to it.
 SELECT message_id FROM delivery
 WHERE message_id > $1 AND message_id <= $2 AND (
     (status IN ('SENT', 'DELIVERED') AND (provider_id IS NULL OR sent_at IS NULL))
@@ -74,6 +84,7 @@ GROUP BY a.message_id, a.generation HAVING count(*) > 1
 LIMIT $3
 
 -- name: detect_foreign_wamid
+-- Accepted under a wamid that is bound to another message or to none.
 SELECT d.message_id FROM delivery d
 WHERE d.message_id > $1 AND d.message_id <= $2 AND d.status IN ('SENT', 'DELIVERED') AND d.provider_id IS NOT NULL
     AND coalesce((SELECT w.message_id FROM wamid w WHERE w.number = d.sender AND w.wamid = d.provider_id), 0)
@@ -81,6 +92,7 @@ WHERE d.message_id > $1 AND d.message_id <= $2 AND d.status IN ('SENT', 'DELIVER
 LIMIT $3
 
 -- name: detect_foreign_status
+-- A status update of another org.
 SELECT d.message_id FROM delivery d
 WHERE d.message_id > $1 AND d.message_id <= $2
     AND (SELECT count(*) FROM report r WHERE r.message_id = d.message_id AND r.org_id <> d.org_id) > 0
@@ -116,6 +128,7 @@ LIMIT $3
 SELECT name, free_at, used, since, most FROM permit WHERE name > 'quota:' AND name LIKE 'quota:%' ORDER BY name LIMIT $1
 
 -- name: detect_newest_conversation
+-- Where the check of the newest conversations begins.
 SELECT coalesce(max(id), 0) FROM conversation
 
 -- name: detect_turns_overlap
@@ -128,6 +141,7 @@ WHERE t.conversation_id > $1 AND t.conversation_id <= $2
 LIMIT $3
 
 -- name: detect_turns_not_done
+-- A turn has ended after the position up to which the conversation is done.
 SELECT l.conversation_id FROM lane l
 WHERE l.conversation_id > $1 AND l.conversation_id <= $2
     AND coalesce((SELECT max(t.hi) FROM turn t WHERE t.conversation_id = l.conversation_id), 0) > l.done
@@ -160,6 +174,7 @@ WHERE t.conversation_id > $1 AND t.conversation_id <= $2
 LIMIT $3
 
 -- name: detect_answered_not_done
+-- The first reply of a turn is stored, but the turn is still open.
 SELECT l.conversation_id FROM lane l
 WHERE l.conversation_id > $1 AND l.conversation_id <= $2 AND l.hi IS NOT NULL
     AND (
@@ -169,16 +184,19 @@ WHERE l.conversation_id > $1 AND l.conversation_id <= $2 AND l.hi IS NOT NULL
 LIMIT $3
 
 -- name: detect_turn_nowhere
+-- A message waits for the bot, but the turn is neither due nor claimed.
 SELECT l.conversation_id FROM lane l
 WHERE l.conversation_id > $1 AND l.conversation_id <= $2 AND l.tail > l.done AND l.floor = 'bot'
     AND l.owner IS NULL AND l.due_at IS NULL
 LIMIT $3
 
 -- name: detect_overdue
+-- Due for so long that a worker should have claimed it.
 SELECT conversation_id, fence, due_at FROM lane WHERE owner IS NULL AND due_at <= $1 AND floor = 'bot'
 ORDER BY due_at LIMIT $2
 
 -- name: detect_abandoned
+-- Its lease ended long ago and no worker took it over.
 SELECT conversation_id, fence, lease_until FROM lane WHERE owner IS NOT NULL AND lease_until <= $1
 ORDER BY lease_until LIMIT $2
 
@@ -199,6 +217,7 @@ SELECT f.name,
 FROM feed f WHERE f.name > $1 ORDER BY f.name LIMIT $2
 
 -- name: detect_arrival_without_entry
+-- A received message that its conversation does not have.
 SELECT recent.conversation_id FROM (
     SELECT conversation_id, position, wamid FROM arrival WHERE received_at > $1 ORDER BY received_at DESC LIMIT $2
 ) AS recent
@@ -208,6 +227,7 @@ WHERE coalesce((
 LIMIT $3
 
 -- name: detect_post_without_entry
+-- A post that its conversation does not have.
 SELECT recent.conversation_id FROM (
     SELECT conversation_id, position, client_message_id FROM post WHERE id_at > $1 ORDER BY id_at DESC LIMIT $2
 ) AS recent

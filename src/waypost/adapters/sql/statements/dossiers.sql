@@ -1,20 +1,25 @@
 -- name: dossier_get
+-- One dossier of the org.
 SELECT id, org_id, phone, email, name, external_ref, status, created_at, updated_at
 FROM dossier WHERE id = $2 AND org_id = $1
 
 -- name: dossier_lock
+-- The same, locked, for a change.
 SELECT id, org_id, phone, email, name, external_ref, status, created_at, updated_at
 FROM dossier WHERE id = $2 AND org_id = $1
 
 -- name: dossier_with_phone
+-- The phone is unique in an org.
 SELECT id, org_id, phone, email, name, external_ref, status, created_at, updated_at
 FROM dossier WHERE org_id = $1 AND phone = $2
 
 -- name: dossier_with_ref
+-- The external reference is unique in an org.
 SELECT id, org_id, phone, email, name, external_ref, status, created_at, updated_at
 FROM dossier WHERE org_id = $1 AND external_ref = $2
 
 -- name: dossiers_newest
+-- The org's newest dossiers.
 SELECT id, org_id, phone, email, name, external_ref, status, created_at, updated_at
 FROM dossier WHERE org_id = $1 ORDER BY id DESC LIMIT $2
 
@@ -25,25 +30,31 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $7) ON CONFLICT DO NOTHING
 RETURNING id, org_id, phone, email, name, external_ref, status, created_at, updated_at
 
 -- name: dossier_put
+-- The whole dossier as changed; the row is locked.
 UPDATE dossier SET phone = $3, email = $4, name = $5, external_ref = $6, status = $7, updated_at = $8
 WHERE id = $2 AND org_id = $1
 RETURNING id, org_id, phone, email, name, external_ref, status, created_at, updated_at
 
 -- name: dossier_phone
+-- A dossier without a phone gets the number of its contact.
 UPDATE dossier SET phone = $3, updated_at = $4 WHERE id = $2 AND org_id = $1
 
 -- name: dossier_drop
+-- The row that only reserved a phone number.
 DELETE FROM dossier WHERE id = $2 AND org_id = $1
 
 -- name: consent_put
+-- The latest consent of a dossier or address for a channel.
 INSERT INTO consent (org_id, subject, channel, status, at, heard_at) VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (org_id, subject, channel) DO UPDATE
 SET status = excluded.status, at = excluded.at, heard_at = excluded.heard_at
 
 -- name: consent_find
+-- The consents that a transaction decides by.
 SELECT org_id, subject, channel, status, at FROM consent WHERE org_id = $1 AND subject = $2 AND channel = $3
 
 -- name: consents_of
+-- All consents of a dossier or address.
 SELECT channel, status, at FROM consent WHERE org_id = $1 AND subject = $2 ORDER BY channel
 
 -- name: consent_word

@@ -31,10 +31,13 @@ WHERE r.outlet = $1 AND (r.rank, r.message_id) > ($3, $4) AND d.status = 'QUEUED
 ORDER BY r.rank, r.message_id LIMIT $5
 
 -- name: failover_message
+-- Moves a message to the second number.
 UPDATE message SET sender = $2 WHERE id = $1
 
 -- name: failover_delivery
+-- And its delivery, with the dispatch group of that number.
 UPDATE delivery SET sender = $2, outlet = $3, deferred_by = NULL, updated_at = $4 WHERE message_id = $1
 
 -- name: failover_ready
+-- And its place among the messages that are ready.
 UPDATE ready SET outlet = $2 WHERE message_id = $1

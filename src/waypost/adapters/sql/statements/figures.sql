@@ -15,13 +15,16 @@ LEFT JOIN number n ON n.id = o.sender
 {part gate_in_front at $3}
 
 -- name: later_depth
+-- How many messages are scheduled or wait for a retry, counted up to a limit.
 SELECT count(*) FROM (SELECT 1 FROM later WHERE due_at > 0 ORDER BY due_at LIMIT $1) AS counted
 
 -- name: quotas_fullest
+-- The quotas of the current window that are used most, for the metrics.
 SELECT name, used, most FROM permit WHERE name LIKE 'quota:%' AND most > 0 AND used > 0 AND since > $1
 ORDER BY used * 1.0 / most DESC LIMIT $2
 
 -- name: gates_closed
+-- How many gates are closed, by kind and code; a breaker counts until it is opened.
 SELECT kind, code, count(*) FROM gate WHERE until IS NULL OR until > $1 OR kind = 'breaker'
 GROUP BY kind, code ORDER BY 3 DESC LIMIT $2
 
@@ -57,6 +60,7 @@ FROM delivery d JOIN message m ON m.id = d.message_id
 WHERE d.org_id = $1 AND d.status = $2 ORDER BY d.message_id DESC LIMIT $3
 
 -- name: stations_oldest
+-- The oldest messages that are queued or being sent, with their times.
 SELECT m.created_at, m.scheduled_at, d.sent_at, d.delivered_at, d.status, d.updated_at
 FROM delivery d JOIN message m ON m.id = d.message_id
 WHERE d.org_id = $1 AND d.status = $2 ORDER BY d.message_id LIMIT $3

@@ -6,6 +6,7 @@ LEFT JOIN delivery d ON d.message_id = e.message_id
 WHERE c.id = $1 AND e.position > $2 AND e.kept_in IS NOT NULL ORDER BY e.position LIMIT $3
 
 -- name: handed_over_put
+-- The range is archived; its bodies may be pruned after the grace time.
 INSERT INTO handed_over (feed, since, upto, at) VALUES ($1, $2, $3, $4) ON CONFLICT (feed, upto) DO NOTHING
 
 -- name: handed_over_due
@@ -15,9 +16,11 @@ SELECT h.feed, h.since, h.upto,
 FROM handed_over h WHERE h.at <= $1 ORDER BY h.at LIMIT $2
 
 -- name: handed_over_again
+-- The history store did not confirm some of it: look again later.
 UPDATE handed_over SET at = $3 WHERE feed = $1 AND upto = $2
 
 -- name: handed_over_drop
+-- The bodies of this range are pruned.
 DELETE FROM handed_over WHERE feed = $1 AND upto = $2
 
 -- name: entry_empty

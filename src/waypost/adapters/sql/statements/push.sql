@@ -1,4 +1,5 @@
 -- name: device_org
+-- Whose device it is.
 SELECT org_id FROM device WHERE user_id = $1 AND device_id = $2
 
 -- name: device_push
@@ -17,9 +18,11 @@ UPDATE device SET push = NULL, push_after = NULL, push_failures = 0
 WHERE user_id = $1 AND device_id = $2 AND push = $3 RETURNING device_id
 
 -- name: device_put_off
+-- The push service asked us to wait, or failed: the device waits longer each time.
 UPDATE device SET push_after = $3, push_failures = push_failures + 1 WHERE user_id = $1 AND device_id = $2
 
 -- name: device_went_well
+-- The push service works for this device again.
 UPDATE device SET push_failures = 0 WHERE user_id = $1 AND device_id = $2 AND push_failures > 0
 
 -- name: notice_feed_begin
@@ -28,9 +31,11 @@ INSERT INTO notice_feed (feed, seq) VALUES ($1, coalesce((SELECT f.head FROM fee
 ON CONFLICT (feed) DO UPDATE SET seq = notice_feed.seq
 
 -- name: notice_feed_join
+-- From here on the feed's items may cause notifications; a feed that is followed keeps its place.
 INSERT INTO notice_feed (feed, seq) VALUES ($1, $2) ON CONFLICT (feed) DO NOTHING
 
 -- name: notice_feed_hold
+-- Locks the team's feed, so that a device that subscribes meanwhile is not missed.
 SELECT feed FROM notice_feed WHERE feed = $1
 
 -- name: notice_feed_leave
@@ -39,10 +44,12 @@ DELETE FROM notice_feed WHERE feed = $1
     AND NOT EXISTS (SELECT 1 FROM device d WHERE d.user_id = $2 AND d.push IS NOT NULL)
 
 -- name: notice_feed_leave_team
+-- When the last device of the org has unsubscribed.
 DELETE FROM notice_feed WHERE feed = $1
     AND NOT EXISTS (SELECT 1 FROM device d WHERE d.org_id = $2 AND d.push IS NOT NULL)
 
 -- name: notice_feed_leave_group
+-- When the last device of the group's members has unsubscribed.
 DELETE FROM notice_feed WHERE feed = $1 AND NOT EXISTS (
     SELECT 1 FROM member m JOIN device d ON d.user_id = m.user_id AND d.push IS NOT NULL WHERE m.conversation_id = $2
 )
@@ -56,9 +63,11 @@ WHERE n.feed > $1 AND f.name = n.feed AND f.head > n.seq ORDER BY n.feed LIMIT $
 SELECT feed, seq FROM notice_feed WHERE feed = $1
 
 -- name: notice_feed_move
+-- The items up to here have been looked at.
 UPDATE notice_feed SET seq = $2 WHERE feed = $1
 
 -- name: notice_items
+-- Feed items with what decides about a notification: sender, type and who has the floor.
 SELECT i.feed, i.seq, i.at, i.kind, i.conversation_id, i.position, CASE WHEN i.kind = 'joined' THEN i.body ELSE '' END,
     e.sender, e.type, l.floor, l.tail
 FROM feed_item i
@@ -81,19 +90,24 @@ ON CONFLICT (feed, conversation_id) DO UPDATE SET
 SELECT n.feed, n.conversation_id FROM notice n WHERE n.free_at <= $1 ORDER BY n.free_at LIMIT $2
 
 -- name: notice_take
+-- A worker takes the notification; a newer item sets due_at again meanwhile.
 UPDATE notice SET owner = $3, fence = fence + 1, free_at = $4, due_at = NULL WHERE feed = $1 AND conversation_id = $2
 RETURNING feed, conversation_id, position, seq, fence
 
 -- name: notice_lock
+-- No row if another worker has taken the notification since.
 SELECT due_at FROM notice WHERE feed = $1 AND conversation_id = $2 AND fence = $3 AND owner IS NOT NULL
 
 -- name: notice_drop
+-- Every device was notified or needs no notification.
 DELETE FROM notice WHERE feed = $1 AND conversation_id = $2
 
 -- name: notice_again
+-- Some devices are notified later.
 UPDATE notice SET owner = NULL, due_at = $3, free_at = $3 WHERE feed = $1 AND conversation_id = $2
 
 -- name: notice_next
+-- When the next notification is due: until then the worker sleeps.
 SELECT n.free_at FROM notice n WHERE n.free_at > 0 ORDER BY n.free_at LIMIT 1
 
 -- name: notice_talk
@@ -143,6 +157,7 @@ LEFT JOIN notice_told t ON t.user_id = d.user_id AND t.device_id = d.device_id A
 WHERE m.conversation_id = $2 AND m.sees_after < $6 AND ($5 = '' OR m.user_id = $5)
 
 -- name: notice_told_put
+-- Up to which message a device was notified, so that it is notified once.
 INSERT INTO notice_told (user_id, device_id, conversation_id, position, told_at, at) VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (user_id, device_id, conversation_id) DO UPDATE SET
     position = excluded.position, told_at = coalesce(excluded.told_at, notice_told.told_at), at = excluded.at

@@ -10,22 +10,28 @@ RETURNING version
 UPDATE template_sync SET version = version + 1 WHERE org_id = $1 AND waba_id = $2 RETURNING version
 
 -- name: template_sync_get
+-- When the account's templates were last fetched.
 SELECT synced_at, version FROM template_sync WHERE org_id = $1 AND waba_id = $2
 
 -- name: template_sync_stale
+-- Accounts whose templates are to be fetched again.
 SELECT org_id, waba_id FROM template_sync WHERE synced_at < $1 ORDER BY synced_at, org_id, waba_id
 
 -- name: template_told_since
+-- Statuses that a webhook reported after the list was asked for: they are newer than the list.
 SELECT name, language, status, status_at FROM template WHERE org_id = $1 AND waba_id = $2 AND status_at > $3
 
 -- name: template_clear
+-- Before the fetched list is stored.
 DELETE FROM template WHERE org_id = $1 AND waba_id = $2
 
 -- name: template_insert
+-- A template of the fetched list.
 INSERT INTO template (org_id, waba_id, name, language, status, status_at, definition)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 
 -- name: template_status
+-- A webhook's new status; an older one changes nothing.
 UPDATE template SET status = $5, status_at = $6
 WHERE org_id = $1 AND waba_id = $2 AND name = $3 AND language = $4 AND status_at <= $6 AND status <> $5
 RETURNING status
