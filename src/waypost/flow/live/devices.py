@@ -68,13 +68,8 @@ async def begin(org: OrgId, user: UserId, hello: DeviceHello, world: World) -> D
         start = catchup.CatchUpStart(heads, OTHER_EPOCH)
     elif is_new and hello.cursors:  # feeds it does not name would skip unseen items
         start = catchup.CatchUpStart(heads, FORGOTTEN)
-    return DeviceSession(
-        device=device,
-        heads=heads,
-        cursors=start.cursors,
-        lost=start.lost,
-        resumed=start.lost is None and not is_new,
-    )
+    resumed = start.lost is None and not is_new
+    return DeviceSession(device=device, heads=heads, cursors=start.cursors, lost=start.lost, resumed=resumed)
 
 
 async def _bounds(

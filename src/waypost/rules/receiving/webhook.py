@@ -95,10 +95,8 @@ def _read_status(raw: msgspec.Raw, org: OrgId, number: NumberId, prices: Prices 
     try:
         status = _decoded_status(raw)
         at = _moment(status.timestamp)
-        wamid, participant, to = (
-            _name(text)
-            for text in (status.id, status.recipient_participant_id, status.recipient_id or status.recipient_user_id)
-        )
+        wamid, participant = _name(status.id), _name(status.recipient_participant_id)
+        to = _name(status.recipient_id or status.recipient_user_id)
     except (*UNREADABLE, ValueError, OverflowError) as error:
         return _kept(org, number, "status", raw, None, "failed", str(error))
     kind = _KINDS.get(status.status)

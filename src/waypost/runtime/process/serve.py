@@ -57,19 +57,24 @@ def in_force(settings: Settings, roles: frozenset[ProcessRole]) -> frozenset[Pro
     return roles if settings.outbound_worker_enabled else roles - {ProcessRole.WORKER}
 
 
+async def _start(settings: Settings, roles: frozenset[ProcessRole], wanted: frozenset[ProcessRole]) -> Server:
+    log_unhandled_errors()
+    ports = await system_ports(settings, answering=ProcessRole.WORKER in wanted, serving=True)
+    server = build_server(ports, settings, roles)
+    await connect_from_environment(settings, os.environ, server.world)
+    await server.start()
+    freeze_gc.freeze_gc()
+    return server
+
+
 async def serve(
     settings: Settings, sock: socket.socket | None, roles: frozenset[ProcessRole], heartbeat: int | None = None
 ) -> None:
     """A process without a socket: reports its state to the supervisor, and others publish its metrics."""
     stop = stop_signal()
     leave = leave_signal(stop)
-    log_unhandled_errors()
     wanted = in_force(settings, roles)
-    ports = await system_ports(settings, answering=ProcessRole.WORKER in wanted, serving=True)
-    server = build_server(ports, settings, roles)
-    await connect_from_environment(settings, os.environ, server.world)
-    await server.start()
-    freeze_gc.freeze_gc()
+    server = await _start(settings, roles, wanted)
     pulse = Heartbeat(heartbeat) if heartbeat is not None else None
     await _first_look(server)
     webs = [(web_server(server.app, server.websockets), sock)] if sock is not None else []

@@ -112,13 +112,7 @@ class Server:
         )
         self._keep(lambda: maintenance.run_every(check_invariants.LOOK_EVERY, self._detect, world))
         self._keep(lambda: maintenance.run_every(maintenance.EXPIRE_EVERY, maintenance.expire, world))
-        self._keep(lambda: maintenance.run_every(maintenance.PRUNE_EVERY, maintenance.prune_windows, world))
-        self._keep(lambda: maintenance.run_every(maintenance.PRUNE_EVERY, maintenance.prune_inbound, world))
-        self._keep(lambda: maintenance.run_every(maintenance.PRUNE_EVERY, maintenance.prune_journal, world))
-        self._keep(lambda: maintenance.run_every(maintenance.PRUNE_EVERY, maintenance.prune_turns, world))
-        self._keep(lambda: maintenance.run_every(maintenance.PRUNE_EVERY, maintenance.prune_feeds, world))
-        self._keep(lambda: maintenance.run_every(maintenance.PRUNE_DEVICES_EVERY, maintenance.prune_devices, world))
-        self._keep(lambda: maintenance.run_every(maintenance.PRUNE_EVERY, maintenance.prune_search, world))
+        self._start_pruning(world)
         if world.tuning.indexing:
             self._keep(indexer(world).run)
         if world.history_separate:
@@ -135,6 +129,15 @@ class Server:
             self._keep(lambda: maintenance.survey(world))
         self._keep(lambda: maintenance.run_every(budgets.CHECK_EVERY, budgets.check_budgets, world))
         self._keep(lambda: maintenance.run_every(templates.LOOK_EVERY, templates.refresh, world))
+
+    def _start_pruning(self, world: World) -> None:
+        self._keep(lambda: maintenance.run_every(maintenance.PRUNE_EVERY, maintenance.prune_windows, world))
+        self._keep(lambda: maintenance.run_every(maintenance.PRUNE_EVERY, maintenance.prune_inbound, world))
+        self._keep(lambda: maintenance.run_every(maintenance.PRUNE_EVERY, maintenance.prune_journal, world))
+        self._keep(lambda: maintenance.run_every(maintenance.PRUNE_EVERY, maintenance.prune_turns, world))
+        self._keep(lambda: maintenance.run_every(maintenance.PRUNE_EVERY, maintenance.prune_feeds, world))
+        self._keep(lambda: maintenance.run_every(maintenance.PRUNE_DEVICES_EVERY, maintenance.prune_devices, world))
+        self._keep(lambda: maintenance.run_every(maintenance.PRUNE_EVERY, maintenance.prune_search, world))
 
     def _notify(self, world: World, pusher: Pusher) -> None:
         step = notify.of(world, pusher)

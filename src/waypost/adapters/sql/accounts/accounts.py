@@ -174,25 +174,7 @@ def _connect(number: Number, audit: AuditContext) -> Plan[bool]:
 
 
 def _change(number: NumberId, change: NumberChange, audit: AuditContext) -> Plan[Number | None]:
-    found = yield Once(
-        "number_change",
-        (
-            audit.org,
-            number,
-            change.waba_id,
-            change.sealed_token,
-            change.sealed_app_secret,
-            change.sealed_verify_token,
-            change.graph_url,
-            change.error_catalogue,
-            change.enabled,
-            audit.at,
-            change.pace,
-            change.tier,
-            change.failover,
-            change.no_failover,
-        ),
-    )
+    found = yield Once("number_change", _changed_columns(number, change, audit))
     if not found:
         return None
     changed = message_rows.number(found[0])
@@ -206,6 +188,25 @@ def _change(number: NumberId, change: NumberChange, audit: AuditContext) -> Plan
     what = f"changed: {', '.join(change.names())}"
     yield from audit.written(AuditAction.NUMBER_CHANGED, Entity.NUMBER, number, what)
     return changed
+
+
+def _changed_columns(number: NumberId, change: NumberChange, audit: AuditContext) -> Row:
+    return (
+        audit.org,
+        number,
+        change.waba_id,
+        change.sealed_token,
+        change.sealed_app_secret,
+        change.sealed_verify_token,
+        change.graph_url,
+        change.error_catalogue,
+        change.enabled,
+        audit.at,
+        change.pace,
+        change.tier,
+        change.failover,
+        change.no_failover,
+    )
 
 
 def _release(number: Number) -> Plan[None]:
