@@ -171,15 +171,15 @@ async def posts(url: str, count: int) -> list[Cost]:
         async def say(number: int) -> None:
             chat = number % CHATS
             who = Caller(org_id=ORG, role=Role.AGENT, user_id=UserId(waypost_live.person(2 * chat)))
-            content = waypost_live.said(f"m{number}", chats[chat])["content"]
+            content = waypost_live.a_post(f"m{number}", chats[chat])["content"]
             words = post.PostRequest(client_message_id=f"m{number}", conversation_id=chats[chat], content=content)
             assert isinstance(await post.post(words, who, world), Posted)
 
-        async def talk() -> None:
+        async def post_all() -> None:
             for first in range(0, count, CHATS):
                 await asyncio.gather(*(say(number) for number in range(first, min(first + CHATS, count))))
 
-        await watch.over("somebody posts to somebody", count, talk)
+        await watch.over("somebody posts to somebody", count, post_all)
         return watch.costs
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import uvloop
 
 from bench import fanout_door, waypost_live
-from bench.fanout_crowd import Crowd, Fanned, Talk, fan_out
+from bench.fanout_crowd import Crowd, Fanned, SocketScript, fan_out
 from bench.peers import bare_fanout
 from bench.peers.serving import cpu_seconds, running
 from bench.table import Line
@@ -33,7 +33,7 @@ class Side(NamedTuple):
     posts: dict[int, int]
     """By how many are in flight: so many that a run takes seconds."""
     arguments: Sequence[str] = ()
-    talk: Talk | None = None
+    talk: SocketScript | None = None
 
 
 DOOR = Side(fanout_door.NAME, "bench.fanout_door", {1: 100, 4: 200, 64: 1_280})
@@ -48,7 +48,7 @@ def ours(postgres: str) -> Iterator[list[Side]]:
         for name, url in ledgers:
             uvloop.run(waypost_live.prepare(url, SOCKETS))
             group = uvloop.run(waypost_live.open_group(url, SOCKETS))
-            talk = Talk(
+            talk = SocketScript(
                 hello=lambda number: waypost_live.hello(number, SOCKETS),
                 ready=waypost_live.LIVE,
                 post=_posts(group),

@@ -41,7 +41,7 @@ def an_item(number: int) -> bytes:
 
 
 @dataclass(frozen=True)
-class Talk:
+class SocketScript:
     """How to speak with a server; as it stands, with one that hands out what it gets. The first clients post, too."""
 
     hello: Callable[[int], bytes | None] = field(default=lambda _: None)
@@ -67,8 +67,8 @@ _SEQ = re.compile(rb'"seq":(\d+),')
 class Crowd:
     """All clients of one run, and how many items they have got together."""
 
-    def __init__(self, port: int, talk: Talk | None = None, host: str = "127.0.0.1") -> None:
-        self.talk = talk or Talk()
+    def __init__(self, port: int, talk: SocketScript | None = None, host: str = "127.0.0.1") -> None:
+        self.talk = talk or SocketScript()
         self.marker = self.talk.marker
         self.clients: list[Client] = []
         self.got = self.reads = self.ready = self.lost = 0

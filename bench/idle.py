@@ -19,7 +19,7 @@ import uvloop
 
 from bench import waypost_live
 from bench.fanout import BARE, DOOR, Side
-from bench.fanout_crowd import HEARTBEAT, Crowd, Talk
+from bench.fanout_crowd import HEARTBEAT, Crowd, SocketScript
 from bench.peers.serving import cpu_seconds, running
 from bench.table import Line
 
@@ -51,9 +51,9 @@ def resident(pid: int) -> int:
     return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) * 1024
 
 
-def talk(offset: int = 0) -> Talk:
+def script(offset: int = 0) -> SocketScript:
     """Of everybody's devices, beginning with connection number `offset`."""
-    return Talk(
+    return SocketScript(
         hello=lambda number: waypost_live.hello(offset + number, PEOPLE),
         ready=waypost_live.LIVE,
         ping=waypost_live.PING,
@@ -119,7 +119,7 @@ def measure(url: str, _rounds: int, _count: int) -> list[Line]:
     with waypost_live.ledgers(url) as ledgers:
         for name, own in ledgers:
             uvloop.run(waypost_live.prepare(own, PEOPLE))
-            side = Side(name, "bench.waypost_live", {}, ["--url", own], talk())
+            side = Side(name, "bench.waypost_live", {}, ["--url", own], script())
             lines += _lines(side, HELD, (25.0, 5.0))
     for side in (DOOR, BARE):
         lines += _lines(side, HELD_BY_PEERS, (None, None))
@@ -139,7 +139,7 @@ def _lines(side: Side, count: int, goals: tuple[float | None, float | None]) -> 
     ]
 
 
-async def _hold(port: int, count: int, source: str, spoken: Talk | None) -> None:
+async def _hold(port: int, count: int, source: str, spoken: SocketScript | None) -> None:
     crowd = Crowd(port, spoken)
     await crowd.join(count, source=source)
     pinging = asyncio.ensure_future(_ping(crowd))
@@ -163,5 +163,5 @@ if __name__ == "__main__":
     parser.add_argument("--offset", type=int, help="say hello, as connections from this number on")
     options = parser.parse_args()
     room()
-    who = None if options.offset is None else talk(options.offset)
+    who = None if options.offset is None else script(options.offset)
     uvloop.run(_hold(options.port, options.hold, options.source, who))

@@ -52,7 +52,7 @@ async def _calm(page: Page) -> Seen:
     return await stop(page)
 
 
-async def _said(page: Page, url: str, conversation: str) -> list[str]:
+async def _texts(page: Page, url: str, conversation: str) -> list[str]:
     """By the API, oldest first."""
     path, cursor, found = f"{url}/api/v1/conversations/{conversation}/messages", None, []
     while True:
@@ -68,7 +68,7 @@ async def _compare(page: Page, url: str, opened: list[str]) -> int:
     """How many messages were read; each was there once, in order."""
     count = 0
     for conversation in opened[-_READ:]:
-        said, shown = await _said(page, url, conversation), await read_through(page, conversation, "Line ")
+        said, shown = await _texts(page, url, conversation), await read_through(page, conversation, "Line ")
         for _ in range(_LOOKS):  # the last ones may be on their way
             if shown != said:
                 shown = await read_through(page, conversation, "Line ")

@@ -37,14 +37,14 @@ async def _load(browser: Browser, url: str, encoding: str) -> Loaded:
         def asked(event: dict[str, Any]) -> None:
             addresses[event["requestId"]] = event["request"]["url"]
 
-        def told(event: dict[str, Any]) -> None:
+        def on_response(event: dict[str, Any]) -> None:
             encodings.add(event["response"]["headers"].get("content-encoding", ""))
 
         def came(event: dict[str, Any]) -> None:
             sizes[event["requestId"]] = event["encodedDataLength"]
 
         cdp.on("Network.requestWillBeSent", asked)
-        cdp.on("Network.responseReceived", told)
+        cdp.on("Network.responseReceived", on_response)
         cdp.on("Network.loadingFinished", came)
         await live(page, url)
     assert encodings - {""} == {encoding}, encodings

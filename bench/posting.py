@@ -13,7 +13,7 @@ from typing import TypeAlias
 import uvloop
 
 from bench import waypost_live
-from bench.fanout_crowd import Client, Crowd, Talk, frame
+from bench.fanout_crowd import Client, Crowd, SocketScript, frame
 from bench.peers.serving import cpu_seconds, running
 from bench.table import Line
 from waypost.model.conversation import ConversationId
@@ -65,7 +65,9 @@ class Screen(Client):
 
 class Screens(Crowd):
     def __init__(self, port: int, chats: list[ConversationId]) -> None:
-        talk = Talk(hello=lambda n: waypost_live.hello(n, 2 * CHATS), ready=waypost_live.LIVE, ping=waypost_live.PING)
+        talk = SocketScript(
+            hello=lambda n: waypost_live.hello(n, 2 * CHATS), ready=waypost_live.LIVE, ping=waypost_live.PING
+        )
         super().__init__(port, talk)
         self._chats = chats
         self._names = itertools.count()
@@ -92,7 +94,7 @@ class Screens(Crowd):
             reader = self.screens[2 * chat + 1]
             reader.items, reader.seen = 0, asyncio.get_running_loop().create_future()
             began = time.perf_counter()
-            post(2 * chat, json.dumps(waypost_live.said(f"m{next(self._names)}", self._chats[chat])).encode())
+            post(2 * chat, json.dumps(waypost_live.a_post(f"m{next(self._names)}", self._chats[chat])).encode())
             await asyncio.wait_for(reader.seen, 30)
             times.append(time.perf_counter() - began)
             assert reader.items == 1, "a post came twice"

@@ -114,13 +114,13 @@ def hello(number: int, people: int) -> bytes:
     return json.dumps({"type": "hello", "device_id": f"screen-{device}", "token": token(who)}).encode()
 
 
-def said(name: str, chat: ConversationId) -> dict[str, object]:
+def a_post(name: str, chat: ConversationId) -> dict[str, object]:
     content = {"type": "text", "text": "x" * _LETTERS}
     return {"client_message_id": name, "conversation_id": str(chat), "content": content}
 
 
 def a_send(name: str, chat: ConversationId) -> bytes:
-    return json.dumps({"type": "send", **said(name, chat)}).encode()
+    return json.dumps({"type": "send", **a_post(name, chat)}).encode()
 
 
 async def serve(url: str, others: Mapping[str, str]) -> None:
@@ -133,7 +133,7 @@ async def serve(url: str, others: Mapping[str, str]) -> None:
     freeze_gc.freeze_gc()
     print(sock.getsockname()[1], flush=True)
     try:
-        await serve_until(told, [(web_server(server.app, server.door), sock)], server.wind_down)
+        await serve_until(told, [(web_server(server.app, server.websockets), sock)], server.wind_down)
     finally:
         await server.stop()
 

@@ -62,7 +62,7 @@ def built() -> Node:
     found = find_node()
     with alone():
         install(found)
-        said(found.npm_run("run", "build"))
+        output_of(found.npm_run("run", "build"))
     return found
 
 
@@ -106,11 +106,11 @@ def install(node: Node, folder: Path = TYPESCRIPT) -> None:
     done = node.npm_run("ci", "--no-audit", "--no-fund", folder=folder)
     if done.returncode and UNREACHABLE.search(done.stderr):
         raise NodeMissing(f"npm cannot reach its registry: {done.stderr.strip().splitlines()[0]}")
-    said(done)
+    output_of(done)
     installed.write_text(wanted)
 
 
-def said(done: subprocess.CompletedProcess[str]) -> str:
+def output_of(done: subprocess.CompletedProcess[str]) -> str:
     if done.returncode:
         raise BuildFailed(done.stdout + done.stderr)
     return done.stdout

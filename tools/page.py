@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # the build of a wheel also runs this, from any folder
 
-from tools.node import BuildFailed, Node, NodeMissing, alone, find_node, install, said  # noqa: E402  # needs the line above
+from tools.node import BuildFailed, Node, NodeMissing, alone, find_node, install, output_of  # noqa: E402  # needs the line above
 
 WEB = ROOT / "web"
 CLIENT = ROOT / "clients" / "typescript" / "src"
@@ -53,7 +53,7 @@ def build() -> None:
             return  # another process was first
         print("building the page", file=sys.stderr, flush=True)
         install(node, WEB)
-        said(node.npm_run("run", "build", folder=WEB))
+        output_of(node.npm_run("run", "build", folder=WEB))
         marker.write_text(wanted)
 
 
@@ -73,7 +73,7 @@ def write_types(node: Node) -> None:
         return
     DOCUMENT.parent.mkdir(exist_ok=True)
     DOCUMENT.write_text(told)
-    said(node.npm_run("run", "types", folder=WEB))
+    output_of(node.npm_run("run", "types", folder=WEB))
 
 
 def digest() -> str:

@@ -201,7 +201,7 @@ async def make_trouble(page: Page, camera: Camera) -> None:
     await expect(trouble).to_contain_text("1 on")
     await camera.take(1500)
     await writes(page, camera, STILL)
-    await expect(said(page, STILL).get_by_label("Not sent yet")).to_be_visible()
+    await expect(bubble(page, STILL).get_by_label("Not sent yet")).to_be_visible()
     await camera.take(1500)
     await trouble.get_by_role("button", name="Clear all").click()
     await read_by_phone(page, STILL)
@@ -212,19 +212,19 @@ def thread(page: Page) -> Locator:
     return page.get_by_role("main").get_by_role("log")
 
 
-def said(page: Page, text: str) -> Locator:
+def bubble(page: Page, text: str) -> Locator:
     return thread(page).locator("[data-kind]").filter(has_text=text)
 
 
 async def read_by_phone(page: Page, text: str) -> None:
-    await expect(said(page, text).last.get_by_label("Read", exact=True)).to_be_visible(timeout=30_000)
+    await expect(bubble(page, text).last.get_by_label("Read", exact=True)).to_be_visible(timeout=30_000)
 
 
 async def writes(page: Page, camera: Camera, text: str) -> None:
     await page.get_by_label("Your message").fill(text)
     await camera.take(900)
     await page.keyboard.press("Enter")
-    await expect(said(page, text)).to_be_visible()
+    await expect(bubble(page, text)).to_be_visible()
 
 
 async def main() -> None:

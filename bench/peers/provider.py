@@ -27,7 +27,7 @@ _ACCEPTED = (
 )
 
 
-class Arrivals:
+class ReceivedCalls:
     """What came, and when by the machine's monotonic clock, which all processes share."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Arrivals:
 
 
 class _Connection(asyncio.Protocol):
-    def __init__(self, arrivals: Arrivals, latency: float) -> None:
+    def __init__(self, arrivals: ReceivedCalls, latency: float) -> None:
         self._arrivals = arrivals
         self._latency = latency
         self._parser = httptools.HttpRequestParser(self)
@@ -124,7 +124,7 @@ class _Connection(asyncio.Protocol):
 
 
 async def _serve(port: int, latency: float) -> None:
-    arrivals = Arrivals()
+    arrivals = ReceivedCalls()
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: _Connection(arrivals, latency), "127.0.0.1", port, backlog=1024)
     print(server.sockets[0].getsockname()[1], flush=True)
@@ -162,7 +162,7 @@ class Provider:
     def reset(self) -> None:
         self._get("/_reset")
 
-    def arrivals(self) -> dict[str, list[float]]:
+    def received_times(self) -> dict[str, list[float]]:
         """Every time each of our ids arrived: more than one is a message sent twice."""
         times: dict[str, list[float]] = self._get("/_arrivals")
         return times

@@ -102,7 +102,7 @@ class SqliteTable:
         self._connection.execute(statement, (apsw.carray(tuple(bodies)),))
 
 
-class Door:
+class WebhookApp:
     """The ASGI application."""
 
     def __init__(self, store: GroupCommit, secret: str) -> None:
@@ -171,7 +171,7 @@ def main() -> None:
     on_sqlite = arguments.url.startswith("sqlite:///")
     if arguments.serve:
         path = Path(arguments.url.removeprefix("sqlite:///"))
-        serve(Door(GroupCommit(SqliteTable(path) if on_sqlite else PostgresTable(arguments.url)), SECRET))
+        serve(WebhookApp(GroupCommit(SqliteTable(path) if on_sqlite else PostgresTable(arguments.url)), SECRET))
     elif on_sqlite:
         print(run_sqlite(arguments.count))
     else:

@@ -7,7 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[2] / "src"
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src"
 SHARED_CLASS_NAMES = {
     "Conversation": "the public Python client exports its own and imports nothing of the server",
     "Message": "the public Python client exports its own and imports nothing of the server",
@@ -85,6 +86,29 @@ def test_every_identifier_uses_the_words_of_the_glossary() -> None:
         if (file, word) not in FIXED
     ]
     assert not lines, "\n".join(["replaced words are used as identifiers:", *lines])
+
+
+def helper_names(tree: ast.Module) -> Iterator[str]:
+    """Functions and classes; a test's local variables are its own."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name.strip("_").lower()
+
+
+def test_every_helper_of_tests_tools_and_benchmarks_uses_the_words_of_the_glossary() -> None:
+    lines = [
+        f"{file.relative_to(ROOT)}: {name} -> {REPLACED[name]}"
+        for folder in ("tests", "tools", "bench")
+        for file in sorted((ROOT / folder).rglob("*.py"))
+        for name in helper_names(ast.parse(file.read_text()))
+        if name in REPLACED
+    ]
+    assert not lines, "\n".join(["replaced words are used as names of helpers:", *lines])
+
+
+def test_helpers_are_examined() -> None:
+    source = "def _said(told): heard = 1\nclass Door:\n    async def told(self): ...\n"
+    assert list(helper_names(ast.parse(source))) == ["said", "door", "told"]
 
 
 def test_every_kind_of_identifier_is_examined() -> None:

@@ -119,7 +119,7 @@ class StatusSession:
 def status_per_recipient(patch: pytest.MonkeyPatch) -> CustomiseParts:
     keys = Keys()
 
-    async def told(_: Writer, running: Awaitable[Decided]) -> list[Any]:
+    async def publish_heads(_: Writer, running: Awaitable[Decided]) -> list[Any]:
         online = dict(keys.session)  # who is there is asked before anything is stored
         await asyncio.sleep(ROUND_TRIP)
         decided = await running
@@ -133,7 +133,7 @@ def status_per_recipient(patch: pytest.MonkeyPatch) -> CustomiseParts:
     async def remember(_: FollowFaultInjector) -> None:
         """Nothing is forgotten."""
 
-    patch.setattr(Writer, "_publish_heads", told)
+    patch.setattr(Writer, "_publish_heads", publish_heads)
     patch.setattr(Gateway, "welcome", lambda self, link: StatusSession(link, self, keys))
     patch.setattr(devices, "begin", no_poll)
     patch.setattr(FollowFaultInjector, "_feeds_forgotten", remember)
@@ -153,7 +153,7 @@ async def _push(online: Mapping[str, StatusSession], heads: Mapping[str, int], k
         for device, session in online.items():
             mine = feed in {each.feed for each in await _feeds(session)}
             done = keys.delivered.setdefault(device, set())
-            for told in await _told(session, feed, after, head) if mine else ():
+            for told in await _visible_items(session, feed, after, head) if mine else ():
                 if (feed, told.item.seq) not in done:
                     session.take_over(told)
 
@@ -165,7 +165,7 @@ async def _feeds(session: StatusSession) -> Sequence[Any]:
         return []
 
 
-async def _told(session: StatusSession, feed: str, after: int, head: int) -> list[LoadedItem]:
+async def _visible_items(session: StatusSession, feed: str, after: int, head: int) -> list[LoadedItem]:
     try:
         found = await session._world.ledger.device_feeds.items({FeedName(feed): after}, 10_000)
     except LedgerError:

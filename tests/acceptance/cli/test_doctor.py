@@ -18,7 +18,7 @@ def troubles(ran: Ran) -> dict[str, str]:
     return {each["text"]: each["remedy"] for each in ran.fields["findings"] if each["level"] != "ok"}
 
 
-def said(ran: Ran) -> str:
+def findings(ran: Ran) -> str:
     return "\n".join(each["text"] for each in ran.fields["findings"])
 
 
@@ -31,8 +31,8 @@ async def test_a_webhook_that_can_be_reached_is_found_well_and_another_is_told_w
         well = here.run("doctor", "--json", WAYPOST_PUBLIC_URL=here.url)
         assert well.code == 0, well.out
         assert [text for text in troubles(well) if "are free" not in text] == []
-        assert "inbound answers in" in said(well)
-        assert "`waypost migrate` has nothing to do" in said(well)
+        assert "inbound answers in" in findings(well)
+        assert "`waypost migrate` has nothing to do" in findings(well)
         elsewhere = here.run("doctor", "--json", WAYPOST_PUBLIC_URL=here.sandbox_url)
         open_net = here.run("doctor", "--json", WAYPOST_PUBLIC_URL="http://chat.example.com")
     (remedy,) = [remedy for text, remedy in troubles(elsewhere).items() if "webhook" in text]

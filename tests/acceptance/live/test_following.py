@@ -22,14 +22,14 @@ def item(seq: int, kind: str = "message", **more: Any) -> dict[str, Any]:
     return {"feed": "user:ben", "seq": seq, "prev": seq - 1, "kind": kind, "conversation_id": ROOM, **more}
 
 
-def said(seq: int, at: int) -> dict[str, Any]:
+def message_item(seq: int, at: int) -> dict[str, Any]:
     line = LINES[at]
     content = {"type": "text", "text": line.content}
     message = {"message_id": line.message_id, "position": at, "content": content, "sender_id": line.sender}
     return item(seq, message={**message, "client_message_id": line.name, "conversation_id": ROOM})
 
 
-GOOD = [item(1, "joined", user_ids=["ben"]), said(2, 1), said(3, 2)]
+GOOD = [item(1, "joined", user_ids=["ben"]), message_item(2, 1), message_item(3, 2)]
 LEFT = item(3, "members", removed=["ben"])
 
 
@@ -74,9 +74,9 @@ def test_a_calm_day_has_no_finding() -> None:
     [
         (GOOD[:2], "lost"),
         ([*GOOD, GOOD[2]], "doubled"),
-        ([GOOD[0], GOOD[1], said(4, 2)], "gaps"),
-        ([GOOD[0], said(2, 2), said(3, 1)], "reordered"),
-        ([GOOD[0], GOOD[1], LEFT, said(4, 2)], "after_leaving"),
+        ([GOOD[0], GOOD[1], message_item(4, 2)], "gaps"),
+        ([GOOD[0], message_item(2, 2), message_item(3, 1)], "reordered"),
+        ([GOOD[0], GOOD[1], LEFT, message_item(4, 2)], "after_leaving"),
         ([*GOOD, item(4, "deleted", message_id="m2", position=2)], "strange"),
     ],
 )

@@ -129,7 +129,7 @@ async def calm(town: Town, api: Api) -> Verdict:
         return not any(post.is_open for device in town.devices for post in device.posts.values())
 
     async def all_delivered() -> bool:
-        return not await api.on_the_way() and set(town.said) <= await _said(town)
+        return not await api.on_the_way() and set(town.said) <= await _customer_texts(town)
 
     with suppress(AssertionError):  # the verdict says what is missing
         await until(all_answered, "every post was answered", CALM)
@@ -144,7 +144,7 @@ async def calm(town: Town, api: Api) -> Verdict:
     return Verdict(town, log)
 
 
-async def _said(town: Town) -> set[str]:
+async def _customer_texts(town: Town) -> set[str]:
     """By customers, as the API shows it."""
     logs = [await town.rest.log(talk, town.people[0].token) for talk in sorted(town.talks)]
     return {message["content"].get("text", "") for log in logs for message in log}

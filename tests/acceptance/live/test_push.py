@@ -59,15 +59,15 @@ class Office:
         (device,) = (await self.agents[name].get("/api/v1/devices"))["devices"]
         return bool(device["pushes"])
 
-    def told(self, name: str) -> list[ReceivedPush]:
+    def pushes_to(self, name: str) -> list[ReceivedPush]:
         return [each for each in self.service.arrived if each.subscription == self.at[name]]
 
     async def is_told(self, name: str, times: int = 1) -> list[ReceivedPush]:
         async def found() -> list[ReceivedPush]:
-            return self.told(name)[times - 1 :]
+            return self.pushes_to(name)[times - 1 :]
 
         await until(found, f"{name} is told {times} times")
-        return self.told(name)
+        return self.pushes_to(name)
 
 
 def as_a_browser_has_it(subscription: Subscription) -> dict[str, Any]:
@@ -108,7 +108,7 @@ async def test_who_is_away_is_told_once_and_who_is_connected_is_not(office: Offi
         "Where is my parcel?",
         1,
     )
-    assert office.told("Ann") == []
+    assert office.pushes_to("Ann") == []
 
 
 @ON_SQLITE
@@ -155,7 +155,7 @@ async def test_who_lets_it_be_is_left_alone(office: Office) -> None:
     assert not await office.pushes("Ann")
     await say(office.sandbox, PHONE, text="Where is my parcel?")
     await office.is_told("Bob")
-    assert office.told("Ann") == []
+    assert office.pushes_to("Ann") == []
 
 
 @ON_SQLITE

@@ -24,10 +24,10 @@ async def run_full(disk: SmallDisk, flow: Passage) -> None:
     """Until callers have been told; then for a second more."""
     await asyncio.to_thread(disk.fill)
 
-    async def told() -> bool:
+    async def full_disk_seen() -> bool:
         return any(str(seen) == FULL for seen in flow.api.seen)
 
-    await until(told, "callers are told that the disk is full")
+    await until(full_disk_seen, "callers are told that the disk is full")
     assert (await flow.api.ask("GET", "/api/v1/outbound/messages?limit=1")).status == 200, "reading goes on"
     await asyncio.sleep(1)
     await asyncio.to_thread(disk.free)

@@ -64,7 +64,7 @@ def upgrade(source: Path, target: Path) -> None:
     build(source, target, UV_COMPILE_BYTECODE="0")
 
 
-def told(pattern: str) -> list[str]:
+def docker_command(pattern: str) -> list[str]:
     """One of the Dockerfile's commands, in its JSON form."""
     (found,) = re.findall(pattern, DOCKERFILE, re.MULTILINE)
     words: list[str] = json.loads(found)
@@ -104,15 +104,15 @@ def test_the_steps_of_the_image_give_a_server_that_is_healthy_and_can_be_upgrade
     drivers = run("python", "-c", "import acsylla, redis, hiredis")
     assert drivers.returncode == 0, drivers.stderr
     assert list(target.glob("lib/python*/site-packages/waypost/http/page/index.html")), "the page is in the package"
-    entry = told(r"^ENTRYPOINT (\[.*\])$")
+    entry = docker_command(r"^ENTRYPOINT (\[.*\])$")
     assert "messaging server" in run(*entry, "--help").stdout
     assert run(*entry, "migrate").returncode == 0
     assert run(*entry, "admin", "create-org", "acme").returncode == 0
     doctor = run(*entry, "doctor")
     assert doctor.returncode == 0, doctor.stdout
     port = str(free_port())
-    serve = [port if word == "8080" else word for word in told(r"^CMD (\[.*\])$")]
-    check = [word.replace("8080", port) for word in told(r"^HEALTHCHECK .* CMD (\[.*\])$")]
+    serve = [port if word == "8080" else word for word in docker_command(r"^CMD (\[.*\])$")]
+    check = [word.replace("8080", port) for word in docker_command(r"^HEALTHCHECK .* CMD (\[.*\])$")]
     assert run(*check).returncode != 0, "nobody is there yet"
     with installed.running(*entry, *serve):
         deadline = time.monotonic() + PATIENCE

@@ -59,10 +59,10 @@ class Two(NamedTuple):
     worker: Api
 
     async def reach(self, *, up: bool) -> None:
-        async def told() -> bool:
+        async def both_agree() -> bool:
             return [await each.figure("waypost_redis_up") for each in self] == [up, up]
 
-        await until(told, f"both say that Redis is {'up' if up else 'down'}")
+        await until(both_agree, f"both say that Redis is {'up' if up else 'down'}")
 
 
 @asynccontextmanager

@@ -186,7 +186,7 @@ class NodeProcess:
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
             event = json.loads(line)
-            self.devices[event["as"]].told(event)
+            self.devices[event["as"]].on_event(event)
 
     async def stop(self) -> None:
         assert self._process.stdin is not None
@@ -214,7 +214,7 @@ class NodeDevice(Device):
     async def _say(self, command: Json) -> None:
         await self.process.say({"as": self.name, **command})
 
-    def told(self, event: Json) -> None:
+    def on_event(self, event: Json) -> None:
         match event["event"]:
             case "reset":
                 self.resets.append(event["reason"])

@@ -63,7 +63,7 @@ class Witness(Api):
 
 
 @dataclass(frozen=True)
-class Told:
+class PassageResult:
     """How it went."""
 
     verdict: Verdict
@@ -107,7 +107,7 @@ class Passage:
         self._lines: list[str] = []
         self._in_doubt: set[str] = set()
 
-    async def through(self, trouble: Trouble) -> Told:
+    async def through(self, trouble: Trouble) -> PassageResult:
         for fault in self.faults:
             await self.sandbox.fault(**fault)
         self.callers.start()
@@ -123,7 +123,7 @@ class Passage:
         await self._storm.come_to_rest()
         lines = await self._all_lines()
         refused = [seen for seen in self.api.seen if seen.at > began and not 0 < seen.status < 500]
-        return Told(await self._storm.judged(self.callers), ended - began, refused, normal, lines)
+        return PassageResult(await self._storm.judged(self.callers), ended - began, refused, normal, lines)
 
     async def _feed(self) -> None:
         some = wishes(100_000, self._dice)
@@ -213,7 +213,7 @@ def _ids(wishes: Sequence[Wish]) -> set[int | None]:
     return {wish.id for wish in wishes}
 
 
-async def check(told: Told, here: Site) -> None:
+async def check(told: PassageResult, here: Site) -> None:
     """Nothing lost, doubled or reordered; the loss detector finds nothing; no bug in the logs, and no secret."""
     assert not told.verdict.lost, [each for each in told.verdict.views if each["id"] in _ids(told.verdict.lost)]
     told.verdict.check()

@@ -29,7 +29,7 @@ def line_of(message: Json, *, with_customer: bool) -> Line:
     return Line(message["message_id"], message["sender_id"], message.get("client_message_id"), shown, status)
 
 
-class Heard(NamedTuple):
+class ReceivedMessage(NamedTuple):
     """A message that came as an item."""
 
     conversation: str
@@ -42,7 +42,7 @@ class Screen:
     customers: set[str]
     """Conversations with customers: shared by all devices, for they are known only when somebody has written."""
     lines: dict[str, dict[int, Line]] = field(default_factory=dict)
-    heard: list[Heard] = field(default_factory=list)
+    heard: list[ReceivedMessage] = field(default_factory=list)
     items: int = 0
     gaps: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)
@@ -131,5 +131,5 @@ class Screen:
             self.reordered.append(f"{where}: {at} after {last}, by {item['feed']} {item['seq']}")
         self._positions[where] = max(at, last)
         if message.get("client_message_id"):
-            self.heard.append(Heard(where, message["client_message_id"]))
+            self.heard.append(ReceivedMessage(where, message["client_message_id"]))
         self.lines.setdefault(where, {})[at] = self._line(where, message)

@@ -151,10 +151,10 @@ async def test_a_keyspace_from_before_there_were_owners_is_the_first_ones(url: s
 async def test_of_many_that_come_at_once_exactly_one_has_it(
     url: str, cql: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def nobody(*_: object) -> str:
+    async def no_owner(*_: object) -> str:
         return ""
 
-    monkeypatch.setattr(owner, "read_owner", nobody)  # each has looked before any other claimed it
+    monkeypatch.setattr(owner, "read_owner", no_owner)  # each has looked before any other claimed it
     rivals = {name: Keyspace(address.parse(url), name) for name in (f"ledger {n}" for n in range(8))}
     outcomes = await asyncio.gather(*(rival.connect() for rival in rivals.values()), return_exceptions=True)
     for rival in rivals.values():
@@ -165,10 +165,10 @@ async def test_of_many_that_come_at_once_exactly_one_has_it(
 
 
 async def test_one_whose_claim_was_not_answered_finds_that_it_has_it(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def nobody(*_: object) -> str:
+    async def no_owner(*_: object) -> str:
         return ""
 
-    monkeypatch.setattr(owner, "read_owner", nobody)
+    monkeypatch.setattr(owner, "read_owner", no_owner)
     for _ in range(2):
         ours = Keyspace(address.parse(url), "ours")
         await ours.connect()

@@ -28,7 +28,7 @@ class Machine:
         assert self.line._task is not None
         await asyncio.wait_for(asyncio.gather(self.line._task, return_exceptions=True), DEADLINE)
 
-    async def told(self) -> None:
+    async def all_sent(self) -> None:
         """Everything that waited was sent to Redis."""
         await asyncio.wait_for(self.line.flushed(), DEADLINE)
 

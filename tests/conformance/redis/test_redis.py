@@ -108,7 +108,7 @@ class TestRedisWhereabouts(PresenceContract):
         self, here: Machine, machines: Makes, clock: ManualClock
     ) -> None:
         whereabouts_of(here, clock).set(ORG, ANN, PHONE, PresenceState.ONLINE)
-        await here.told()
+        await here.all_sent()
         late = await machines(up=False)
         starting = whereabouts_of(late, clock)
         await asyncio.wait_for(starting.read.wait(), DEADLINE)
@@ -120,7 +120,7 @@ class TestRedisWhereabouts(PresenceContract):
         await library.hset(b"session:\xff\xfe", b"\xff", b"\xff")
         await library.set("session:text", b"\xff")
         whereabouts_of(here, clock).set(ORG, ANN, PHONE, PresenceState.ONLINE)
-        await here.told()
+        await here.all_sent()
         starting = whereabouts_of(await machines(up=False), clock)
         await asyncio.wait_for(starting.read.wait(), DEADLINE)
         assert await starting.of([ANN]) == {ANN: PresenceState.ONLINE}
@@ -130,11 +130,11 @@ class TestRedisWhereabouts(PresenceContract):
     ) -> None:
         presence = whereabouts_of(here, clock)
         presence.set(ORG, ANN, PHONE, PresenceState.SYNCING)
-        await here.told()
+        await here.all_sent()
         assert await everything(library) == {"sync_status:ann": "syncing"}
         assert 50 < await library.ttl("sync_status:ann") <= 60
         presence.set(ORG, ANN, PHONE, PresenceState.ONLINE)
-        await here.told()
+        await here.all_sent()
         assert await everything(library) == {"session:ann": {"phone": "gateway-1"}, "presence:ann": "online"}
         assert 20 < await library.ttl("presence:ann") <= 30
         assert 20 < await library.ttl("session:ann") <= 30
@@ -146,10 +146,10 @@ class TestRedisWhereabouts(PresenceContract):
         for device in (PHONE, LAPTOP):
             presence.set(ORG, ANN, device, PresenceState.ONLINE)
         presence.set(ORG, ANN, PHONE, PresenceState.OFFLINE)
-        await here.told()
+        await here.all_sent()
         assert await everything(library) == {"session:ann": {"laptop": "gateway-1"}, "presence:ann": "online"}
         presence.set(ORG, ANN, LAPTOP, PresenceState.OFFLINE)
-        await here.told()
+        await here.all_sent()
         assert await everything(library) == {}
 
 
@@ -177,7 +177,7 @@ class TestRedisCounters:
         self, here: Machine, counters: RedisCounters, library: Library
     ) -> None:
         counters.drawn(ORG, permit(7))
-        await here.told()
+        await here.all_sent()
         assert await everything(library) == {
             "whatsapp:ratelimit:counter:acme": "7",
             "whatsapp:ratelimit:limit:acme": "1000",
@@ -189,7 +189,7 @@ class TestRedisCounters:
     ) -> None:
         for used in (20, 30, 10):
             counters.drawn(ORG, permit(used))
-            await here.told()
+            await here.all_sent()
         assert await library.get("whatsapp:ratelimit:counter:acme") == "30"
 
     async def test_what_the_ledger_says_stands_also_when_it_is_lower(
@@ -197,7 +197,7 @@ class TestRedisCounters:
     ) -> None:
         counters.drawn(ORG, permit(30))
         counters.stands(ORG, permit(28, most=None), None)
-        await here.told()
+        await here.all_sent()
         assert await everything(library) == {"whatsapp:ratelimit:counter:acme": "28"}
 
     async def test_a_new_window_begins_anew_and_an_old_one_is_not_heard(
@@ -205,14 +205,14 @@ class TestRedisCounters:
     ) -> None:
         for used, ago in ((900, hours(23)), (3, minutes(1)), (901, hours(23))):
             counters.drawn(ORG, permit(used, ago=ago))
-            await here.told()
+            await here.all_sent()
         assert await library.get("whatsapp:ratelimit:counter:acme") == "3"
 
     async def test_a_window_that_is_over_leaves_nothing(
         self, here: Machine, counters: RedisCounters, library: Library
     ) -> None:
         counters.stands(ORG, permit(900, most=None, ago=hours(25)), None)
-        await here.told()
+        await here.all_sent()
         assert await everything(library) == {}
 
     async def test_a_throttle_says_until_when_and_goes_with_its_time(
@@ -220,11 +220,11 @@ class TestRedisCounters:
     ) -> None:
         until = Instant(SystemClock().now() + minutes(2))
         counters.stands(ORG, permit(1), until)
-        await here.told()
+        await here.all_sent()
         assert int(await library.get("whatsapp:ratelimit:throttle:acme") or 0) == -(-until // 1000)
         assert 100 < await library.ttl("whatsapp:ratelimit:throttle:acme") <= 120
         counters.stands(ORG, permit(1), None)
-        await here.told()
+        await here.all_sent()
         assert await library.exists("whatsapp:ratelimit:throttle:acme") == 0
 
     async def test_a_key_that_somebody_else_filled_with_something_else_harms_nobody(
@@ -234,7 +234,7 @@ class TestRedisCounters:
         await library.sadd("whatsapp:ratelimit:counter:globex", "some")
         counters.drawn(ORG, permit(5))
         counters.drawn(OrgId("globex"), permit(5))
-        await here.told()
+        await here.all_sent()
         assert await library.get("whatsapp:ratelimit:counter:acme") == "5"
         assert here.line.up
         assert here.line.dropped == 1

@@ -58,7 +58,7 @@ async def test_in_a_cluster_hints_cross_and_keys_are_spread(of_three: tuple[str,
     for user in PEOPLE:
         presence.set(OrgId("acme"), user, DeviceId("phone"), PresenceState.ONLINE)
     RedisCounters(here.line).drawn(OrgId("acme"), a_quota())
-    await here.told()
+    await here.all_sent()
     assert here.line.dropped == 0
     async with opened(parse(url)) as client:
         assert await client.run([("GET", "whatsapp:ratelimit:counter:acme")]) == [b"7"]
@@ -117,9 +117,9 @@ async def test_a_user_with_few_rights_is_enough(redis_url: str, machines: Makes)
         presence.set(OrgId("acme"), UserId("ann"), DeviceId("phone"), PresenceState.ONLINE)
         RedisCounters(here.line).stands(OrgId("acme"), a_quota(), SystemClock().now())
         await hears(here, there)
-        await here.told()
+        await here.all_sent()
         presence.set(OrgId("acme"), UserId("ann"), DeviceId("phone"), PresenceState.OFFLINE)
-        await here.told()
+        await here.all_sent()
         assert not [found for found in await findings(url) if "answer" in found[1] and not found[0]]
         (refusals,) = await client.run([("ACL", "LOG")])
         async with opened(parse(url)) as app:

@@ -90,12 +90,12 @@ async def test_flushed_it_wakes_as_before_and_who_is_here_is_said_again(own_redi
     here, there = await machines(), await machines()
     presence = RedisPresence(LocalPresence(here.hints, SystemClock()), here.line, "gateway")
     presence.set(OrgId("acme"), UserId("ann"), DeviceId("phone"), PresenceState.ONLINE)
-    await here.told()
+    await here.all_sent()
     await asyncio.to_thread(own_redis.flush)
     await hears(here, there)
     assert await presence.of([UserId("ann")]) == {"ann": PresenceState.ONLINE}
     presence.set(OrgId("acme"), UserId("ann"), DeviceId("phone"), PresenceState.ONLINE)
-    await here.told()
+    await here.all_sent()
     async with Library.from_url(own_redis.url, driver_info=None) as library:
         assert await library.exists("presence:ann", "session:ann") == 2
 
@@ -111,7 +111,7 @@ async def test_not_there_at_the_start_it_is_found_later_and_hears_the_last_word(
     await goes_on_alone(here)
     await asyncio.to_thread(own_redis.start)
     await here.reaches()
-    await here.told()
+    await here.all_sent()
     async with Library.from_url(own_redis.url, driver_info=None) as library:
         assert sorted(await library.keys()) == [b"presence:ann", b"session:ann"]
 

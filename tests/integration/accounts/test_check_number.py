@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.integration.receiving.test_cloud_media import NO_OBJECT, SENDER, Provider, said
+from tests.integration.receiving.test_cloud_media import NO_OBJECT, SENDER, Provider, json_reply
 from tests.integration.stage.harness import ON_SQLITE, Stage
 from tests.integration.stage.webhooks import DOOR
 from waypost.adapters.whatsapp.extras import CloudExtras
@@ -92,7 +92,9 @@ OLD_TOKEN = {"error": {"code": 190, "message": "The token EAA-secret has expired
 
 
 async def test_an_api_without_a_field_is_asked_for_what_it_gives_by_itself() -> None:
-    provider = Provider(said(NO_FIELD, 400), said({"id": "1001", "verified_name": "Shop", "quality_rating": 7}))
+    provider = Provider(
+        json_reply(NO_FIELD, 400), json_reply({"id": "1001", "verified_name": "Shop", "quality_rating": 7})
+    )
     assert await CloudExtras(provider, 5).look_up(SENDER) == NumberRecord(verified_name="Shop")
     assert provider.asked[1] == "https://graph.facebook.com/v25.0/1001"
 
@@ -100,11 +102,11 @@ async def test_an_api_without_a_field_is_asked_for_what_it_gives_by_itself() -> 
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        (said(b"<html>", 502), Unsure("HTTP 502 without an error of the Graph API", "<html>")),
-        (said(b"[]"), Unsure("HTTP 200 without a record", "[]")),
-        (said({"id": "1"}), Unsure("HTTP 200 with the record of something else", '{"id":"1"}')),
-        (said({"id": "1001", "verified_name": "EAA-secret\n"}), NumberRecord(verified_name="[token]")),
-        (said({"id": "1001", "webhook_configuration": {"application": "https://a.b/c"}}), NumberRecord(webhook_url="https://a.b/c")),
+        (json_reply(b"<html>", 502), Unsure("HTTP 502 without an error of the Graph API", "<html>")),
+        (json_reply(b"[]"), Unsure("HTTP 200 without a record", "[]")),
+        (json_reply({"id": "1"}), Unsure("HTTP 200 with the record of something else", '{"id":"1"}')),
+        (json_reply({"id": "1001", "verified_name": "EAA-secret\n"}), NumberRecord(verified_name="[token]")),
+        (json_reply({"id": "1001", "webhook_configuration": {"application": "https://a.b/c"}}), NumberRecord(webhook_url="https://a.b/c")),
         (ReplyTimedOut("no answer within 5 s"), Unsure("no answer within 5 s")),
         (ConnectFailed("no connection"), Unreached("no connection")),
     ],
@@ -115,6 +117,6 @@ async def test_whatever_comes_back_is_an_answer(reply: Any, answer: Any) -> None
 
 @pytest.mark.parametrize(("body", "code"), [(NO_OBJECT, "100"), (OLD_TOKEN, "190")])
 async def test_a_refusal_is_final_and_hides_the_token(body: Any, code: str) -> None:
-    answer = await CloudExtras(Provider(said(body, 400)), 5).look_up(SENDER)
+    answer = await CloudExtras(Provider(json_reply(body, 400)), 5).look_up(SENDER)
     assert isinstance(answer, ProviderRejected)
     assert (answer.code, "EAA-secret" in answer.message) == (code, False)

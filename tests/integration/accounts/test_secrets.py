@@ -12,7 +12,7 @@ import structlog
 
 from tests.integration.stage.database import Database
 from tests.integration.stage.harness import HELLO, MESSAGES, ON_SQLITE, Stage
-from tests.integration.stage.webhooks import a_number, told
+from tests.integration.stage.webhooks import a_number, status_post
 from waypost.model.time import minutes
 from waypost.ports.platform.failure import Unavailable
 from waypost.runtime.process import server, uvicorn_runner
@@ -91,7 +91,7 @@ async def test_nothing_secret_is_logged(stage: Stage, logs: None, capfd: pytest.
     answers.append(await stage.call("POST", "/api/v1/numbers", stage.acme.as_connected))
     answers.append(await stage.call("POST", "/api/v1/numbers", stage.acme.as_connected | {"extra": 1}))
     answers.append(await stage.call("PATCH", "/api/v1/numbers/1001", {"token": "EAA-bad\n"}))
-    answers.append(await stage.post(told(stage.acme), signed="sha256=00"))
+    answers.append(await stage.post(status_post(stage.acme), signed="sha256=00"))
     answers.append(await stage.call("GET", "/api/v1/webhooks/whatsapp/inbound?hub.verify_token=x", key=""))
     context: dict[str, Any] = {"message": "made by the test", "exception": _with_secrets(stage)}
     asyncio.get_running_loop().call_exception_handler(context)

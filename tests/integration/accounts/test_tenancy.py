@@ -10,7 +10,7 @@ import pytest
 from tests.integration.accounts.test_secrets import make_secrets
 from tests.integration.conversations.test_chat_authorisation import ONLY_FOR_PEOPLE
 from tests.integration.stage.harness import HELLO, MESSAGES, ON_SQLITE, Stage
-from tests.integration.stage.webhooks import a_text, change, envelope, told
+from tests.integration.stage.webhooks import a_text, change, envelope, status_post
 from tests.integration.stage.webhooks import status as a_status
 from waypost.http.app import api
 from waypost.http.openapi import completed
@@ -233,7 +233,7 @@ async def test_another_orgs_number_cannot_be_sent_from_or_taken(stage: Stage, ac
     taken = BODIES["/api/v1/numbers", "post"] | {"phone_number_id": "1001"}
     answer = await stage.call("POST", "/api/v1/numbers", taken, key=stage.globex.key)
     assert (answer.status, answer.code) == (409, "already_connected")
-    assert (await stage.post(told(stage.acme, a_status(acmes.wamid, "delivered")))).status == 200
+    assert (await stage.post(status_post(stage.acme, a_status(acmes.wamid, "delivered")))).status == 200
     await stage.becomes(acmes.message_id, "DELIVERED")
 
 

@@ -21,7 +21,7 @@ from tests.integration.stage.live_devices import (
     members,
     people,
     person,
-    said,
+    posted_id,
     say,
     sync,
 )
@@ -147,7 +147,7 @@ async def a_town(stage: Stage) -> Town:
     boss = await person(stage, "Boss", "admin")
     group = await chat(stage, ann, [bob, eve])
     direct = await chat(stage, ann, [bob], "direct")
-    first = {where: await said(stage, ann, where, "between us") for where in (group, direct)}
+    first = {where: await posted_id(stage, ann, where, "between us") for where in (group, direct)}
     await members(stage, ann, group, remove=[eve])
     talk = await customer(stage)
     spoken = (await history(stage, ann, talk))["messages"][0]["message_id"]

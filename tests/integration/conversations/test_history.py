@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.conftest import OpenStage
 from tests.integration.stage.harness import ON_SQLITE, Stage
-from tests.integration.stage.live_devices import Person, chat, customer, history, people, person, said
+from tests.integration.stage.live_devices import Person, chat, customer, history, people, person, posted_id
 from waypost.model.time import seconds
 
 pytestmark = pytest.mark.anyio
@@ -22,7 +22,7 @@ async def a_chat(stage: Stage, count: int) -> tuple[Person, Person, str, list[st
     """Two users, their chat, and the ids of one user's messages: `0`, `1`, …"""
     ann, bob = await people(stage, 2)
     where = await chat(stage, ann, [bob], "direct")
-    return ann, bob, where, [await said(stage, ann, where, f"{n}") for n in range(count)]
+    return ann, bob, where, [await posted_id(stage, ann, where, f"{n}") for n in range(count)]
 
 
 async def test_without_a_cursor_the_newest_come_first_and_each_page_goes_on(stage: Stage) -> None:
@@ -109,7 +109,7 @@ async def test_a_cursor_lasts_for_ever_where_no_lifetime_is_set(stage: Stage) ->
 async def test_a_cursor_is_of_no_use_to_others_or_elsewhere(stage: Stage) -> None:
     ann, bob, where, _ = await a_chat(stage, 3)
     other = await chat(stage, ann, [bob])
-    await said(stage, ann, other, "elsewhere")
+    await posted_id(stage, ann, other, "elsewhere")
     cursor = (await history(stage, ann, where, limit=1))["next_cursor"]
     zed, zoe = [await person(stage, name, key=stage.globex.key) for name in ("Zed", "Zoe")]
     foreign = await chat(stage, zed, [zoe], "direct")
@@ -139,7 +139,7 @@ async def test_what_is_said_between_two_pages_shifts_nothing(stage: Stage) -> No
         if not page["has_more"]:
             break
         cursor = {"cursor": page["next_cursor"]}
-        await said(stage, ann, where, "new")
+        await posted_id(stage, ann, where, "new")
     assert seen == [f"{n}" for n in range(8, -1, -1)]
 
 
@@ -166,11 +166,11 @@ async def test_the_list_of_conversations_goes_on_by_cursor_and_by_latest_activit
     chats = [await chat(stage, ann, [other], "direct") for other in others]
     for where in chats:
         stage.manual.advance(seconds(1))
-        await said(stage, ann, where, "hello")
+        await posted_id(stage, ann, where, "hello")
     stage.manual.advance(seconds(1))
     chats.append(await customer(stage))
     stage.manual.advance(seconds(1))
-    await said(stage, ann, chats[0], "again")
+    await posted_id(stage, ann, chats[0], "again")
     expected = [chats[0], *reversed(chats[1:])]
     found, cursor = [], ""
     while True:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.conversations.test_bot_context import claimed, shown, text, wrote
 from tests.integration.stage.harness import ON_SQLITE, Answer, Stage
-from tests.integration.stage.live_devices import Device, Person, chat, customer, history, house, people, said, say
+from tests.integration.stage.live_devices import Device, Person, chat, customer, history, house, people, posted_id, say
 from waypost.model.time import seconds
 
 pytestmark = pytest.mark.anyio
@@ -132,7 +132,7 @@ async def test_a_bot_is_told_neither_of_notes_nor_of_what_was_taken_back(stage: 
 async def test_unread_counts_agree_on_all_devices_of_a_person_and_are_each_persons_own(stage: Stage) -> None:
     ann, bob = await people(stage, 2)
     where = await chat(stage, ann, [bob], "direct")
-    ids = [await said(stage, ann, where, f"{n}") for n in range(3)]
+    ids = [await posted_id(stage, ann, where, f"{n}") for n in range(3)]
     assert ((await seen(stage, bob, where))["unread"], (await seen(stage, ann, where))["unread"]) == (3, 0)
     async with house(stage) as here:
         phone, laptop, other = Device(bob), Device(bob, "laptop"), Device(ann)
@@ -170,7 +170,7 @@ async def test_reading_a_customers_words_is_told_to_ones_own_devices_only(stage:
 async def test_a_marker_is_of_a_message_of_the_conversation(stage: Stage) -> None:
     ann, bob = await people(stage, 2)
     one, other = await chat(stage, ann, [bob]), await chat(stage, ann, [bob])
-    message = await said(stage, ann, other, "elsewhere")
+    message = await posted_id(stage, ann, other, "elsewhere")
     for given in (message, "nonsense", ""):
         answer = await stage.call("POST", f"{CONVERSATIONS}/{one}/read", {"message_id": given}, key=bob.token)
         assert (answer.status, answer.code) == (422, "invalid_payload")
@@ -179,14 +179,14 @@ async def test_a_marker_is_of_a_message_of_the_conversation(stage: Stage) -> Non
 async def test_what_is_taken_back_leaves_a_tombstone_everywhere(stage: Stage) -> None:
     ann, bob = await people(stage, 2)
     where = await chat(stage, ann, [bob], "direct")
-    await said(stage, ann, where, "stays")
-    message = await said(stage, ann, where, "a slip")
+    await posted_id(stage, ann, where, "stays")
+    message = await posted_id(stage, ann, where, "a slip")
     async with house(stage) as here:
         phone, away = Device(bob), Device(bob, "away")
         await phone.live(here)
         await away.live(here)
         away.cut()
-        late = await said(stage, ann, where, "another slip")
+        late = await posted_id(stage, ann, where, "another slip")
         for each in (message, late):
             assert (await stage.call("DELETE", f"/api/v1/messages/{each}", key=ann.token)).status == 204
         gone = await phone.item("deleted")

@@ -39,7 +39,7 @@ async def no_turn(stage: Stage) -> bool:
     return not (await stage.get(f"{TURNS}?state=open"))["turns"]
 
 
-async def said(stage: Stage, conversation: str = "1") -> list[dict[str, Any]]:
+async def conversation_messages(stage: Stage, conversation: str = "1") -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = (await stage.get(f"{TALKS}/{conversation}/messages"))["messages"]
     return found
 
@@ -48,7 +48,7 @@ async def answered(stage: Stage, *words: str) -> list[dict[str, Any]]:
     """The conversation, once the bot's latest words reached the phone."""
 
     async def look() -> list[dict[str, Any]] | None:
-        found = await said(stage)
+        found = await conversation_messages(stage)
         ours = [each for each in found if each["sender_id"] == "bot"]
         there = [each["content"].get("text") for each in ours if each["status"] == "delivered"]
         return found if set(words) <= set(there) else None
@@ -132,7 +132,7 @@ async def test_messages_are_read_in_pages_and_their_ids_sort_by_time(talking: St
     await stage.reads()
 
     async def read() -> bool:
-        return bool((await said(stage))[0]["status"] == "read")
+        return bool((await conversation_messages(stage))[0]["status"] == "read")
 
     assert await stage.eventually(read)
 
@@ -195,7 +195,7 @@ async def test_a_person_takes_over_and_the_bots_late_answer_is_held_back(talking
 
     assert await stage.eventually(forgotten)
     await wrote(stage, "are you there")
-    assert [each["sender_id"] for each in await said(stage)] == ["contact:1", "contact:1"]
+    assert [each["sender_id"] for each in await conversation_messages(stage)] == ["contact:1", "contact:1"]
     assert stage.calls() == []
     back = await stage.call("POST", f"{TALKS}/1/floor", {"holder": "bot"}, key=token)
     assert (back.status, back.json["floor"]) == (200, "bot")
@@ -219,7 +219,7 @@ async def test_what_the_bot_said_and_was_not_sent_is_cancelled(talking: Stage, b
     taken = await stage.call("POST", f"{TALKS}/1/floor", {"holder": "human"})
     assert (taken.status, taken.json["floor"]) == (200, "human")
     await stage.becomes(reply["id"], "CANCELLED")
-    assert (await said(stage))[0]["status"] == "failed"
+    assert (await conversation_messages(stage))[0]["status"] == "failed"
 
 
 @ON_SQLITE

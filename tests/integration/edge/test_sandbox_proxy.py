@@ -28,7 +28,7 @@ async def test_who_is_signed_in_plays_the_customer(demo: Stage) -> None:
     cookie = await signed_in(demo, await person(demo))
     said = await by(demo, cookie, "POST", SAY, HELLO, **OWN)
     assert (said.status, list(said.json)) == (200, ["wamid"])
-    assert [wamid for wamid, _ in await demo.said()] == [said.json["wamid"]], "it came by the webhook"
+    assert [wamid for wamid, _ in await demo.customer_messages()] == [said.json["wamid"]], "it came by the webhook"
     shown = await by(demo, cookie, "GET", f"{SCREEN}?after=0&wait=5", **OWN)
     assert [line["text"] for line in shown.json["messages"]] == ["hello"]
     made = await by(demo, cookie, "POST", "/_sandbox/faults", {"delay_ms": 1}, **OWN)
@@ -51,7 +51,7 @@ async def test_another_sites_page_is_refused(demo: Stage, told: dict[str, str], 
     cookie = await signed_in(demo, await person(demo))
     assert (await by(demo, cookie, "POST", SAY, HELLO, **told)).status == posts
     assert (await by(demo, cookie, "GET", SCREEN, **told)).status == reads
-    assert len(await demo.said()) == (1 if posts == 200 else 0)
+    assert len(await demo.customer_messages()) == (1 if posts == 200 else 0)
 
 
 async def test_who_is_not_signed_in_is_refused(demo: Stage) -> None:
@@ -62,7 +62,7 @@ async def test_who_is_not_signed_in_is_refused(demo: Stage) -> None:
         assert (answer.status, answer.json["code"]) == (401, "not_authenticated")
     await demo.call("POST", f"/api/v1/users/{ann.user_id}/token")
     assert (await by(demo, cookie, "POST", SAY, HELLO, **OWN)).status == 401
-    assert await demo.said() == []
+    assert await demo.customer_messages() == []
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from tests.integration.conftest import OpenStage
 from tests.integration.stage.harness import ON_SQLITE, Stage
 from tests.integration.stage.history_apart import ShakyLog, bodies, handed_over, joined, only_in_the_log, texts
-from tests.integration.stage.live_devices import chat, customer, history, people, person, said, say
+from tests.integration.stage.live_devices import chat, customer, history, people, person, posted_id, say
 from tests.integration.stage.thinking import wrote
 from waypost.adapters.local.history import MemoryHistory
 from waypost.adapters.sql.conversations.conversations import SqlFeeds
@@ -26,7 +26,7 @@ from waypost_testing.contracts.conversation_steps import END
 
 async def test_bodies_stay_for_an_hour_after_they_were_handed_over(apart: Stage) -> None:
     ann, bob = await people(apart, 2)
-    await said(apart, ann, await chat(apart, ann, [bob]), "hello")
+    await posted_id(apart, ann, await chat(apart, ann, [bob]), "hello")
     await handed_over(apart)
     apart.manual.jump(minutes(50))
     assert await archive.prune_archived_bodies(apart.world) == 0
@@ -37,7 +37,7 @@ async def test_bodies_stay_for_an_hour_after_they_were_handed_over(apart: Stage)
 async def test_what_is_taken_back_goes_from_the_log_too(apart: Stage, log: ShakyLog) -> None:
     ann, bob = await people(apart, 2)
     where = await chat(apart, ann, [bob], "direct")
-    at_once, late = await said(apart, ann, where, "a slip"), await said(apart, ann, where, "a secret")
+    at_once, late = await posted_id(apart, ann, where, "a slip"), await posted_id(apart, ann, where, "a secret")
     await apart.call("DELETE", f"/api/v1/messages/{at_once}", key=ann.token)
     await only_in_the_log(apart)
     assert any("a secret" in text for text in log.texts())
@@ -53,7 +53,7 @@ async def test_an_answer_that_is_lost_costs_nothing_but_work(apart: Stage, log: 
     ann, bob = await people(apart, 2)
     where = await chat(apart, ann, [bob], "direct")
     log.mute = True
-    await said(apart, ann, where, "hello")
+    await posted_id(apart, ann, where, "hello")
 
     async def appended() -> bool:
         apart.manual.advance(seconds(1.1))
@@ -75,22 +75,22 @@ async def test_a_log_that_is_lost_is_told_once_with_the_reason_and_so_is_its_ret
     with capture_logs() as lines:
         stage = await set_up(log=log)
 
-        async def told() -> list[str]:
+        async def history_events() -> list[str]:
             stage.manual.advance(seconds(1.1))
             return [line["event"] for line in lines if line["event"].startswith("history_")]
 
-        async def heard(count: int) -> bool:
-            return len(await told()) >= count
+        async def has_events(count: int) -> bool:
+            return len(await history_events()) >= count
 
-        assert await stage.eventually(lambda: heard(1))
+        assert await stage.eventually(lambda: has_events(1))
         await wrote(stage, "hello")
         for _ in range(20):
-            await stage.eventually(lambda: heard(1))
+            await stage.eventually(lambda: has_events(1))
         log.away = False
-        assert await stage.eventually(lambda: heard(2))
+        assert await stage.eventually(lambda: has_events(2))
         log.away = True
-        assert await stage.eventually(lambda: heard(3))
-    assert await told() == ["history_lost", "history_is_back", "history_lost"]
+        assert await stage.eventually(lambda: has_events(3))
+    assert await history_events() == ["history_lost", "history_is_back", "history_lost"]
     assert [line["error"] for line in lines if line["event"] == "history_lost"] == ["it is away"] * 2
 
 
@@ -103,21 +103,21 @@ async def test_a_log_that_comes_and_is_anothers_is_told_with_that_reason_and_cou
     with capture_logs() as lines:
         stage = await set_up(log=log)
 
-        async def told(count: int) -> bool:
+        async def has_reasons(count: int) -> bool:
             stage.manual.advance(seconds(1.1))
             return len(reasons()) >= count
 
         def reasons() -> list[str]:
             return [line["error"] for line in lines if line["event"] == "history_lost"]
 
-        assert await stage.eventually(lambda: told(1))
+        assert await stage.eventually(lambda: has_reasons(1))
         log.away = False
         await wrote(stage, "hello")
-        assert await stage.eventually(lambda: told(2))
+        assert await stage.eventually(lambda: has_reasons(2))
         failures = await stage.metric("history_failure_total")
 
         async def fails_again() -> bool:
-            return await told(1) and await stage.metric("history_failure_total") > failures + 5
+            return await has_reasons(1) and await stage.metric("history_failure_total") > failures + 5
 
         assert await stage.eventually(fails_again)
     assert reasons() == ["it is away", "it is another's"]
@@ -197,7 +197,7 @@ async def test_what_the_log_cannot_keep_stops_its_own_feed_and_no_other(apart: S
     log.refused = "poison"
     await wrote(apart, "poison", "after it")
     ann, bob = await people(apart, 2)
-    await said(apart, ann, await chat(apart, ann, [bob]), "hello")
+    await posted_id(apart, ann, await chat(apart, ann, [bob]), "hello")
 
     async def kept() -> bool:
         apart.manual.advance(seconds(1.1))

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from tests.integration.conftest import OpenStage
 from tests.integration.stage.harness import ON_SQLITE, Stage
 from tests.integration.stage.history_apart import ShakyLog, bodies, handed_over, joined, only_in_the_log, texts
-from tests.integration.stage.live_devices import Device, chat, customer, history, house, people, said, sync
+from tests.integration.stage.live_devices import Device, chat, customer, history, house, people, posted_id, sync
 from tests.integration.stage.thinking import PatientBot, wrote
 from waypost.adapters.local.history import MemoryHistory
 from waypost.flow.history import archive
@@ -28,7 +28,7 @@ async def test_a_history_is_read_as_before_when_its_bodies_are_only_in_the_log(a
     talk = await customer(apart, text="from outside")
     where = await chat(apart, ann, [bob], "direct")
     for n in range(6):
-        await said(apart, ann if n % 2 else bob, where, f"word {n}")
+        await posted_id(apart, ann if n % 2 else bob, where, f"word {n}")
     before = [
         await history(apart, ann, where),
         await history(apart, apart.acme.key, talk),
@@ -52,9 +52,9 @@ async def test_a_log_that_the_settings_no_longer_name_is_told_and_no_moment_is_p
     apart = await set_up(log=log)
     ann, bob = await people(apart, 2)
     where = await chat(apart, ann, [bob], "direct")
-    await said(apart, ann, where, "old")
+    await posted_id(apart, ann, where, "old")
     begun = await sync(apart, bob, cursors={})
-    await said(apart, ann, where, "and more")
+    await posted_id(apart, ann, where, "and more")
     assert await examined(apart, None) == []
     await only_in_the_log(apart)
     with capture_logs() as lines:
@@ -83,7 +83,7 @@ async def test_the_doctor_finds_a_log_that_has_not_what_was_handed_over(set_up: 
     for text in ("one", "two"):
         await customer(apart, text=text)
     ann, bob = await people(apart, 2)
-    await said(apart, ann, await chat(apart, ann, [bob], "direct"), "hello")
+    await posted_id(apart, ann, await chat(apart, ann, [bob], "direct"), "hello")
     assert await examined(apart, MemoryHistory()) == []
     await only_in_the_log(apart)
     (well,) = await examined(apart, log)
@@ -116,10 +116,10 @@ async def test_while_the_log_is_away_the_recent_part_is_shown_and_nothing_leaves
 ) -> None:
     ann, bob = await people(apart, 2)
     where = await chat(apart, ann, [bob], "direct")
-    await said(apart, ann, where, "old")
+    await posted_id(apart, ann, where, "old")
     await only_in_the_log(apart)
     log.away = True
-    await said(apart, bob, where, "new")
+    await posted_id(apart, bob, where, "new")
     apart.manual.jump(hours(3))
     assert await archive.prune_archived_bodies(apart.world) == 0
     page = await history(apart, ann, where)
@@ -138,7 +138,7 @@ async def test_while_the_log_is_away_the_recent_part_is_shown_and_nothing_leaves
 async def test_a_list_shows_no_words_that_it_cannot_read(apart: Stage, log: ShakyLog) -> None:
     ann, bob = await people(apart, 2)
     where = await chat(apart, ann, [bob], "direct")
-    await said(apart, ann, where, "old")
+    await posted_id(apart, ann, where, "old")
     await only_in_the_log(apart)
     log.away = True
     (shown,) = (await listed(apart, bob.token))["conversations"]
@@ -153,7 +153,7 @@ async def test_a_device_that_was_away_for_long_catches_up_from_the_log(apart: St
     where = await chat(apart, ann, [bob], "direct")
     begun = await sync(apart, bob, cursors={})
     for n in range(3):
-        await said(apart, ann, where, f"word {n}")
+        await posted_id(apart, ann, where, f"word {n}")
     await only_in_the_log(apart)
     log.away = True
     refused = await sync(apart, bob, expect=503, cursors=begun["heads"], epoch=begun["epoch"])
@@ -176,7 +176,7 @@ async def test_what_was_said_is_found_when_it_is_only_in_the_log(apart: Stage, l
 async def test_what_the_log_has_lost_is_shown_as_that_and_found_out(apart: Stage, log: ShakyLog) -> None:
     ann, bob = await people(apart, 2)
     where = await chat(apart, ann, [bob], "direct")
-    await said(apart, ann, where, "gone for good")
+    await posted_id(apart, ann, where, "gone for good")
     await only_in_the_log(apart)
     log.kept.clear()
     (shown,) = (await history(apart, ann, where))["messages"]
@@ -195,7 +195,7 @@ async def test_a_connected_device_stays_catching_up_while_the_log_is_away_and_go
     async with house(apart) as home:
         await phone.live(home)
         await phone.leave()
-        await said(apart, ann, where, "while you were away")
+        await posted_id(apart, ann, where, "while you were away")
         await only_in_the_log(apart)
         log.away = True
         await phone.hello(home)

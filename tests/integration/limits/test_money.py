@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.conftest import OpenStage
 from tests.integration.stage.harness import ON_SQLITE, Stage
-from tests.integration.stage.webhooks import PHONE, status, told
+from tests.integration.stage.webhooks import PHONE, status, status_post
 from waypost.flow.accounts.budgets import check_budgets
 from waypost.model.gate import GateKind
 from waypost.model.ids import OrgId
@@ -94,7 +94,7 @@ async def test_without_a_price_list_messages_are_counted(stage: Stage) -> None:
 async def test_a_free_message_costs_nothing(stage: Stage) -> None:
     await set_policy(stage, priceList=LIST)
     priced = {"billable": False, "pricing_model": "PMP", "type": "free_customer_service", "category": "service"}
-    await stage.post(told(stage.acme, status("wamid.x", "delivered", pricing=priced)))
+    await stage.post(status_post(stage.acme, status("wamid.x", "delivered", pricing=priced)))
     (row,) = await spend(stage, "?from=2025-10-01&by=category")
     assert (row["key"], row["messages"], row["unpriced"], float(row["amount"])) == ("service", 1, 0, 0.0)
 

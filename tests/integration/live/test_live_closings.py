@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.conftest import OpenStage
 from tests.integration.stage.harness import ON_SQLITE, Stage, live_clock
-from tests.integration.stage.live_devices import SOON, Device, chat, house, key, people, person, said
+from tests.integration.stage.live_devices import SOON, Device, chat, house, key, people, person, posted_id
 from waypost.adapters.local.hints import LocalBroadcast, ProcessHints
 from waypost.http.live.gateway import CONNECTIONS_EACH, HELLO_WITHIN, SILENT_FOR
 from waypost.http.live.session import RATE, TYPING_EVERY, Session
@@ -132,7 +132,7 @@ async def test_a_device_that_connects_again_takes_over_from_itself(stage: Stage)
         await old.live(here)
         await new.live(here)
         assert (await old.closing())[0] == 4409
-        await said(stage, ann, where, "hello")
+        await posted_id(stage, ann, where, "hello")
         await new.hears("hello")
 
 
@@ -204,7 +204,7 @@ async def test_a_device_that_reads_too_slowly_comes_back_and_loses_nothing(set_u
         texts: list[str] = []
         while not session.is_over and len(texts) < 2000:
             texts.append(f"{len(texts)}".ljust(16_000, "."))
-            await said(stage, ann, where, texts[-1])
+            await posted_id(stage, ann, where, texts[-1])
         phone.line.transport.resume_reading()
         assert (await phone.closing())[0] == 4008
         await phone.live(here)
@@ -221,7 +221,7 @@ async def test_a_device_that_is_far_behind_is_given_everything_and_not_called_sl
         await phone.leave()
         texts = [f"{n}".ljust(16_000, "\N{SNOWMAN}") for n in range(250)]
         for text in texts:
-            await said(stage, ann, where, text)
+            await posted_id(stage, ann, where, text)
         await phone.live(here)
         assert phone.texts() == texts
 

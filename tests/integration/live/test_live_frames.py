@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.fuzzing import examples
 from tests.integration.stage.harness import ON_SQLITE, Stage
-from tests.integration.stage.live_devices import Device, Person, chat, customer, house, people, person, said
+from tests.integration.stage.live_devices import Device, Person, chat, customer, house, people, person, posted_id
 from waypost.flow.live import devices
 from waypost.flow.world import World
 from waypost.http.live import live_commands
@@ -230,7 +230,7 @@ async def test_who_types_is_told_to_the_others_and_not_more_often_than_need_be(s
         stage.manual.advance(seconds(3))
         await phone.say("typing", conversation_id=where)
         await other.until("typing")
-        await said(stage, ann, where, "hello")
+        await posted_id(stage, ann, where, "hello")
         await other.hears("hello")
         assert [frame["type"] for frame in other.others].count("typing") == 2
         await stranger.settled()
@@ -336,7 +336,7 @@ async def test_any_frames_in_any_order_are_answered_or_end_the_line(
     stage: Stage, spoken: list[bytes], greeted: bool
 ) -> None:
     """The stage fails on any bug that only the log would show."""
-    ann = await _somebody(stage)
+    ann = await _one_user(stage)
     gateway = Gateway(stage.world)
     wall = Wall()
     session = gateway.welcome(wall)
@@ -356,7 +356,7 @@ async def test_any_frames_in_any_order_are_answered_or_end_the_line(
 _known: dict[int, Person] = {}
 
 
-async def _somebody(stage: Stage) -> Person:
+async def _one_user(stage: Stage) -> Person:
     """One person with a chat and a customer for all examples."""
     if id(stage) not in _known:
         ann, bob = await people(stage, 2)

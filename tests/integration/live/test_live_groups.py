@@ -7,7 +7,18 @@ from collections.abc import Mapping
 import pytest
 
 from tests.integration.stage.harness import ON_SQLITE, Stage
-from tests.integration.stage.live_devices import Device, Person, chat, history, house, members, people, said, say, sync
+from tests.integration.stage.live_devices import (
+    Device,
+    Person,
+    chat,
+    history,
+    house,
+    members,
+    people,
+    posted_id,
+    say,
+    sync,
+)
 from waypost.model.chat import LARGEST_IN_FEEDS
 from waypost.model.conversation import ConversationId, Position
 from waypost.model.ids import OrgId, UserId
@@ -31,10 +42,10 @@ async def test_a_group_that_grows_large_while_all_are_connected_leaves_no_gap(st
         for device in (phone, newcomer, away):
             await device.live(here)
         away.cut()
-        await said(stage, ann, where, "small")
+        await posted_id(stage, ann, where, "small")
         await members(stage, ann, where, add=[last])
-        await said(stage, ann, where, "large")
-        await said(stage, ann, where, "and on")
+        await posted_id(stage, ann, where, "large")
+        await posted_id(stage, ann, where, "and on")
         joined = await phone.item("joined", conversation_id=where)
         assert joined["joins"]["feed"] == f"group:{where}"
         first = await phone.item("members")
@@ -45,7 +56,7 @@ async def test_a_group_that_grows_large_while_all_are_connected_leaves_no_gap(st
         assert phone.texts() == away.texts() == ["small", "large", "and on"]
         assert newcomer.texts() == ["large", "and on"]
         phone.cut()
-        await said(stage, ann, where, "while away")
+        await posted_id(stage, ann, where, "while away")
         await phone.live(here)
         assert phone.texts()[2:] == ["and on", "while away"]
 
@@ -60,7 +71,7 @@ async def test_who_was_away_alone_while_it_grew_has_it_all_when_live(stage: Stag
         await away.live(here)
         away.cut()
         await members(stage, ann, where, add=[last])
-        await said(stage, ann, where, "large")
+        await posted_id(stage, ann, where, "large")
         await away.live(here)
         assert away.texts() == ["large"]
 
@@ -71,10 +82,10 @@ async def test_who_is_removed_from_a_large_group_hears_nothing_after_it(stage: S
         phone, other = Device(eve), Device(bob)
         await phone.live(here)
         await other.live(here)
-        await said(stage, ann, where, "before")
+        await posted_id(stage, ann, where, "before")
         await phone.hears("before")
         await members(stage, ann, where, remove=[eve])
-        await said(stage, ann, where, "after")
+        await posted_id(stage, ann, where, "after")
         await other.hears("after")
         gone = await phone.item("members", feed=eve.feed)
         assert gone["removed"] == [eve.user_id]
@@ -95,9 +106,9 @@ async def test_what_was_said_right_after_somebody_was_removed_is_not_told_with_i
         await phone.live(here)
         await other.live(here)
         stage.hints.deaf = True
-        await said(stage, ann, where, "before")
+        await posted_id(stage, ann, where, "before")
         await members(stage, ann, where, remove=[eve])
-        await said(stage, ann, where, "after")
+        await posted_id(stage, ann, where, "after")
         stage.hints.deaf = False
         stage.hints.give([f"feed:group:{where}", f"feed:{eve.feed}"])
         await other.hears("after")
@@ -114,15 +125,15 @@ async def test_who_was_removed_and_came_back_hears_both_times_and_not_what_was_b
         phone = Device(eve)
         await phone.live(here)
         stage.hints.deaf = True
-        await said(stage, ann, where, "before")
+        await posted_id(stage, ann, where, "before")
         await members(stage, ann, where, remove=[eve])
-        await said(stage, ann, where, "between")
+        await posted_id(stage, ann, where, "between")
         await members(stage, ann, where, add=[eve])
-        await said(stage, ann, where, "after")
+        await posted_id(stage, ann, where, "after")
         stage.hints.deaf = False
         stage.hints.give([f"feed:group:{where}", f"feed:{eve.feed}"])
         await phone.hears("after")
-        await said(stage, ann, where, "later")
+        await posted_id(stage, ann, where, "later")
         await phone.hears("later")
         assert phone.texts() == ["before", "after", "later"]
 
@@ -131,12 +142,12 @@ async def test_who_was_removed_and_came_back_hears_both_times_and_not_what_was_b
 async def test_who_joins_a_large_group_while_connected_hears_it_from_then_on(stage: Stage) -> None:
     (ann, *_), where = await a_large_group(stage)
     (zoe,) = await people(stage, 1)
-    await said(stage, ann, where, "before")
+    await posted_id(stage, ann, where, "before")
     async with house(stage) as here:
         phone = Device(zoe)
         await phone.live(here)
         await members(stage, ann, where, add=[zoe])
-        await said(stage, ann, where, "after")
+        await posted_id(stage, ann, where, "after")
         await phone.hears("after")
         assert phone.texts() == ["after"]
 
@@ -146,11 +157,11 @@ async def test_the_long_poll_follows_a_large_group_too(stage: Stage) -> None:
     (ann, bob, *_), where = await a_large_group(stage)
     begun = await sync(stage, bob)
     assert f"group:{where}" in begun["heads"]
-    await said(stage, ann, where, "hello all")
+    await posted_id(stage, ann, where, "hello all")
     found = await sync(stage, bob, cursors=begun["heads"])
     assert [item["message"]["content"]["text"] for item in found["items"]] == ["hello all"]
     await members(stage, ann, where, remove=[bob])
-    await said(stage, ann, where, "without Bob")
+    await posted_id(stage, ann, where, "without Bob")
     told = await sync(stage, bob, cursors=found["heads"])
     assert [(item["kind"], item["removed"]) for item in told["items"]] == [("members", [bob.user_id])]
     assert "without Bob" not in str(told)
@@ -159,7 +170,7 @@ async def test_the_long_poll_follows_a_large_group_too(stage: Stage) -> None:
 async def test_who_was_removed_reads_and_writes_nothing_any_more(stage: Stage) -> None:
     ann, bob, eve = await people(stage, 3)
     where = await chat(stage, ann, [bob, eve])
-    await said(stage, ann, where, "before")
+    await posted_id(stage, ann, where, "before")
     await members(stage, ann, where, remove=[eve])
     await history(stage, eve, where, expect=404)
     assert (await say(stage, eve, where, "let me in")).status == 404
@@ -176,9 +187,9 @@ async def test_who_joins_later_reads_what_the_groups_setting_allows(
 ) -> None:
     ann, bob, eve = await people(stage, 3)
     where = await chat(stage, ann, [bob], history=setting)
-    await said(stage, ann, where, "before")
+    await posted_id(stage, ann, where, "before")
     await members(stage, ann, where, add=[eve])
-    await said(stage, ann, where, "after")
+    await posted_id(stage, ann, where, "after")
     page = await history(stage, eve, where, limit=2)
     assert [message["content"]["text"] for message in page["messages"]] == seen
     assert page["has_more"] is False
@@ -198,7 +209,7 @@ async def test_who_is_removed_from_the_org_has_left_every_chat_and_keeps_nothing
     ann, bob, eve, *others = await people(stage, LARGEST_IN_FEEDS + 2)
     large = await chat(stage, ann, [bob, eve, *others])
     small, direct = await chat(stage, ann, [bob, eve]), await chat(stage, ann, [eve], "direct")
-    message = await said(stage, ann, small, "hello")
+    message = await posted_id(stage, ann, small, "hello")
     async with house(stage) as here:
         phone = Device(ann)
         await phone.live(here)
@@ -234,7 +245,7 @@ async def test_the_history_of_a_large_group_does_not_ask_who_has_read_it(
     (ann, bob, *_), where = await a_large_group(stage)
     small = await chat(stage, ann, [bob])
     for each in (where, small):
-        read = await said(stage, ann, each, "for all")
+        read = await posted_id(stage, ann, each, "for all")
         answer = await stage.call("POST", f"/api/v1/conversations/{each}/read", {"message_id": read}, key=bob.token)
         assert answer.status == 200, answer
     asked: list[ConversationId] = []

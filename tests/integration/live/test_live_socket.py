@@ -9,7 +9,7 @@ import pytest
 
 from tests.integration.conftest import OpenStage
 from tests.integration.stage.harness import ON_SQLITE, Stage
-from tests.integration.stage.live_devices import Device, chat, customer, house, members, people, person, said, say
+from tests.integration.stage.live_devices import Device, chat, customer, house, members, people, person, posted_id, say
 from waypost.flow.operations import maintenance
 from waypost.http.live.gateway import HEARTBEAT, SEEN_EVERY, SILENT_FOR
 from waypost.model.ids import UserId
@@ -66,12 +66,12 @@ async def test_after_a_cut_nothing_is_missing_and_nothing_comes_twice(stage: Sta
         expected = []
         for round_ in range(4):
             for n in range(3):
-                await said(stage, ann, where, f"{round_}.{n}")
+                await posted_id(stage, ann, where, f"{round_}.{n}")
                 expected.append(f"{round_}.{n}")
             if round_ % 2:
                 await phone.hears(expected[-1])
             phone.cut()
-            await said(stage, ann, where, f"{round_} away")
+            await posted_id(stage, ann, where, f"{round_} away")
             expected.append(f"{round_} away")
             assert (await phone.live(here))["resumed"]
         assert phone.texts() == expected
@@ -84,14 +84,14 @@ async def test_several_devices_each_go_on_where_they_were(stage: Stage) -> None:
         phone, laptop = Device(bob, "phone"), Device(bob, "laptop")
         await phone.live(here)
         await laptop.live(here)
-        await said(stage, ann, where, "one")
+        await posted_id(stage, ann, where, "one")
         await phone.hears("one")
         await laptop.hears("one")
         await laptop.leave()
-        await said(stage, ann, where, "two")
+        await posted_id(stage, ann, where, "two")
         await phone.hears("two")
         await laptop.live(here)
-        await said(stage, ann, where, "three")
+        await posted_id(stage, ann, where, "three")
         await phone.hears("three")
         await laptop.hears("three")
         assert phone.texts() == laptop.texts() == ["one", "two", "three"]
@@ -103,8 +103,8 @@ async def test_a_device_that_names_no_cursor_goes_on_after_what_it_acked(stage: 
     async with house(stage) as here:
         phone = Device(bob)
         await phone.live(here)
-        await said(stage, ann, where, "one")
-        await said(stage, ann, where, "two")
+        await posted_id(stage, ann, where, "one")
+        await posted_id(stage, ann, where, "two")
         first = await phone.hears("one")
         await phone.hears("two")
         await phone.say("ack", feed=first["feed"], seq=first["seq"])
@@ -134,10 +134,10 @@ async def test_what_happens_while_a_device_catches_up_comes_once_and_in_order(st
         phone.cut()
         texts = [f"text {n}" for n in range(450)]
         for text in texts[:420]:
-            await said(stage, ann, where, text)
+            await posted_id(stage, ann, where, text)
         coming = asyncio.ensure_future(phone.hello(here))
         for text in texts[420:]:
-            await said(stage, ann, where, text)
+            await posted_id(stage, ann, where, text)
         await coming
         await phone.hears(texts[-1])
         assert phone.texts() == texts
@@ -152,19 +152,19 @@ async def test_a_device_that_cannot_go_on_is_told_to_read_everything_anew(stage:
         phone = Device(bob)
         await phone.live(here)
         await phone.leave()
-        await said(stage, ann, where, "while away")
+        await posted_id(stage, ann, where, "while away")
         if lost == "another epoch":
             phone.epoch = "of another life"
         elif lost == "beyond the head":
             phone.cursors[bob.feed] = 4711
         else:
-            await said(stage, ann, where, "the last of a feed stays")
+            await posted_id(stage, ann, where, "the last of a feed stays")
             await stage.world.ledger.feeds.forget(Instant(stage.clock.now() + seconds(1)), 1000)
         assert (await phone.hello(here))["resumed"] is False
         told = await phone.until("resync_required")
         assert told["reason"]
         await phone.until("live")
-        await said(stage, ann, where, "afterwards")
+        await posted_id(stage, ann, where, "afterwards")
         await phone.hears("afterwards")
         assert phone.texts() == ["afterwards"]
         phone.cut()
@@ -195,7 +195,7 @@ async def test_a_device_that_was_away_for_too_long_to_be_known_reads_anew(stage:
         stage.manual.jump(Span(stage.world.tuning.feed_kept + seconds(1)))
         assert await maintenance.prune_devices(stage.world) == 1
         assert (await stage.get("/api/v1/devices", bob.token))["devices"] == []
-        await said(stage, ann, where, "while away")  # and kept: only the device was removed
+        await posted_id(stage, ann, where, "while away")  # and kept: only the device was removed
         places: dict[str, dict[str, Any]] = {
             "all": {},
             "no epoch": {"epoch": None},
@@ -205,7 +205,7 @@ async def test_a_device_that_was_away_for_too_long_to_be_known_reads_anew(stage:
         assert (await phone.hello(here, **places[kept]))["resumed"] is False
         await phone.until("resync_required")
         await phone.until("live")
-        await said(stage, ann, where, "afterwards")
+        await posted_id(stage, ann, where, "afterwards")
         await phone.hears("afterwards")
         assert phone.texts() == ["afterwards"]
         phone.cut()
@@ -232,7 +232,7 @@ async def test_one_that_stays_connected_is_known_however_long_that_is(stage: Sta
         stage.manual.jump(Span(stage.world.tuning.feed_kept - seconds(60)))
         assert await maintenance.prune_devices(stage.world) == 0
         phone.cut()
-        await said(stage, ann, where, "while away")
+        await posted_id(stage, ann, where, "while away")
         assert (await phone.live(here))["resumed"]
         assert phone.texts() == ["while away"]
 
@@ -244,9 +244,9 @@ async def test_who_is_removed_while_connected_hears_that_and_nothing_after_it(st
         phone, other = Device(eve), Device(bob)
         await phone.live(here)
         await other.live(here)
-        await said(stage, ann, where, "before")
+        await posted_id(stage, ann, where, "before")
         await members(stage, ann, where, remove=[eve])
-        await said(stage, ann, where, "after")
+        await posted_id(stage, ann, where, "after")
         await other.hears("after")
         gone = await phone.item("members")
         assert (gone["removed"], gone["conversation_id"]) == ([eve.user_id], where)
@@ -257,7 +257,7 @@ async def test_who_is_removed_while_connected_hears_that_and_nothing_after_it(st
 async def test_who_joins_while_connected_hears_what_is_said_from_then_on(stage: Stage) -> None:
     ann, bob, eve = await people(stage, 3)
     where = await chat(stage, ann, [bob])
-    await said(stage, ann, where, "before")
+    await posted_id(stage, ann, where, "before")
     async with house(stage) as here:
         phone, other = Device(eve), Device(bob)
         await phone.live(here)
@@ -266,7 +266,7 @@ async def test_who_joins_while_connected_hears_what_is_said_from_then_on(stage: 
         joined = await phone.item("joined", conversation_id=where)
         assert joined["user_ids"] == [eve.user_id]
         assert (await other.item("members"))["added"] == [eve.user_id]
-        await said(stage, ann, where, "after")
+        await posted_id(stage, ann, where, "after")
         await phone.hears("after")
         assert phone.texts() == ["after"]
 
@@ -298,7 +298,7 @@ async def test_a_lost_hint_costs_seconds_and_no_message(stage: Stage) -> None:
         phone = Device(bob)
         await phone.live(here)
         stage.hints.deaf = True
-        await said(stage, ann, where, "unheard")
+        await posted_id(stage, ann, where, "unheard")
         await phone.hears("unheard")
         stage.hints.deaf = False
 
@@ -335,12 +335,12 @@ async def test_a_server_that_stops_says_so_and_the_device_loses_nothing(set_up: 
     async with house(stage, second) as old, house(stage) as new:
         phone = Device(bob)
         await phone.live(old)
-        await said(stage, ann, where, "one")
+        await posted_id(stage, ann, where, "one")
         await second.wind_down(seconds(0))
         assert await phone.closing() == (4001, "server going away")
         late = Device(bob)
         await late.connect(old)
         assert (await late.closing())[0] == 4001
-        await said(stage, ann, where, "two")
+        await posted_id(stage, ann, where, "two")
         await phone.live(new)
         assert phone.texts() == ["one", "two"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.integration.stage.harness import ON_SQLITE, Stage
-from tests.integration.stage.live_devices import Device, chat, customer, history, house, people, person, said, sync
+from tests.integration.stage.live_devices import Device, chat, customer, history, house, people, person, posted_id, sync
 from waypost.flow.operations import maintenance
 from waypost.http.live.long_poll import PAGE
 from waypost.model.time import Instant, Span, seconds
@@ -24,8 +24,8 @@ async def test_the_long_poll_brings_the_same_items_as_the_socket(stage: Stage) -
         phone = Device(bob)
         await phone.live(here)
         where = await chat(stage, ann, [bob])
-        first = await said(stage, ann, where, "one")
-        await said(stage, ann, where, "two")
+        first = await posted_id(stage, ann, where, "one")
+        await posted_id(stage, ann, where, "two")
         await stage.call("POST", f"/api/v1/conversations/{where}/read", {"message_id": first}, key=bob.token)
         await stage.call("DELETE", f"/api/v1/messages/{first}", key=ann.token)
         await customer(stage)
@@ -51,7 +51,7 @@ async def test_a_waiting_poll_wakes_when_something_is_said(stage: Stage) -> None
     waiting = asyncio.ensure_future(sync(stage, bob, cursors=begun["heads"], wait=20))
     await stage.eventually(lambda: _followed(stage, bob.feed))
     assert not waiting.done()
-    await said(stage, ann, where, "wake up")
+    await posted_id(stage, ann, where, "wake up")
     found = await waiting
     assert [item["message"]["content"]["text"] for item in found["items"]] == ["wake up"]
 
@@ -76,7 +76,7 @@ async def test_more_than_a_page_comes_in_pages_and_nothing_is_left_out(stage: St
     where = await chat(stage, ann, [bob], "direct")
     begun = await sync(stage, bob)
     for n in range(PAGE + 5):
-        await said(stage, ann, where, f"{n}")
+        await posted_id(stage, ann, where, f"{n}")
     first = await sync(stage, bob, cursors=begun["heads"], wait=20)
     assert (len(first["items"]), first["has_more"]) == (PAGE, True)
     second = await sync(stage, bob, cursors=first["heads"])
@@ -89,10 +89,10 @@ async def test_two_devices_and_a_forgetful_one_each_have_their_own_place(stage: 
     ann, bob = await people(stage, 2)
     where = await chat(stage, ann, [bob], "direct")
     heads = {name: (await sync(stage, bob, name))["heads"] for name in ("phone", "laptop", "forgetful")}
-    await said(stage, ann, where, "one")
+    await posted_id(stage, ann, where, "one")
     phone = await sync(stage, bob, "phone", cursors=heads["phone"])
     assert len(phone["items"]) == 1
-    await said(stage, ann, where, "two")
+    await posted_id(stage, ann, where, "two")
     assert len((await sync(stage, bob, "phone", cursors=phone["heads"]))["items"]) == 1
     assert len((await sync(stage, bob, "laptop", cursors=heads["laptop"]))["items"]) == 2
     assert len((await sync(stage, bob, "forgetful"))["items"]) == 2
@@ -108,14 +108,14 @@ async def test_a_device_may_change_from_the_poll_to_the_socket_and_back(stage: S
     begun = await sync(stage, bob, "phone")
     async with house(stage) as here:
         phone = Device(bob, epoch=begun["epoch"], cursors=begun["heads"])
-        await said(stage, ann, where, "one")
+        await posted_id(stage, ann, where, "one")
         await phone.live(here)
         phone.cut()
-        await said(stage, ann, where, "two")
+        await posted_id(stage, ann, where, "two")
         found = await sync(stage, bob, "phone", cursors=phone.cursors, epoch=phone.epoch)
         assert [item["message"]["content"]["text"] for item in found["items"]] == ["two"]
         phone.cursors = found["heads"]
-        await said(stage, ann, where, "three")
+        await posted_id(stage, ann, where, "three")
         await phone.live(here)
         assert phone.texts() == ["one", "three"]
 
@@ -128,7 +128,7 @@ async def test_what_cannot_go_on_is_told_with_the_heads_to_go_on_from(stage: Sta
     begun = await sync(stage, bob)
     asked: dict[str, Any] = {"cursors": begun["heads"], "epoch": begun["epoch"]}
     for text in ("one", "two"):
-        await said(stage, ann, where, text)
+        await posted_id(stage, ann, where, text)
     if lost == "epoch":
         asked["epoch"] = "another"
     elif lost == "beyond":
@@ -172,6 +172,6 @@ async def test_cursors_of_others_feeds_are_as_if_they_were_not_named(stage: Stag
     ann, bob, eve = await people(stage, 3)
     where = await chat(stage, ann, [bob], "direct")
     begun = await sync(stage, eve)
-    await said(stage, ann, where, "between us")
+    await posted_id(stage, ann, where, "between us")
     found = await sync(stage, eve, cursors={bob.feed: 0, ann.feed: 0, "team:globex": 0, "group:1": 0})
     assert (found["items"], set(found["heads"])) == ([], set(begun["heads"]))

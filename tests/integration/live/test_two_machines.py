@@ -11,7 +11,7 @@ from redis.asyncio import Redis as Library
 
 from tests.integration.conftest import OpenStage
 from tests.integration.stage.harness import Stage, live_clock
-from tests.integration.stage.live_devices import Device, chat, customer, people, said
+from tests.integration.stage.live_devices import Device, chat, customer, people, posted_id
 from tests.integration.stage.two_machines import ON_POSTGRES, machines
 from tests.integration.stage.webhooks import PHONE
 from waypost.runtime.process.server import ProcessRole
@@ -135,7 +135,7 @@ async def test_no_content_no_phone_number_and_no_token_is_ever_in_redis(set_up: 
         await his.say("send", client_message_id="1", conversation_id=where, content={"type": "text", "text": "sesame"})
         await hers.hears("sesame")
         talk = await customer(stage, text="mellon")
-        await said(stage, ann, talk, "friend")
+        await posted_id(stage, ann, talk, "friend")
         sent = await stage.send(payloadJson={"text": "abracadabra"})
         await stage.becomes(sent["id"], "DELIVERED")
         await hers.leave()

@@ -16,7 +16,7 @@ from tests.integration.accounts.test_dossiers import (
 )
 from tests.integration.conftest import OpenStage
 from tests.integration.stage.harness import HELLO, MESSAGES, ON_SQLITE, Stage
-from tests.integration.stage.webhooks import PHONE, told
+from tests.integration.stage.webhooks import PHONE, status_post
 from tests.integration.stage.webhooks import status as a_status
 from waypost.model.time import minutes, seconds
 
@@ -102,7 +102,7 @@ async def test_statuses_that_come_late_or_twice_are_told_once(stage: Stage) -> N
     dossier = await agreed(stage)
     message_id, wamid = await stage.sent_silently(dossierId=dossier, **TEMPLATE)
     for kind in ("read", "delivered", "sent", "read", "failed"):
-        assert (await stage.post(told(stage.acme, a_status(wamid, kind)))).status == 200
+        assert (await stage.post(status_post(stage.acme, a_status(wamid, kind)))).status == 200
         stage.manual.advance(seconds(1))
     assert actions(await of_message(stage, message_id)) == ["UPDATED", "SENT", "CREATED"]
 

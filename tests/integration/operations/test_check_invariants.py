@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.integration.conftest import OpenStage
-from tests.integration.receiving.test_stop_words import said
+from tests.integration.receiving.test_stop_words import text_post
 from tests.integration.stage.harness import Stage
 from tests.integration.stage.thinking import PatientBot, wrote
 from waypost.flow.operations import check_invariants
@@ -51,7 +51,7 @@ async def test_a_quota_that_is_overdrawn_is_told(stage: Stage) -> None:
 
 
 async def test_the_answer_to_a_stop_is_none_however_late_it_goes(stage: Stage) -> None:
-    await stage.post(said(stage.acme, "wamid.1", "STOP"))
+    await stage.post(text_post(stage.acme, "wamid.1", "STOP"))
     await stage.becomes(1, "DELIVERED")
     await stage.database.run("UPDATE attempt SET created_at = created_at + 120000000")
     memory = check_invariants.DetectorState()

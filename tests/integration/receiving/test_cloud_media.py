@@ -38,12 +38,12 @@ SENDER = Sender(number=NumberId("1001"), token="EAA-secret", graph_url="https://
 NO_OBJECT = {"error": {"code": 100, "message": "Object with ID '7' does not exist", "error_subcode": 33}}
 
 
-def said(body: object, status: int = 200) -> HttpReply:
+def json_reply(body: object, status: int = 200) -> HttpReply:
     return HttpReply(status, {}, body if isinstance(body, bytes) else msgspec.json.encode(body))
 
 
 async def test_an_id_is_asked_for_with_its_number() -> None:
-    provider = Provider(said({"url": "https://lookaside.fbsbx.com/x", "sha256": "ab", "file_size": 5}))
+    provider = Provider(json_reply({"url": "https://lookaside.fbsbx.com/x", "sha256": "ab", "file_size": 5}))
     link = await CloudMedia(provider, 5).find(SENDER, "7/../8?a")
     assert link == MediaLink("https://lookaside.fbsbx.com/x", "ab", 5)
     assert provider.asked == ["https://graph.facebook.com/v25.0/7%2F..%2F8%3Fa?phone_number_id=1001"]
@@ -52,11 +52,11 @@ async def test_an_id_is_asked_for_with_its_number() -> None:
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        (said(NO_OBJECT, 400), MediaRefused("100", "Object with ID '7' does not exist")),
-        (said(b"<html>", 502), FetchFailure("the provider answered HTTP 502")),
-        (said(b"[]"), FetchFailure("the provider's answer cannot be read")),
-        (said({"url": 7}), FetchFailure("the provider's answer cannot be read")),
-        (said({"url": "u", "sha256": 7, "file_size": "x"}), MediaLink("u", None, None)),
+        (json_reply(NO_OBJECT, 400), MediaRefused("100", "Object with ID '7' does not exist")),
+        (json_reply(b"<html>", 502), FetchFailure("the provider answered HTTP 502")),
+        (json_reply(b"[]"), FetchFailure("the provider's answer cannot be read")),
+        (json_reply({"url": 7}), FetchFailure("the provider's answer cannot be read")),
+        (json_reply({"url": "u", "sha256": 7, "file_size": "x"}), MediaLink("u", None, None)),
         (ReplyTimedOut("no answer within 5 s"), FetchFailure("no answer within 5 s")),
     ],
 )
@@ -92,10 +92,10 @@ async def test_a_link_to_anywhere_else_is_never_followed(url: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        (said(b"bytes"), b"bytes"),
-        (said(b"URL signature expired", 404), LinkExpired()),
-        (said(b"", 302), FetchFailure("the provider answered HTTP 302")),
-        (said({"error": {"code": 190, "message": "expired"}}, 401), MediaRefused("190", "expired")),
+        (json_reply(b"bytes"), b"bytes"),
+        (json_reply(b"URL signature expired", 404), LinkExpired()),
+        (json_reply(b"", 302), FetchFailure("the provider answered HTTP 302")),
+        (json_reply({"error": {"code": 190, "message": "expired"}}, 401), MediaRefused("190", "expired")),
     ],
 )
 async def test_what_a_link_brings_is_told_apart(reply: HttpReply, answer: object) -> None:
@@ -114,7 +114,7 @@ async def test_a_link_that_is_over_is_asked_for_anew(stage: Stage) -> None:
             if url.startswith(f"{SANDBOX}/v25.0/"):
                 self.links += 1
             elif self.links == 1:
-                return said(b"URL signature expired", 404)
+                return json_reply(b"URL signature expired", 404)
             return await stage.network.request(method, url, **call)
 
     late = Late()

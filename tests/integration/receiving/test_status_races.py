@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.conftest import OpenStage
 from tests.integration.stage.harness import HELLO, MESSAGES, ON_SQLITE, Stage, live_clock
-from tests.integration.stage.webhooks import status, told
+from tests.integration.stage.webhooks import status, status_post
 from waypost.flow.operations import maintenance
 from waypost.flow.sending.deliver import LONGEST_PAUSE
 from waypost.flow.world import PAUSE_AFTER_TROUBLE
@@ -44,7 +44,7 @@ async def test_scenario_2_message_saved_before_status_arrives(stage: Stage) -> N
     sent = await stage.becomes_first("SENT")
     assert await stage.answers_after(waiting, seconds(20))
     assert (await waiting).status == 202
-    late = told(stage.acme, status(sent["providerMessageId"], "delivered"))
+    late = status_post(stage.acme, status(sent["providerMessageId"], "delivered"))
     assert (await stage.post(late)).status == 200
     await stage.becomes(sent["id"], "DELIVERED")
     assert await stage.metric("status_sync_timeout_total") == 1
@@ -121,7 +121,7 @@ async def test_scenario_3_the_provider_refuses(stage: Stage) -> None:
 async def test_scenario_4_statuses_in_any_order_climb_one_ladder(stage: Stage, order: tuple[str, ...]) -> None:
     message_id, wamid = await stage.sent_silently()
     for kind in order:
-        await stage.post(told(stage.acme, status(wamid, kind)))
+        await stage.post(status_post(stage.acme, status(wamid, kind)))
     found = await stage.message(message_id)
     assert (found["status"], found["readAt"] is not None) == ("DELIVERED", True)
     assert (await stage.kinds(message_id)).count("status") == 3
@@ -131,7 +131,7 @@ async def test_scenario_4_statuses_all_at_once_and_ten_times_each(stage: Stage) 
     second = await stage.add_server()
     stage.network.hosts["second.test"] = second.app
     message_id, wamid = await stage.sent_silently()
-    told_of = [told(stage.acme, status(wamid, kind)) for kind in ("sent", "delivered", "read", "played")]
+    told_of = [status_post(stage.acme, status(wamid, kind)) for kind in ("sent", "delivered", "read", "played")]
     posts = [stage.post(body, host=host) for body in told_of * 5 for host in ("waypost.test", "second.test")]
     answers = await asyncio.gather(*posts)
     assert {answer.status for answer in answers} == {200}
@@ -148,7 +148,7 @@ async def test_scenario_4_an_end_is_an_end(stage: Stage, first: str) -> None:
         kind: status(wamid, kind, **(error if kind == "failed" else {})) for kind in ("delivered", "read", "failed")
     }
     for kind in sorted(bodies, key=lambda kind: kind != first):
-        assert (await stage.post(told(stage.acme, bodies[kind]))).status == 200
+        assert (await stage.post(status_post(stage.acme, bodies[kind]))).status == 200
     found = await stage.message(message_id)
     expected = ("FAILED", "131026") if first == "failed" else ("DELIVERED", None)
     assert (found["status"], found["errorCode"]) == expected
@@ -170,7 +170,7 @@ async def test_a_cancelled_message_stays_cancelled_whatever_is_told_of_it(stage:
     await stage.call("POST", f"{MESSAGES}/{posted['id']}/cancel")
     echo = f"wp1.{posted['id']}.1"
     for kind in ("sent", "delivered", "failed"):
-        answer = await stage.post(told(stage.acme, status("wamid.x", kind, biz_opaque_callback_data=echo)))
+        answer = await stage.post(status_post(stage.acme, status("wamid.x", kind, biz_opaque_callback_data=echo)))
         assert answer.status == 200
     assert (await stage.message(posted["id"]))["status"] == "CANCELLED"
 
@@ -195,7 +195,7 @@ async def test_error_of_the_api_is_told_to_whoever_waits(stage: Stage) -> None:
 
 
 async def test_a_status_of_a_message_we_never_heard_of_is_taken_kept_and_counted(stage: Stage) -> None:
-    unknown = told(stage.acme, status("wamid.unknown", "delivered"))
+    unknown = status_post(stage.acme, status("wamid.unknown", "delivered"))
     for _ in range(2):
         assert (await stage.post(unknown)).status == 200
     assert await stage.database.run(ORPHANS) == [("wamid.unknown",)]
@@ -232,7 +232,7 @@ async def test_a_status_of_an_unknown_message_is_linked_when_the_message_appears
 
 async def test_a_status_that_echoes_a_message_that_does_not_exist_is_taken(stage: Stage) -> None:
     for echo in ("wp1.999999.1", "wp1.9999999999999999999.1", "wp1.0.0", "wp1.1.1", "not ours", ""):
-        body = told(stage.acme, status(f"wamid.{echo}", "sent", biz_opaque_callback_data=echo))
+        body = status_post(stage.acme, status(f"wamid.{echo}", "sent", biz_opaque_callback_data=echo))
         assert (await stage.post(body)).status == 200, echo
 
 
@@ -241,7 +241,7 @@ async def test_a_status_that_cannot_be_stored_is_not_answered_200_and_comes_agai
     posted = await stage.send()
     await stage.becomes(posted["id"], "SENT")
     (wamid,) = stage.accepted()
-    refused = await stage.post(told(stage.acme, status(wamid, "delivered")))
+    refused = await stage.post(status_post(stage.acme, status(wamid, "delivered")))
     assert refused.status >= 400
     await stage.database.take_writes("report")
     await stage.becomes(posted["id"], "DELIVERED")
@@ -249,7 +249,7 @@ async def test_a_status_that_cannot_be_stored_is_not_answered_200_and_comes_agai
 
 async def test_all_statuses_of_one_webhook_commit_together(stage: Stage) -> None:
     sent = [await stage.sent_silently(payloadJson={"text": f"{n}"}) for n in range(3)]
-    body = told(stage.acme, *(status(wamid, "delivered") for _, wamid in sent))
+    body = status_post(stage.acme, *(status(wamid, "delivered") for _, wamid in sent))
     await stage.database.refuse_writes("report")
     assert (await stage.post(body)).status >= 400
     assert {(await stage.message(message_id))["status"] for message_id, _ in sent} == {"SENT"}
@@ -306,7 +306,7 @@ async def test_simulated_message_rollback_by_a_broken_constraint(stage: Stage) -
     await stage.database.refuse_writes("delivery")
     answer = await stage.call("POST", MESSAGES, HELLO)
     assert answer.status == 422
-    echo = told(stage.acme, status("wamid.x", "sent", biz_opaque_callback_data="wp1.1.1"))
+    echo = status_post(stage.acme, status("wamid.x", "sent", biz_opaque_callback_data="wp1.1.1"))
     assert (await stage.post(echo)).status == 200
     await stage.database.take_writes("delivery")
     assert await stage.get(MESSAGES) == []

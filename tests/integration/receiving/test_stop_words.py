@@ -19,7 +19,7 @@ from waypost_testing.contracts.examples import an_inbound
 OUTBOUND = "/api/v1/outbound"
 
 
-def said(account: Account, wamid: str, text: str) -> dict[str, Any]:
+def text_post(account: Account, wamid: str, text: str) -> dict[str, Any]:
     return envelope((account, [change(account, messages=[a_text(wamid, text)])]))
 
 
@@ -47,13 +47,13 @@ async def consents(stage: Stage) -> dict[str, Any]:
 
 
 async def test_stop_says_no_and_start_takes_it_back(stage: Stage) -> None:
-    assert (await stage.post(said(stage.acme, "wamid.1", "Stop!"))).status == 200
+    assert (await stage.post(text_post(stage.acme, "wamid.1", "Stop!"))).status == 200
     (answer,) = await has_answers(stage, 1)
     assert "unsubscribed" in answer
     refused = await stage.call("POST", MESSAGES, {"channel": "WHATSAPP", "to": PHONE, "payloadJson": {"text": "hey"}})
     assert (refused.status, refused.code) == (422, "consent_required")
     assert await consents(stage) == {"WHATSAPP": "REVOKED"}
-    await stage.post(said(stage.acme, "wamid.2", "START"))
+    await stage.post(text_post(stage.acme, "wamid.2", "START"))
     assert "subscribed again" in (await has_answers(stage, 2))[1]
     assert await consents(stage) == {"WHATSAPP": "GRANTED"}
     await stage.becomes((await stage.send())["id"], "DELIVERED")
@@ -160,11 +160,11 @@ async def test_an_edit_to_stop_of_what_came_before_is_not_asked_of_the_bot(stage
 
 
 async def test_what_is_still_queued_is_stopped(stage: Stage) -> None:
-    await stage.post(said(stage.acme, "wamid.1", "hello"))
+    await stage.post(text_post(stage.acme, "wamid.1", "hello"))
     await stage.fault(error_code=131000, times=1)
     queued = await stage.send()
     await stage.becomes(queued["id"], "QUEUED", attemptCount=1)
-    await stage.post(said(stage.acme, "wamid.2", "STOP"))
+    await stage.post(text_post(stage.acme, "wamid.2", "STOP"))
     await stage.call("POST", f"{MESSAGES}/{queued['id']}/retry")
     await stage.database.run("UPDATE later SET due_at = 0")
     found = await stage.becomes(queued["id"], "FAILED")
@@ -173,7 +173,7 @@ async def test_what_is_still_queued_is_stopped(stage: Stage) -> None:
 
 async def test_the_same_stop_twice_is_confirmed_once(stage: Stage) -> None:
     for _ in range(3):
-        assert (await stage.post(said(stage.acme, "wamid.1", "stop"))).status == 200
+        assert (await stage.post(text_post(stage.acme, "wamid.1", "stop"))).status == 200
     await has_answers(stage, 1)
     await stage.sandbox.settled()
     assert len(answers(stage)) == 1
@@ -186,6 +186,6 @@ async def test_an_org_chooses_its_words(stage: Stage) -> None:
         "PATCH", "/api/v1/policy", {"consentWords": {"stop": ["basta"], "stopReply": "Va bene."}}
     )
     assert changed.status == 200, changed
-    await stage.post(said(stage.acme, "wamid.1", "stop"))
-    await stage.post(said(stage.acme, "wamid.2", "Basta!"))
+    await stage.post(text_post(stage.acme, "wamid.1", "stop"))
+    await stage.post(text_post(stage.acme, "wamid.2", "Basta!"))
     assert await has_answers(stage, 1) == ["Va bene."]

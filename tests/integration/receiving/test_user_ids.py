@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.conftest import OpenStage
 from tests.integration.stage.harness import MESSAGES, ON_SQLITE, Stage, live_clock
-from tests.integration.stage.webhooks import PHONE, status, told
+from tests.integration.stage.webhooks import PHONE, status, status_post
 from waypost.model.ids import NumberId
 from waypost.model.time import seconds
 from waypost.model.webhook import WebhookBatch
@@ -59,7 +59,7 @@ async def test_a_status_without_a_phone_settles_a_try_without_an_answer(stage: S
 
 async def test_a_status_without_a_phone_and_without_our_id_finds_its_message_by_wamid(stage: Stage) -> None:
     message_id, wamid = await stage.sent_silently(to=ANN)
-    answer = await stage.post(told(stage.acme, to_ann("delivered", wamid), to_ann("read", wamid)))
+    answer = await stage.post(status_post(stage.acme, to_ann("delivered", wamid), to_ann("read", wamid)))
     assert answer.status == 200
     await stage.becomes(message_id, "DELIVERED", readAt=...)
 
@@ -124,7 +124,7 @@ async def test_a_user_id_that_fails_is_tried_again_as_a_number_would_be(stage: S
 async def test_an_unmatched_status_for_the_user_id_blocks_the_second_send(stage: Stage) -> None:
     await stage.fault(drop_response=True, statuses="never", times=1)
     message_id = await stage.unsure(to=ANN)
-    answer = await stage.post(told(stage.acme, to_ann("sent", "wamid.nobody-knows")))
+    answer = await stage.post(status_post(stage.acme, to_ann("sent", "wamid.nobody-knows")))
     assert answer.status == 200
     await stage.grow_stale()
     assert len(stage.accepted(ANN)) == 1

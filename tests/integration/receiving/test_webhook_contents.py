@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.integration.stage.harness import ON_SQLITE, Stage
-from tests.integration.stage.webhooks import Account, a_text, change, envelope, status, told
+from tests.integration.stage.webhooks import Account, a_text, change, envelope, status, status_post
 
 TABLES = (
     "report",
@@ -61,7 +61,7 @@ async def test_inbound_messages_are_kept_whole_and_once(stage: Stage) -> None:
     hosts = ["waypost.test", "second.test"] * 10
     answers = await asyncio.gather(*(stage.post(body, host=host) for host in hosts))
     assert {answer.status for answer in answers} == {200}
-    ((wamid, body_kept),) = await stage.said()
+    ((wamid, body_kept),) = await stage.customer_messages()
     assert (wamid, json.loads(body_kept)) == ("wamid.in", message)
     assert await stage.database.run("SELECT name FROM contact") == [("Sheena 😀",)]
     assert await stage.journal() == []
@@ -70,7 +70,7 @@ async def test_inbound_messages_are_kept_whole_and_once(stage: Stage) -> None:
 async def test_the_same_wamid_on_two_numbers_is_two_messages(stage: Stage, initech: Account) -> None:
     parts = [(account, [change(account, messages=[a_text("wamid.same")])]) for account in (stage.acme, initech)]
     assert (await stage.post(envelope(*parts))).status == 200
-    assert len(await stage.said()) == len(await stage.said(initech)) == 1
+    assert len(await stage.customer_messages()) == len(await stage.customer_messages(initech)) == 1
 
 
 UNKNOWN: dict[str, Any] = {
@@ -88,7 +88,7 @@ async def test_what_is_not_known_is_kept_whole(stage: Stage, what: str) -> None:
     for field in ("messages", "something_new"):
         body = envelope((stage.acme, [change(stage.acme, **UNKNOWN[what]) | {"field": field}]))
         assert (await stage.post(body)).status == 200
-    kept = [item["body"] for item in await stage.journal()] + [body for _, body in await stage.said()]
+    kept = [item["body"] for item in await stage.journal()] + [body for _, body in await stage.customer_messages()]
     assert kept
     inner: Any = next(iter(UNKNOWN[what].values()), [{}])[0]
     assert all(json.dumps(inner, separators=(",", ":"))[1:-1] in body for body in kept)
@@ -127,7 +127,7 @@ async def test_a_bad_item_never_loses_its_neighbours(stage: Stage) -> None:
         )
         assert (await stage.post(body)).status == 200, bad
         stored = {wamid for (wamid,) in await stage.database.run("SELECT wamid FROM report")}
-        said = {wamid for wamid, _ in await stage.said()}
+        said = {wamid for wamid, _ in await stage.customer_messages()}
         assert {one["id"] for one in good} <= stored, bad
         assert {one["id"] for one in messages} <= said, bad
 
@@ -135,7 +135,7 @@ async def test_a_bad_item_never_loses_its_neighbours(stage: Stage) -> None:
 async def test_a_status_that_says_what_it_must_counts_though_the_rest_is_malformed(stage: Stage) -> None:
     message_id, wamid = await stage.sent_silently()
     malformed = status(wamid, "delivered", errors="none", recipient_id=5, recipient_participant_id=[], pricing=1)
-    assert (await stage.post(told(stage.acme, malformed))).status == 200
+    assert (await stage.post(status_post(stage.acme, malformed))).status == 200
     await stage.becomes(message_id, "DELIVERED")
     assert (await stage.kinds(message_id))[-1] == "status"
 
@@ -178,7 +178,7 @@ async def test_a_malformed_list_never_loses_the_lists_beside_it(stage: Stage, na
     if name != "statuses":
         assert await stage.database.run("SELECT wamid FROM report") == [("wamid.good",)]
     if name != "messages":
-        assert "wamid.in" in {wamid for wamid, _ in await stage.said()}
+        assert "wamid.in" in {wamid for wamid, _ in await stage.customer_messages()}
 
 
 # Characters that a database may not like
@@ -210,7 +210,7 @@ async def test_hostile_characters_in_any_stored_field_cost_nobody_anything(stage
     content = json.dumps(body).encode()
     assert (await stage.post(content)).status == 200
     assert (await stage.message(message_id))["readAt"] is not None
-    assert "in.good" in {wamid for wamid, _ in await stage.said()}
+    assert "in.good" in {wamid for wamid, _ in await stage.customer_messages()}
     assert await stage.kinds(message_id)
     before = await everything(stage)
     assert (await stage.post(content)).status == 200
@@ -226,12 +226,12 @@ async def test_bytes_that_are_no_utf8_cost_nobody_anything(stage: Stage) -> None
         content = json.dumps(body).encode().replace(b"HERE", broken)
         assert (await stage.post(content)).status == 200
     assert (await stage.message(message_id))["readAt"] is not None
-    assert "in.good" in {wamid for wamid, _ in await stage.said()}
+    assert "in.good" in {wamid for wamid, _ in await stage.customer_messages()}
 
 
 async def test_of_a_key_that_is_there_twice_the_last_one_counts(stage: Stage) -> None:
     _, wamid = await stage.sent_silently()
-    body = json.dumps(told(stage.acme, status(wamid, "delivered"))).encode()
+    body = json.dumps(status_post(stage.acme, status(wamid, "delivered"))).encode()
     doubled = body.replace(b'"status": "delivered"', b'"status": "failed", "status": "delivered"')
     doubled = doubled.replace(b'"entry":', b'"entry": [], "entry":')
     assert (await stage.post(doubled)).status == 200

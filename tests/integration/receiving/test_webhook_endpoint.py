@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.integration.stage.harness import ON_SQLITE, Stage
-from tests.integration.stage.webhooks import DOOR, Account, a_number, a_text, change, envelope, status, told
+from tests.integration.stage.webhooks import DOOR, Account, a_number, a_text, change, envelope, status, status_post
 from waypost.flow.receiving import receive_webhook
 from waypost.rules.receiving.envelope import LARGEST_POST
 from waypost.runtime.process.uvicorn_runner import address, listen, web_server
@@ -87,7 +87,7 @@ async def test_secrets_are_compared_in_constant_time(stage: Stage, monkeypatch: 
     assert {other for _, other in compared} == {b"wrong"}
     assert len(compared) == 2, "every number's token is compared, whichever fits"
     compared.clear()
-    assert (await stage.post(told(stage.acme, status("wamid.x", "sent")), signed="sha256=00")).status == 401
+    assert (await stage.post(status_post(stage.acme, status("wamid.x", "sent")), signed="sha256=00")).status == 401
     assert [other for _, other in compared] == [b"00"]
 
 
@@ -97,10 +97,10 @@ async def test_secrets_are_compared_in_constant_time(stage: Stage, monkeypatch: 
 async def test_a_signed_post_is_taken_however_it_is_written(stage: Stage) -> None:
     message_id, wamid = await stage.sent_silently()
     contents = [
-        escaped(told(stage.acme, status(wamid, "sent"), status("wamid/ä😀", "sent"))),
-        json.dumps(told(stage.acme, status(wamid, "delivered")), indent=4).encode(),
-        b" \n" + json.dumps(told(stage.acme, status(wamid, "read"))).encode() + b"\r\n\t ",
-        json.dumps(told(stage.acme, status("wamid.ö", "sent")), ensure_ascii=False).encode(),
+        escaped(status_post(stage.acme, status(wamid, "sent"), status("wamid/ä😀", "sent"))),
+        json.dumps(status_post(stage.acme, status(wamid, "delivered")), indent=4).encode(),
+        b" \n" + json.dumps(status_post(stage.acme, status(wamid, "read"))).encode() + b"\r\n\t ",
+        json.dumps(status_post(stage.acme, status("wamid.ö", "sent")), ensure_ascii=False).encode(),
     ]
     for content in contents:
         answer = await stage.post(content)
@@ -110,7 +110,7 @@ async def test_a_signed_post_is_taken_however_it_is_written(stage: Stage) -> Non
 
 async def test_without_the_numbers_own_signature_nothing_is_taken(stage: Stage) -> None:
     _, wamid = await stage.sent_silently()
-    body = json.dumps(told(stage.acme, status(wamid, "delivered"))).encode()
+    body = json.dumps(status_post(stage.acme, status(wamid, "delivered"))).encode()
     right = signature(stage.acme.number.app_secret, body)
     before = await everything(stage)
     wrong = [
@@ -146,7 +146,7 @@ async def test_what_is_no_json_object_is_refused(stage: Stage) -> None:
 async def test_what_is_for_no_number_of_ours_is_not_found(stage: Stage) -> None:
     stranger = Account("nobody", "", a_number("9009"))
     bodies: list[Any] = [
-        told(stranger, status("wamid.x", "sent")),
+        status_post(stranger, status("wamid.x", "sent")),
         {},
         {"entry": []},
         {"entry": 5},
@@ -161,7 +161,7 @@ async def test_what_is_for_no_number_of_ours_is_not_found(stage: Stage) -> None:
 
 async def test_an_org_that_is_named_must_be_the_owner(stage: Stage) -> None:
     _, wamid = await stage.sent_silently()
-    body = told(stage.acme, status(wamid, "delivered"))
+    body = status_post(stage.acme, status(wamid, "delivered"))
     before = await everything(stage)
     for org in ("globex", "", "ACME"):
         answer = await stage.post(body, headers={"x-org-id": org})
@@ -179,7 +179,7 @@ async def test_the_door_knows_two_methods(stage: Stage) -> None:
 
 async def test_a_number_is_known_as_soon_as_it_is_connected_and_no_longer(stage: Stage) -> None:
     number = Account("acme", stage.acme.key, a_number("1002"))
-    body = told(number, status("wamid.x", "sent"))
+    body = status_post(number, status("wamid.x", "sent"))
     assert (await stage.post(body, number)).status == 404
     assert (await stage.call("POST", "/api/v1/numbers", number.as_connected)).status == 201
     assert (await stage.post(body, number)).status == 200
@@ -194,7 +194,7 @@ async def test_a_number_is_known_as_soon_as_it_is_connected_and_no_longer(stage:
 
 
 def padded(account: Account, size: int) -> bytes:
-    body = json.dumps(told(account, status("wamid.x", "sent"))).encode()
+    body = json.dumps(status_post(account, status("wamid.x", "sent"))).encode()
     return body + b" " * (size - len(body))
 
 
@@ -228,7 +228,7 @@ async def test_a_length_that_is_announced_is_believed_before_anything_is_read(st
 
 @ON_SQLITE
 async def test_a_sender_who_goes_away_in_the_middle_leaves_nothing(stage: Stage) -> None:
-    body = json.dumps(told(stage.acme, status("wamid.x", "sent"))).encode()
+    body = json.dumps(status_post(stage.acme, status("wamid.x", "sent"))).encode()
     signed = signature(stage.acme.number.app_secret, body).encode()
     events: list[dict[str, Any]] = [
         {"type": "http.request", "body": body, "more_body": True},
@@ -272,7 +272,7 @@ def chunked(*parts: bytes) -> bytes:
 
 @ON_SQLITE
 async def test_over_a_socket_a_body_in_chunks_is_taken(stage: Stage) -> None:
-    body = json.dumps(told(stage.acme, status("wamid.x", "sent"))).encode()
+    body = json.dumps(status_post(stage.acme, status("wamid.x", "sent"))).encode()
     head = (
         f"POST {DOOR} HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n"
         f"x-hub-signature-256: {signature(stage.acme.number.app_secret, body)}\r\n\r\n"
@@ -310,11 +310,11 @@ async def test_a_thousand_updates_of_several_orgs_in_one_post(stage: Stage, init
     assert (await stage.post(body)).status == 200
     counted = await stage.database.run("SELECT org_id, count(*) FROM report GROUP BY org_id ORDER BY org_id")
     assert counted == [("acme", 301), ("initech", 200)], "globex did not sign this"
-    assert len(await stage.said()) == len(await stage.said(initech)) == 100
-    assert await stage.said(stage.globex) == []
+    assert len(await stage.customer_messages()) == len(await stage.customer_messages(initech)) == 100
+    assert await stage.customer_messages(stage.globex) == []
     assert (await stage.message(message_id))["readAt"] is not None
     assert (await stage.post(body, stage.globex)).status == 200
-    assert len(await stage.said(stage.globex)) == 100
+    assert len(await stage.customer_messages(stage.globex)) == 100
 
 
 async def test_no_org_can_sign_for_another(stage: Stage) -> None:
@@ -322,18 +322,18 @@ async def test_no_org_can_sign_for_another(stage: Stage) -> None:
     echo = f"wp1.{message_id}.1"
     error = {"errors": [{"code": 131026}]}
     forged = [
-        told(stage.globex, status(wamid, "delivered")),
-        told(stage.globex, status(wamid, "failed", **error)),
-        told(stage.globex, status("wamid.other", "delivered", biz_opaque_callback_data=echo)),
-        told(stage.globex, status(wamid, "failed", biz_opaque_callback_data=echo, **error)),
+        status_post(stage.globex, status(wamid, "delivered")),
+        status_post(stage.globex, status(wamid, "failed", **error)),
+        status_post(stage.globex, status("wamid.other", "delivered", biz_opaque_callback_data=echo)),
+        status_post(stage.globex, status(wamid, "failed", biz_opaque_callback_data=echo, **error)),
     ]
     before = await stage.database.run("SELECT * FROM delivery")
     for body in forged:
         assert (await stage.post(body, stage.globex)).status == 200
-    assert (await stage.post(told(stage.acme, status(wamid, "delivered")), stage.globex)).status == 401
+    assert (await stage.post(status_post(stage.acme, status(wamid, "delivered")), stage.globex)).status == 401
     assert await stage.database.run("SELECT * FROM delivery") == before
     assert await stage.kinds(message_id) == ["submitted", "claimed", "accepted"]
-    assert (await stage.post(told(stage.acme, status(wamid, "delivered")))).status == 200
+    assert (await stage.post(status_post(stage.acme, status(wamid, "delivered")))).status == 200
     await stage.becomes(message_id, "DELIVERED")
 
 
@@ -345,14 +345,14 @@ async def test_a_post_with_parts_of_two_orgs_takes_only_the_signers(stage: Stage
     )
     assert (await stage.post(body, stage.globex)).status == 200
     assert (await stage.message(message_id))["status"] == "SENT"
-    assert [wamid for wamid, _ in await stage.said(stage.globex)] == ["wamid.in"]
+    assert [wamid for wamid, _ in await stage.customer_messages(stage.globex)] == ["wamid.in"]
 
 
 async def test_an_echo_counts_only_on_the_number_that_sent_the_message(stage: Stage) -> None:
     second = Account("acme", stage.acme.key, a_number("1002"))
     assert (await stage.call("POST", "/api/v1/numbers", second.as_connected)).status == 201
     message_id, _ = await stage.sent_silently()
-    forged = told(second, status("wamid.other", "failed", biz_opaque_callback_data=f"wp1.{message_id}.1"))
+    forged = status_post(second, status("wamid.other", "failed", biz_opaque_callback_data=f"wp1.{message_id}.1"))
     assert (await stage.post(forged, second)).status == 200
     assert (await stage.message(message_id))["status"] == "SENT"
 

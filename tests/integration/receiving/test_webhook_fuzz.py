@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.fuzzing import examples
 from tests.integration.stage.harness import MESSAGES as SENT
 from tests.integration.stage.harness import ON_SQLITE, Stage
-from tests.integration.stage.webhooks import Account, a_number, a_text, change, envelope, status, told
+from tests.integration.stage.webhooks import Account, a_number, a_text, change, envelope, status, status_post
 from waypost.rules.text.deep_json import MOST_BRACKETS
 
 TALKS = "/api/v1/conversations"
@@ -29,8 +29,8 @@ async def test_deep_nesting_is_answered(stage: Stage, depth: int) -> None:
     deep = "[" * depth + "]" * depth
     message_id, wamid = await stage.sent_silently()
     places = [
-        told(stage.acme, status(wamid, "sent", deep="HERE")),
-        told(stage.acme, status(wamid, "failed", errors=[{"code": 1, "error_data": "HERE"}])),
+        status_post(stage.acme, status(wamid, "sent", deep="HERE")),
+        status_post(stage.acme, status(wamid, "failed", errors=[{"code": 1, "error_data": "HERE"}])),
         envelope((stage.acme, [change(stage.acme, messages=[a_text("in", context="HERE")])])),
         envelope((stage.acme, [change(stage.acme, contacts="HERE")])),
         envelope((stage.acme, [change(stage.acme) | {"value": "HERE"}])),
@@ -75,7 +75,7 @@ async def test_a_thousand_messages_beside_as_many_contacts_are_answered_soon(sta
     for _ in range(2):
         assert (await stage.post(body)).status == 200
     assert time.process_time() - started < 5
-    assert {wamid for wamid, _ in await stage.said()} == {message["id"] for message in messages}
+    assert {wamid for wamid, _ in await stage.customer_messages()} == {message["id"] for message in messages}
     assert await stage.database.run("SELECT count(*) FROM contact WHERE name = met_as") == [(0,)]
     assert await stage.database.run("SELECT count(*) FROM contact c WHERE 'phone:+' || c.name = c.met_as") == [(1000,)]
 
@@ -89,7 +89,7 @@ async def test_a_message_with_a_huge_field_does_not_lose_its_neighbour(stage: St
         answer = await stage.post(json.dumps(body).replace('"HERE"', huge).encode())
         assert time.process_time() - started < 3
         assert answer.status == 200
-    assert "wamid.in" in {wamid for wamid, _ in await stage.said()}
+    assert "wamid.in" in {wamid for wamid, _ in await stage.customer_messages()}
 
 
 ODD_NUMBERS = ("1e999", "-1e999", "9" * 5000, "-" + "9" * 5000, "9" * 4000, "1e-999")
@@ -110,7 +110,7 @@ ODD_NUMBERS = ("1e999", "-1e999", "9" * 5000, "-" + "9" * 5000, "9" * 4000, "1e-
 async def test_an_odd_number_costs_no_message_and_no_page(stage: Stage, message: dict[str, Any], odd: str) -> None:
     body = envelope((stage.acme, [change(stage.acme, messages=[message, a_text("wamid.beside")])]))
     assert (await stage.post(json.dumps(body).replace('"HERE"', odd).encode())).status == 200
-    assert [wamid for wamid, _ in await stage.said()] == ["wamid.odd", "wamid.beside"]
+    assert [wamid for wamid, _ in await stage.customer_messages()] == ["wamid.odd", "wamid.beside"]
     assert (await stage.get(f"{TALKS}/1"))["last_message"]["content"] == {"type": "text", "text": "hi"}
     shown = (await stage.get(f"{TALKS}/1/messages"))["messages"]
     assert [each["content"]["type"] for each in shown] == ["text", message["type"]]
@@ -123,7 +123,7 @@ async def test_what_nests_deep_costs_its_neighbours_nothing(stage: Stage, depth:
     body = envelope((stage.acme, [change(stage.acme, messages=[a_text("wamid.deep", x="HERE"), a_text("wamid.in")])]))
     answer = await stage.post(json.dumps(body).replace('"HERE"', deep).encode())
     assert answer.status == 200
-    assert [wamid for wamid, _ in await stage.said()] == ["wamid.deep", "wamid.in"]
+    assert [wamid for wamid, _ in await stage.customer_messages()] == ["wamid.deep", "wamid.in"]
     shown = (await stage.get(f"{TALKS}/1/messages"))["messages"]
     assert [each["content"] for each in shown] == [{"type": "text", "text": "hi"}] * 2
 
@@ -169,9 +169,11 @@ MESSAGES: list[dict[str, Any]] = [
     a_text("wamid.in", type="unsupported", unsupported={"type": "poll"}, errors=[{"code": 131051}]),
 ]
 SHAPES: list[Any] = [
-    told(ACME, status("wamid.1", "sent", biz_opaque_callback_data="wp1.1.1", pricing={"category": "service"})),
-    told(ACME, status("wamid.1", "failed", errors=[{"code": 131026, "title": "x", "error_data": {"details": "y"}}])),
-    told(ACME, status("wamid.1", "read", recipient_participant_id="p", recipient_type="group")),
+    status_post(ACME, status("wamid.1", "sent", biz_opaque_callback_data="wp1.1.1", pricing={"category": "service"})),
+    status_post(
+        ACME, status("wamid.1", "failed", errors=[{"code": 131026, "title": "x", "error_data": {"details": "y"}}])
+    ),
+    status_post(ACME, status("wamid.1", "read", recipient_participant_id="p", recipient_type="group")),
     envelope((ACME, [change(ACME, messages=[a_text("wamid.in")], contacts=[{"profile": {"name": "x"}}])])),
     *(envelope((ACME, [change(ACME, messages=[each, a_text("wamid.beside")], contacts=[ANN])])) for each in MESSAGES),
     envelope((ACME, [change(ACME, errors=[{"code": 131000}])])),

@@ -15,7 +15,7 @@ from tests.integration.receiving.test_account_updates import (
     update,
 )
 from tests.integration.stage.harness import ON_SQLITE, Stage
-from tests.integration.stage.webhooks import a_text, change, envelope, status, told
+from tests.integration.stage.webhooks import a_text, change, envelope, status, status_post
 from waypost.flow.operations import maintenance
 from waypost.model.time import days, seconds
 
@@ -62,7 +62,7 @@ async def test_an_old_update_that_is_replayed_undoes_nothing(stage: Stage) -> No
 @ON_SQLITE
 async def test_a_status_that_can_be_read_now_moves_its_message(stage: Stage) -> None:
     message_id, wamid = await stage.sent_silently()
-    assert (await stage.post(told(stage.acme, status(wamid, "delivered", timestamp="soon")))).status == 200
+    assert (await stage.post(status_post(stage.acme, status(wamid, "delivered", timestamp="soon")))).status == 200
     (item,) = await stage.get(f"{JOURNAL}?state=failed")
     again = await replay(stage, item["id"])
     assert (again.json["state"], again.json["error"]) == ("failed", item["error"])

@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.conftest import OpenStage
 from tests.integration.stage.harness import ON_SQLITE, Stage
-from tests.integration.stage.webhooks import PHONE, a_text, change, envelope, status, told
+from tests.integration.stage.webhooks import PHONE, a_text, change, envelope, status, status_post
 from waypost.model.gate import Gate
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.recipient_state import RecipientState
@@ -90,7 +90,7 @@ async def test_a_message_from_the_future_counts_from_now(stage: Stage) -> None:
 async def test_what_names_no_phone_or_time_opens_nothing_and_is_kept(stage: Stage, message: dict[str, Any]) -> None:
     await written(stage, **message)
     assert await pairs(stage) == []
-    assert len(await stage.journal()) + len(await stage.said()) == 1
+    assert len(await stage.journal()) + len(await stage.customer_messages()) == 1
 
 
 @ON_SQLITE
@@ -123,14 +123,14 @@ def failed(code: int, **more: Any) -> dict[str, Any]:
 async def test_a_reported_failure_of_a_whole_scope_closes_its_gate(
     stage: Stage, code: int, name: str, kind: str, wait: Span | None
 ) -> None:
-    assert (await stage.post(told(stage.acme, failed(code, timestamp=unix())))).status == 200
+    assert (await stage.post(status_post(stage.acme, failed(code, timestamp=unix())))).status == 200
     (gate,) = await closed(stage)
     assert (gate.name, gate.kind, gate.code) == (name, kind, str(code))
     assert gate.until == (None if wait is None else START + wait)
 
 
 async def test_the_same_body_again_does_not_hold_what_was_released(stage: Stage) -> None:
-    body = told(stage.acme, failed(190, timestamp=unix()))
+    body = status_post(stage.acme, failed(190, timestamp=unix()))
     await stage.post(body)
     (gate,) = await closed(stage)
     released = await stage.call("POST", f"/api/v1/outbound/gates/{gate.id}/release")
@@ -140,7 +140,7 @@ async def test_the_same_body_again_does_not_hold_what_was_released(stage: Stage)
 
 
 async def test_one_customer_too_often_stops_only_that_customer(stage: Stage) -> None:
-    await stage.post(told(stage.acme, failed(131056, timestamp=unix())))
+    await stage.post(status_post(stage.acme, failed(131056, timestamp=unix())))
     assert await closed(stage) == []
     (pair,) = await pairs(stage)
     assert pair.blocked_until == START + seconds(1)
@@ -161,12 +161,12 @@ async def test_one_customer_too_often_stops_only_that_customer(stage: Stage) -> 
 )
 @ON_SQLITE
 async def test_what_says_nothing_of_the_scope_now_closes_nothing(stage: Stage, report: dict[str, Any]) -> None:
-    assert (await stage.post(told(stage.acme, report))).status == 200
+    assert (await stage.post(status_post(stage.acme, report))).status == 200
     assert await closed(stage) == []
 
 
 async def test_what_waits_behind_a_reported_rate_limit_goes_when_it_is_over(stage: Stage) -> None:
-    await stage.post(told(stage.acme, failed(80007, timestamp=unix())))
+    await stage.post(status_post(stage.acme, failed(80007, timestamp=unix())))
     posted = await stage.send()
     await stage.pass_time(seconds(59))
     await stage.becomes(posted["id"], "QUEUED", attemptCount=0)

@@ -11,7 +11,9 @@ from waypost.runtime.settings.definitions import SECRET, Settings, SettingsError
 from waypost.runtime.settings.in_force import settings_in_force
 
 
-def told(environment: dict[str, str], file: Path, settings: Settings | None = None) -> dict[str, SettingInForce]:
+def in_force_by_name(
+    environment: dict[str, str], file: Path, settings: Settings | None = None
+) -> dict[str, SettingInForce]:
     in_force = settings or load(environment, file)
     return {each.name: each for each in settings_in_force(in_force, environment, file)}
 
@@ -19,7 +21,7 @@ def told(environment: dict[str, str], file: Path, settings: Settings | None = No
 def test_each_names_where_it_comes_from_and_the_environment_wins(tmp_path: Path) -> None:
     file = tmp_path / "waypost.toml"
     file.write_text("turn_slots = 7\noutbound_pace = 5\n")
-    found = told({"WAYPOST_OUTBOUND_PACE": "9"}, file)
+    found = in_force_by_name({"WAYPOST_OUTBOUND_PACE": "9"}, file)
     pace, slots, batch = (
         found[f"WAYPOST_{name}"] for name in ("OUTBOUND_PACE", "TURN_SLOTS", "OUTBOUND_WORKER_BATCH_SIZE")
     )
@@ -31,7 +33,7 @@ def test_each_names_where_it_comes_from_and_the_environment_wins(tmp_path: Path)
 
 
 def test_what_the_command_chose_is_neither_a_default_nor_given(tmp_path: Path) -> None:
-    assert told({}, tmp_path / "none", Settings(env="local"))["WAYPOST_ENV"].source is SettingSource.COMMAND
+    assert in_force_by_name({}, tmp_path / "none", Settings(env="local"))["WAYPOST_ENV"].source is SettingSource.COMMAND
 
 
 def test_no_secret_is_told_only_whether_there_is_one(tmp_path: Path) -> None:
@@ -40,11 +42,11 @@ def test_no_secret_is_told_only_whether_there_is_one(tmp_path: Path) -> None:
         "WAYPOST_DATABASE_URL": "postgresql://me:hunter2@db/x",
         "WAYPOST_BOT_URL": "https://me:hunter2@bot.example/ask",
     }
-    found = told(given, tmp_path / "none")
+    found = in_force_by_name(given, tmp_path / "none")
     assert "hunter2" not in repr(found)
     assert all(found[f"WAYPOST_{name.upper()}"].given for name in SECRET)
     assert found["WAYPOST_BOT_URL"].value == "https://…@bot.example/ask"
-    assert not told({}, tmp_path / "none")["WAYPOST_SECRET_KEY"].given
+    assert not in_force_by_name({}, tmp_path / "none")["WAYPOST_SECRET_KEY"].given
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ class Receiver:
         return [post.status["status"] for post in self.posts if "statuses" in post.value]
 
 
-class Heard(msgspec.Struct):
+class RigResponse(msgspec.Struct):
     status: int
     headers: dict[str, str]
     body: bytes
@@ -195,7 +195,7 @@ class Rig:
         body: bytes | None = None,
         token: str | None = NUMBER.token,
         headers: dict[str, str] | None = None,
-    ) -> Heard:
+    ) -> RigResponse:
         sent = dict(headers or {})
         if token is not None:
             sent["authorization"] = f"Bearer {token}"
@@ -210,7 +210,7 @@ class Rig:
         }
         return await self._exchange(scope, content)
 
-    async def _exchange(self, scope: dict[str, Any], content: bytes) -> Heard:
+    async def _exchange(self, scope: dict[str, Any], content: bytes) -> RigResponse:
         heard: list[Any] = []
 
         async def receive() -> dict[str, Any]:
@@ -223,15 +223,15 @@ class Rig:
         if heard[-1].get("more_body"):
             raise ConnectionCut("the answer stopped half way")
         headers = {name.decode(): value.decode() for name, value in heard[0]["headers"]}
-        return Heard(heard[0]["status"], headers, b"".join(event["body"] for event in heard[1:]))
+        return RigResponse(heard[0]["status"], headers, b"".join(event["body"] for event in heard[1:]))
 
-    async def send(self, message: dict[str, Any] | None = None, to: str = f"+{PHONE}", **more: Any) -> Heard:
+    async def send(self, message: dict[str, Any] | None = None, to: str = f"+{PHONE}", **more: Any) -> RigResponse:
         """A message of the first number; a plain text unless told otherwise."""
         content = {"type": "text", "text": {"body": "hello"}} if message is None else message
         body = {"messaging_product": "whatsapp", "to": to, **content, **more}
         return await self.call("POST", f"/v25.0/{NUMBER.phone_number_id}/messages", body)
 
-    async def control(self, method: str, path: str, json: object = None) -> Heard:
+    async def control(self, method: str, path: str, json: object = None) -> RigResponse:
         return await self.call(method, f"/_sandbox/{path}", json, token=None)
 
     async def fault(self, **fault: Any) -> None:

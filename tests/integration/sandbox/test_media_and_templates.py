@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.sandbox.conftest import NUMBER, OTHER_NUMBER, PHONE, Heard, Rig, broken_copies
+from tests.integration.sandbox.conftest import NUMBER, OTHER_NUMBER, PHONE, Rig, RigResponse, broken_copies
 from waypost.model.time import days, minutes
 from waypost.sandbox import SandboxLimits
 
@@ -17,7 +17,7 @@ WABA = f"/v25.0/{NUMBER.waba_id}"
 
 async def upload(
     rig: Rig, content: bytes = BYTES, mime: str = "image/png", product: str = "whatsapp", **more: Any
-) -> Heard:
+) -> RigResponse:
     fields = [
         b'--boundary\r\nContent-Disposition: form-data; name="messaging_product"\r\n\r\n' + product.encode(),
         b'--boundary\r\nContent-Disposition: form-data; name="type"\r\n\r\n' + mime.encode(),

@@ -155,7 +155,7 @@ async def test_closing_stops_what_is_under_way(rig: Rig) -> None:
 
 
 async def test_the_same_calls_make_the_same_webhooks_at_the_same_times() -> None:
-    async def told() -> list[Any]:
+    async def posted_webhooks() -> list[Any]:
         one = Rig()
         one.receiver.answers = [500, 200, 503]
         await one.control("POST", f"phones/{PHONE}/say", {"text": "hi"})
@@ -165,4 +165,4 @@ async def test_the_same_calls_make_the_same_webhooks_at_the_same_times() -> None
         await one.sandbox.settled()
         return [(post.at, post.body) for post in one.receiver.posts]
 
-    assert await told() == await told()
+    assert await posted_webhooks() == await posted_webhooks()

@@ -17,7 +17,7 @@ def row(listed: list[dict[str, Any]], code: str) -> dict[str, Any]:
     return found
 
 
-def told(code: str, title: str, action: str, scope: str | None = None) -> dict[str, Any]:
+def code_view(code: str, title: str, action: str, scope: str | None = None) -> dict[str, Any]:
     retryable, limit = action in ("retry", "wait"), action == "wait"
     return {
         "code": code,
@@ -32,12 +32,12 @@ def told(code: str, title: str, action: str, scope: str | None = None) -> dict[s
 async def test_each_catalogue_is_shown_whole(stage: Stage) -> None:
     meta, seed = await stage.get(f"{PATH}?catalogue=meta"), await stage.get(f"{PATH}?catalogue=seed")
     assert (len(meta), len(seed)) == (131, 47)
-    assert row(meta, "131056") == told(
+    assert row(meta, "131056") == code_view(
         "131056", "(Business Account, Consumer Account) pair rate limit hit", "wait", "pair"
     )
-    assert row(meta, "200-299") == told("200-299", "API Permission", "hold", "account")
-    assert row(meta, "131000") == told("131000", "Something went wrong", "retry")
-    assert row(seed, "131000") == told("131000", "Generic user error", "fail")
+    assert row(meta, "200-299") == code_view("200-299", "API Permission", "hold", "account")
+    assert row(meta, "131000") == code_view("131000", "Something went wrong", "retry")
+    assert row(seed, "131000") == code_view("131000", "Generic user error", "fail")
 
 
 async def test_without_a_name_it_is_that_of_the_first_number(stage: Stage) -> None:

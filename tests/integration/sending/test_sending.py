@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.conftest import OpenStage
 from tests.integration.stage.harness import HELLO, MESSAGES, ON_SQLITE, Stage
-from tests.integration.stage.webhooks import PHONE, a_number, status, told
+from tests.integration.stage.webhooks import PHONE, a_number, status, status_post
 from waypost.model.ids import OrgId
 from waypost.model.time import minutes
 
@@ -36,7 +36,7 @@ async def test_a_message_climbs_from_queued_to_read(stage: Stage) -> None:
     assert sent["providerMessageId"] == wamid
     for kind, field in (("delivered", "deliveredAt"), ("read", "readAt")):
         assert (await stage.message(posted["id"]))[field] is None
-        assert (await stage.post(told(stage.acme, status(wamid, kind)))).status == 200
+        assert (await stage.post(status_post(stage.acme, status(wamid, kind)))).status == 200
         await stage.becomes(posted["id"], "DELIVERED", **{field: ...})
     assert await stage.kinds(posted["id"]) == ["submitted", "claimed", "accepted", "status", "status"]
     (attempt,) = await stage.attempts(posted["id"])

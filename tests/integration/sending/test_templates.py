@@ -206,18 +206,18 @@ async def test_a_status_that_is_told_counts_from_then_on(stage: Stage) -> None:
     await stage.get(TEMPLATES)
     now = int(as_seconds(stage.clock.now()))
 
-    async def told(event: str, time: int) -> str:
+    async def status_after(event: str, time: int) -> str:
         value = {"event": event, "message_template_name": "hello_world", "message_template_language": "en-US"}
         change = {"field": "message_template_status_update", "value": value}
         body = {"entry": [{"id": stage.acme.number.waba_id, "time": time, "changes": [change]}]}
         assert (await stage.post(body)).status == 200
         return str((await stage.get(TEMPLATES))["content"][0]["status"])
 
-    assert await told("DISABLED", now - 60) == "APPROVED"
-    assert await told("PAUSED", 10**17) == "PAUSED"
-    assert await told("DISABLED", now) == "DISABLED"
-    assert await told("PAUSED", 10**17) == "DISABLED"
-    assert await told("PAUSED", now - 1) == "DISABLED"
+    assert await status_after("DISABLED", now - 60) == "APPROVED"
+    assert await status_after("PAUSED", 10**17) == "PAUSED"
+    assert await status_after("DISABLED", now) == "DISABLED"
+    assert await status_after("PAUSED", 10**17) == "DISABLED"
+    assert await status_after("PAUSED", now - 1) == "DISABLED"
     said = await refused(stage, "hello_world", {"language": "en_US"}, "unknown_template", "templateCode")
     assert "DISABLED" in said
     assert (await stage.get(TEMPLATES, stage.globex.key))["content"][0]["status"] == "APPROVED"

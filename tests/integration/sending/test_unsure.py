@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.conftest import OpenStage
 from tests.integration.stage.harness import MESSAGES, ON_SQLITE, Stage
-from tests.integration.stage.webhooks import PHONE, status, told
+from tests.integration.stage.webhooks import PHONE, status, status_post
 from waypost.model.time import Span, hours, minutes, seconds
 
 # The value of a failed attempt
@@ -120,7 +120,9 @@ async def test_a_status_after_the_requeue_withdraws_the_retry(set_up: OpenStage)
     await stage.grow_stale()
     await stage.becomes(message_id, "QUEUED")
     echo = f"wp1.{message_id}.1"
-    assert (await stage.post(told(stage.acme, status(wamid, "sent", biz_opaque_callback_data=echo)))).status == 200
+    assert (
+        await stage.post(status_post(stage.acme, status(wamid, "sent", biz_opaque_callback_data=echo)))
+    ).status == 200
     sent = await stage.becomes(message_id, "SENT")
     assert sent["providerMessageId"] == wamid
     stage.network.late.set()
@@ -173,12 +175,12 @@ async def test_a_status_without_a_message_for_the_same_recipient_blocks_the_requ
 
 
 async def test_a_status_of_somebody_else_does_not_block_the_requeue(stage: Stage) -> None:
-    assert (await stage.post(told(stage.acme, status("wamid.before", "sent")))).status == 200
+    assert (await stage.post(status_post(stage.acme, status("wamid.before", "sent")))).status == 200
     await stage.pass_time_with_open_door(minutes(1))
     await stage.fault(drop_response=True, statuses="never", times=1)
     message_id = await stage.unsure()
-    others = told(stage.acme, status("wamid.other", "sent", recipient_id="16505550000"))
-    foreign = told(stage.globex, status("wamid.foreign", "sent"))
+    others = status_post(stage.acme, status("wamid.other", "sent", recipient_id="16505550000"))
+    foreign = status_post(stage.globex, status("wamid.foreign", "sent"))
     assert (await stage.post(others)).status == 200
     assert (await stage.post(foreign, stage.globex)).status == 200
     await stage.grow_stale()
@@ -243,7 +245,7 @@ async def test_a_status_settles_a_parked_message(set_up: OpenStage) -> None:
     await stage.grow_stale()
     (wamid,) = stage.accepted()
     echo = f"wp1.{message_id}.1"
-    await stage.post(told(stage.acme, status(wamid, "delivered", biz_opaque_callback_data=echo)))
+    await stage.post(status_post(stage.acme, status(wamid, "delivered", biz_opaque_callback_data=echo)))
     await stage.becomes(message_id, "DELIVERED", errorCode=None)
     assert (await stage.call("POST", f"{MESSAGES}/{message_id}/retry")).code == "not_retryable"
 
@@ -258,7 +260,7 @@ async def test_a_status_of_an_earlier_generation_does_not_touch_the_new_one(set_
     await stage.becomes(message_id, "SENT")
     old, new = stage.accepted()
     echo = f"wp1.{message_id}.1"
-    await stage.post(told(stage.acme, status(old, "read", biz_opaque_callback_data=echo)))
+    await stage.post(status_post(stage.acme, status(old, "read", biz_opaque_callback_data=echo)))
     found = await stage.message(message_id)
     assert (found["status"], found["providerMessageId"], found["readAt"]) == ("SENT", new, None)
 
@@ -349,6 +351,6 @@ async def test_a_send_broken_off_by_a_stop_is_settled_by_its_status_at_the_next_
     assert (await stage.message(posted["id"]))["status"] == "SENDING"
     (wamid,) = stage.accepted()
     echo = f"wp1.{posted['id']}.1"
-    await stage.post(told(stage.acme, status(wamid, "delivered", biz_opaque_callback_data=echo)))
+    await stage.post(status_post(stage.acme, status(wamid, "delivered", biz_opaque_callback_data=echo)))
     await stage.becomes(posted["id"], "DELIVERED")
     assert len(stage.calls()) == 1

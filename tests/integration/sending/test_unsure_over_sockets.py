@@ -34,7 +34,7 @@ async def _read_request(reader: asyncio.StreamReader) -> None:
 
 
 def after_the_request(answer: bytes, *, reset: bool = False) -> Talk:
-    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def answer_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await _read_request(reader)
         writer.write(answer)
         await writer.drain()
@@ -43,7 +43,7 @@ def after_the_request(answer: bytes, *, reset: bool = False) -> Talk:
             writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         writer.close()
 
-    return talk
+    return answer_once
 
 
 async def never_answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

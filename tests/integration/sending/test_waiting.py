@@ -9,7 +9,7 @@ import pytest
 
 from tests.integration.conftest import OpenStage
 from tests.integration.stage.harness import HELLO, MESSAGES, ON_SQLITE, Stage, live_clock
-from tests.integration.stage.webhooks import PHONE, status, told
+from tests.integration.stage.webhooks import PHONE, status, status_post
 from waypost.adapters.local.hints import ProcessHints
 from waypost.model.time import seconds
 from waypost.rules.sending.sync_wait import adaptive_limit
@@ -64,7 +64,7 @@ async def test_waiting_works_when_the_status_comes_to_another_process(set_up: Op
     await stage.fault(statuses="never")
     waiting = asyncio.ensure_future(stage.call("POST", f"{MESSAGES}?wait=delivered", HELLO, host="elsewhere.test"))
     sent = await stage.becomes_first("SENT")
-    assert (await stage.post(told(stage.acme, status(sent["providerMessageId"], "delivered")))).status == 200
+    assert (await stage.post(status_post(stage.acme, status(sent["providerMessageId"], "delivered")))).status == 200
     answer = await waiting
     assert (answer.status, answer.json["status"]) == (201, "DELIVERED")
 
@@ -126,7 +126,7 @@ async def test_the_door_stays_200_while_nobody_waits_and_nothing_is_known(stage:
     message_id, wamid = await stage.sent_silently()
     for kind in ("sent", "delivered", "read", "failed", "deleted", "warning"):
         for recipient in (PHONE.lstrip("+"), "", "US.13491208655302741918"):
-            body = told(stage.acme, status(wamid, kind, recipient_id=recipient))
+            body = status_post(stage.acme, status(wamid, kind, recipient_id=recipient))
             assert (await stage.post(body)).status == 200
     assert (await stage.message(message_id))["status"] == "DELIVERED"
 

@@ -64,7 +64,7 @@ async def sent(_: Stage, device: Device, step: Step) -> None:
     wanted = [send for send in device.sends if step.get("text") in {None, send.text}]
 
     def missing() -> list[str]:
-        return [send.text for send in wanted if not device.told("sent", send.name)]
+        return [send.text for send in wanted if not device.latest_event("sent", send.name)]
 
     try:
         await device.until(lambda: not missing(), step)
@@ -74,8 +74,8 @@ async def sent(_: Stage, device: Device, step: Step) -> None:
 
 async def refused(_: Stage, device: Device, step: Step) -> None:
     newest = device.sends[-1].name
-    await device.until(lambda: device.told("refused", newest), step)
-    told = device.told("refused", newest)
+    await device.until(lambda: device.latest_event("refused", newest), step)
+    told = device.latest_event("refused", newest)
     assert told is not None
     assert step.get("code") in {None, told["code"]}
 

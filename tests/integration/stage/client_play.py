@@ -144,11 +144,11 @@ class Device:
         assert process.stdout is not None
         while line := await process.stdout.readline():
             if line.endswith(b"\n"):  # killed in the middle of a line, it did not send it
-                self._heard(json.loads(line))
+                self._on_event(json.loads(line))
                 async with self.bell:
                     self.bell.notify_all()
 
-    def _heard(self, event: Json) -> None:
+    def _on_event(self, event: Json) -> None:
         self.events.append(event)
         if event["event"] == "reset":
             self.screen = {}
@@ -184,7 +184,7 @@ class Device:
         """In this life."""
         return any(event["event"] == "reset" for event in self.events[self.born :])
 
-    def told(self, name: str, client_message_id: str) -> Json | None:
+    def latest_event(self, name: str, client_message_id: str) -> Json | None:
         """The latest event of this name about a send."""
         for event in reversed(self.events):
             if event["event"] == name and event["client_message_id"] == client_message_id:

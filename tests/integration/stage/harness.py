@@ -248,7 +248,7 @@ class Stage:
         found: list[dict[str, Any]] = await self.get("/api/v1/webhook-journal?limit=1000", (account or self.acme).key)
         return found[::-1]
 
-    async def said(self, account: Account | None = None) -> list[tuple[str, str]]:
+    async def customer_messages(self, account: Account | None = None) -> list[tuple[str, str]]:
         """What customers wrote to this account: wamid and message, one conversation after the other."""
         org = (account or self.acme).org
         found = await self.database.run(

@@ -80,7 +80,7 @@ async def say(stage: Stage, by: Person | str, where: str, text: str | dict[str, 
     return await stage.call("POST", "/api/v1/messages", posted, key=by if isinstance(by, str) else by.token)
 
 
-async def said(stage: Stage, by: Person, where: str, text: str) -> str:
+async def posted_id(stage: Stage, by: Person, where: str, text: str) -> str:
     """The id of what was posted."""
     answer = await say(stage, by, where, text)
     assert answer.status == 201, answer

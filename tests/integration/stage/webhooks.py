@@ -67,6 +67,6 @@ def envelope(*entries: tuple[Account, list[dict[str, Any]]]) -> dict[str, Any]:
     return {"object": "whatsapp_business_account", "entry": listed}
 
 
-def told(account: Account, *statuses: Any) -> dict[str, Any]:
+def status_post(account: Account, *statuses: Any) -> dict[str, Any]:
     """A POST with these statuses and nothing else."""
     return envelope((account, [change(account, statuses=list(statuses))]))

@@ -15,7 +15,7 @@ from waypost_testing.clock import ManualClock
 ACME = OrgId("acme")
 
 
-class Shelf:
+class StoredPolicies:
     """Policies as another process left them."""
 
     def __init__(self) -> None:
@@ -38,8 +38,8 @@ class Shelf:
         return True
 
 
-def a_book() -> tuple[PolicyCache, Shelf, ManualClock]:
-    shelf, clock = Shelf(), ManualClock()
+def a_book() -> tuple[PolicyCache, StoredPolicies, ManualClock]:
+    shelf, clock = StoredPolicies(), ManualClock()
     return PolicyCache(shelf, clock, EffectivePolicy()), shelf, clock
 
 

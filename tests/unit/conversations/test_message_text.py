@@ -164,7 +164,7 @@ def revoke(original: str, at: object = "100") -> dict[str, Any]:
     return {"type": "revoke", "revoke": {"original_message_id": original}, "timestamp": at}
 
 
-def said(messages: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, str]]:
+def texts_of(messages: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, str]]:
     return [(wamid, words(message)) for wamid, message in burst(messages)]
 
 
@@ -186,28 +186,28 @@ class TestBurst:
 
     def test_the_last_of_several_edits_counts(self) -> None:
         messages = [("a", text("1")), ("e", edit("a", "3", "102")), ("f", edit("a", "2", "101"))]
-        assert said(messages) == [("a", "3")]
+        assert texts_of(messages) == [("a", "3")]
 
     def test_an_edit_may_name_the_edit_before_it(self) -> None:
-        assert said([("a", text("1")), ("e", edit("a", "2")), ("f", edit("e", "3"))]) == [("a", "3")]
+        assert texts_of([("a", text("1")), ("e", edit("a", "2")), ("f", edit("e", "3"))]) == [("a", "3")]
 
     def test_an_edit_may_arrive_before_its_message(self) -> None:
-        assert said([("e", edit("a", "new")), ("a", text("old"))]) == [("a", "new")]
+        assert texts_of([("e", edit("a", "new")), ("a", text("old"))]) == [("a", "new")]
 
     def test_an_edit_of_something_earlier_stays(self) -> None:
-        assert said([("e", edit("long ago", "new")), ("a", text("hi"))]) == [("e", "new"), ("a", "hi")]
+        assert texts_of([("e", edit("long ago", "new")), ("a", text("hi"))]) == [("e", "new"), ("a", "hi")]
 
     @pytest.mark.parametrize("gone", ["a", "e"])
     def test_a_revoked_message_is_gone_with_its_edits(self, gone: str) -> None:
         messages = [("a", text("oops")), ("e", edit("a", "ouch")), ("b", text("hi")), ("r", revoke(gone))]
-        assert said(messages) == [("b", "hi")]
+        assert texts_of(messages) == [("b", "hi")]
 
     def test_a_revocation_of_something_earlier_says_nothing(self) -> None:
-        assert said([("r", revoke("long ago")), ("a", text("hi"))]) == [("a", "hi")]
+        assert texts_of([("r", revoke("long ago")), ("a", text("hi"))]) == [("a", "hi")]
 
     def test_reactions_drop_out(self) -> None:
         reaction = {"type": "reaction", "reaction": {"message_id": "x", "emoji": "👍"}}
-        assert said([("1", reaction), ("a", text("hi"))]) == [("a", "hi")]
+        assert texts_of([("1", reaction), ("a", text("hi"))]) == [("a", "hi")]
 
     def test_edits_that_point_at_each_other_stay(self) -> None:
         messages = [("e", edit("f", "1")), ("f", edit("e", "2")), ("g", edit("g", "3"))]

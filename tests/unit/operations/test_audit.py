@@ -47,7 +47,7 @@ def a_status(kind: str, at: int, fence: int = 1, code: str | None = None) -> Aud
     return AuditedStatus(at=Instant(T0 + at), kind=kind, wamid="w", fence=Fence(fence), error_code=code)
 
 
-def told(
+def actions_of(
     attempts: list[Attempt], heard: list[AuditedStatus] | None = None, events: list[MessageEvent] | None = None
 ) -> list[str]:
     found = steps(a_message(), attempts, heard or [], events or [])
@@ -82,7 +82,7 @@ FAR = Instant(10**9)
     ],
 )
 def test_what_is_told(attempts: list[Attempt], heard: list[AuditedStatus], expected: list[str]) -> None:
-    assert told(attempts, heard) == expected
+    assert actions_of(attempts, heard) == expected
 
 
 def test_what_we_did_by_ourselves_is_an_update() -> None:
@@ -90,7 +90,7 @@ def test_what_we_did_by_ourselves_is_an_update() -> None:
         MessageEvent(at=Instant(T0 + 1), kind=kind, detail="x")
         for kind in ("deferred", "requeued", "parked", "retried")
     ]
-    assert told([], [], events) == ["UPDATED", "UPDATED"]
+    assert actions_of([], [], events) == ["UPDATED", "UPDATED"]
 
 
 def test_a_dossier_hears_only_of_what_was_blocked() -> None:

@@ -65,7 +65,7 @@ def settled(delivery: Delivery, verdict: DeliveryVerdict) -> Delivery:
     return rules.settle(delivery, delivery.fence, verdict, T0)
 
 
-def told(kind: StatusKind, at: Instant = T0, wamid: Wamid = WAMID, **fields: object) -> StatusUpdate:
+def a_status(kind: StatusKind, at: Instant = T0, wamid: Wamid = WAMID, **fields: object) -> StatusUpdate:
     report = StatusUpdate(
         org_id=OrgId("acme"),
         number=NumberId("1"),
@@ -91,7 +91,7 @@ REACH: dict[Status, Callable[[Delivery], Delivery]] = {
     Status.QUEUED: lambda d: d,
     Status.SENDING: claimed,
     Status.SENT: lambda d: settled(claimed(d), ACCEPT),
-    Status.DELIVERED: lambda d: rules.apply_status(claimed(d), Fence(1), told(StatusKind.DELIVERED), T0),
+    Status.DELIVERED: lambda d: rules.apply_status(claimed(d), Fence(1), a_status(StatusKind.DELIVERED), T0),
     Status.FAILED: lambda d: settled(claimed(d), GIVE_UP),
     Status.CANCELLED: lambda d: rules.cancel(d, T0),
 }
@@ -151,7 +151,7 @@ class TestMoves:
     def test_evidence_counts_for_tries_of_this_generation_only(self, fence: int, counts: bool) -> None:
         before = a_delivery(Status.SENDING, first_fence=Fence(3), fence=Fence(5))
         assert (rules.accept(before, Fence(fence), WAMID, T0) is not before) is counts
-        assert (rules.apply_status(before, Fence(fence), told(StatusKind.READ), T0) is not before) is counts
+        assert (rules.apply_status(before, Fence(fence), a_status(StatusKind.READ), T0) is not before) is counts
 
     @pytest.mark.parametrize(
         ("start", "kind", "end"),
@@ -169,16 +169,16 @@ class TestMoves:
     )
     def test_each_status_from_each_state(self, start: Status, kind: StatusKind, end: Status) -> None:
         before = a_delivery(start, fence=Fence(1))
-        assert rules.apply_status(before, Fence(1), told(kind), T0).status is end
+        assert rules.apply_status(before, Fence(1), a_status(kind), T0).status is end
 
     def test_a_failure_of_another_wamid_than_the_accepted_one_changes_nothing(self) -> None:
         before = a_delivery(Status.SENT)
-        assert rules.apply_status(before, Fence(1), told(StatusKind.FAILED, wamid=Wamid("other")), T0) is before
+        assert rules.apply_status(before, Fence(1), a_status(StatusKind.FAILED, wamid=Wamid("other")), T0) is before
 
     def test_no_step_is_stamped_before_the_one_below_it(self) -> None:
         sent = a_delivery(Status.SENT, sent_at=Instant(T0 + seconds(1.5)))
         read = rules.apply_status(
-            sent, Fence(1), told(StatusKind.READ, at=Instant(T0 + seconds(1))), Instant(T0 + seconds(9))
+            sent, Fence(1), a_status(StatusKind.READ, at=Instant(T0 + seconds(1))), Instant(T0 + seconds(9))
         )
         assert read.sent_at is not None
         assert read.sent_at <= (read.delivered_at or 0) <= (read.read_at or 0)
@@ -248,12 +248,12 @@ events = st.one_of(
     st.builds(lambda f, v: lambda d: rules.settle(d, f, v, T0), fences, verdicts),
     st.builds(lambda v: lambda d: rules.settle(d, d.fence, v, T0), verdicts),
     st.builds(
-        lambda f, k, w: lambda d: rules.apply_status(d, f, told(k, wamid=w), T0),
+        lambda f, k, w: lambda d: rules.apply_status(d, f, a_status(k, wamid=w), T0),
         fences,
         st.sampled_from(StatusKind),
         wamids,
     ),
-    st.builds(lambda k: lambda d: rules.apply_status(d, d.fence, told(k), T0), st.sampled_from(StatusKind)),
+    st.builds(lambda k: lambda d: rules.apply_status(d, d.fence, a_status(k), T0), st.sampled_from(StatusKind)),
     st.builds(lambda p: lambda d: rules.give_up_waiting(d, p, 2, T0), st.sampled_from(Unsettled)),
     st.just(lambda d: rules.cancel(d, T0)),
     st.just(lambda d: rules.reopen(d, T0)),
