@@ -75,7 +75,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("socket", "an idle socket with its device", "KiB", "idle",
            ("Waypost, PostgreSQL, each of 20,000 idle sockets",), 25, "the goal of `python -m bench idle`"),
     Figure("append", "Cassandra: appends of one process to one node", "per second", "log",
-           ("Log, append",), 4_000, "one node on 2 cores that it shares with the process"),
+           ("history, append",), 4_000, "one node on 2 cores that it shares with the process"),
     *_decision("submitted", 1_390, 65, 1_230, 790),
     *_decision("sent", 930, 130, 1_970, 960),
     *_decision("status", 980, 55, 1_630, 1_050),

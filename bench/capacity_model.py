@@ -183,7 +183,7 @@ def _storage(cells: int, figures: Mapping[str, float], inputs: Inputs) -> list[R
     full = inputs.db_disk * inputs.disk_fill / (ledger / cells)
     return [
         Row(
-            "Log, a year",
+            "history, a year",
             yearly_log(inputs),
             "bytes",
             f"{inputs.history_bytes:g} bytes a message, {inputs.history_copies:g} copies",

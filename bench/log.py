@@ -1,4 +1,4 @@
-"""The Log on Cassandra beside the bare driver on the same node: appends, pages, and pages of any depth.
+"""The history store on Cassandra beside the bare driver on the same node: appends, pages, and pages of any depth.
 
 `python -m bench log` takes a conversation of 20,000 messages over 40 buckets; `python -m bench.log` one of 1,000,000.
 """
@@ -148,9 +148,9 @@ async def beside(where: address.CassandraAddress, rounds: int, count: int) -> di
         last = {entry.conversation_id: entry.archive_key for entry in (*ours, *theirs) if entry.position > PAGE}
         spots = dice.choices(list(last.values()), k=max(500, count // 10))
         work = {
-            "Log, append": (count, lambda ours=ours: append_in_batches(log, ours)),
+            "history, append": (count, lambda ours=ours: append_in_batches(log, ours)),
             "bare driver, append": (count, lambda theirs=theirs: bare.append(theirs)),
-            "Log, pages": (len(spots), lambda spots=spots: read_pages(history_page, spots)),
+            "history, pages": (len(spots), lambda spots=spots: read_pages(history_page, spots)),
             "bare driver, pages": (len(spots), lambda spots=spots: read_pages(bare.page, spots)),
         }
         for name, (size, make) in work.items():
@@ -201,9 +201,9 @@ async def by_depth(where: address.CassandraAddress, messages: int) -> tuple[floa
 def figures(rates: dict[str, list[float]]) -> list[Figure]:
     lines = []
     for what, unit in (("append", "messages/s"), ("pages", "pages/s")):
-        ours, theirs = (median(rates[f"{who}, {what}"]) for who in ("Log", "bare driver"))
+        ours, theirs = (median(rates[f"{who}, {what}"]) for who in ("history", "bare driver"))
         lines.append(Figure("log", f"bare driver, {what}", theirs, unit))
-        lines.append(Figure("log", f"Log, {what}", ours, unit, ours / theirs, f"bare driver, {what}", 0.6))
+        lines.append(Figure("log", f"history, {what}", ours, unit, ours / theirs, f"bare driver, {what}", 0.6))
     return lines
 
 
@@ -217,8 +217,8 @@ def run(rounds: int, count: int, messages: int) -> list[Figure]:
     print(f"{what}: first page {first:.2f} ms, deepest {deepest:.2f} ms", flush=True)
     return [
         *lines,
-        Figure("log", f"Log, first page of {what}", first, "ms"),
-        Figure("log", "Log, deepest page, times the first", deepest / first, "times", goal=1.2),
+        Figure("log", f"history, first page of {what}", first, "ms"),
+        Figure("log", "history, deepest page, times the first", deepest / first, "times", goal=1.2),
     ]
 
 

@@ -24,7 +24,7 @@ from waypost.model.time import seconds
 from waypost.model.turn import Answer, Turn
 from waypost.model.webhook import WebhookBatch
 from waypost.ports.conversations.turn_queue import TurnAnswer, TurnCommitted, TurnQueue
-from waypost.ports.platform.hints import LANES
+from waypost.ports.platform.hints import TURNS
 from waypost.rules.conversations.turn_state import LeaseLost
 from waypost.runtime.process import freeze_gc
 
@@ -133,7 +133,7 @@ class Hot:
         )
         taken = await world.ledger.journal.apply_webhook(WebhookBatch([], [], [told], []), now)
         assert taken.arrived == 1
-        world.hints.give([LANES])
+        world.hints.give([TURNS])
 
 
 @asynccontextmanager

@@ -75,7 +75,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 
 def _beside_it(request: pytest.FixtureRequest) -> dict[str, str]:
-    """Bodies leave the database as soon as the Log has them, so that whatever is read soon comes from there."""
+    """Bodies leave the database as soon as the history store has them, so that what is read soon comes from there."""
     cassandra: Cassandra = request.getfixturevalue("cassandra")
     return {
         "WAYPOST_REDIS_URL": request.getfixturevalue("redis_url"),

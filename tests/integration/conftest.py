@@ -104,7 +104,7 @@ async def talking(set_up: OpenStage, bot: PatientBot) -> Stage:
 
 @pytest.fixture
 def log() -> ShakyLog:
-    """The Log of the stage `apart`."""
+    """The history store of the stage `apart`."""
     return ShakyLog()
 
 

@@ -13,7 +13,7 @@ from waypost.model.chat import FeedName
 class Consumer(StrEnum):
     SEARCH = "search"
     """Adds messages to the search index."""
-    LOG = "log"
+    ARCHIVE = "log"
     """Archives messages to history."""
 
 

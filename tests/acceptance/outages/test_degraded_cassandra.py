@@ -19,7 +19,7 @@ from waypost_testing.services.cassandra import Cassandra
 
 AWAY = float(os.environ.get("WAYPOST_TEST_CASSANDRA_SEC") or 2)
 GRACE = "0.02"
-"""Minutes: so soon a body is only in the Log."""
+"""Minutes: so soon a body is only in the history store."""
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ async def test_cassandra_is_killed(place: Place, own_cassandra: Cassandra, repor
         away = Away(flow, own_cassandra)
         told = await flow.through(away.through)
         since = time.monotonic()
-        await until(away.has_caught_up, "everything that waited is in the Log")
+        await until(away.has_caught_up, "everything that waited is in the history store")
         caught_up = time.monotonic() - since
         failures = await flow.api.figure("history_failure_total")
     report(
@@ -59,14 +59,14 @@ class Away:
         self.told = ""
 
     async def through(self) -> None:
-        await until(self._some_are_only_there, "some bodies are only in the Log")
+        await until(self._some_are_only_there, "some bodies are only in the history store")
         where = await self._flow.conversation()
         await asyncio.to_thread(self._node.kill)
         await until(self._is_missed, "history_failure_total shows it")
         await asyncio.sleep(AWAY)
         recent, whole = await self._flow.history(where)
         assert recent, "the recent part shows"
-        assert not whole, "what is only in the Log does not"
+        assert not whole, "what is only in the history store does not"
         self.told = f"meanwhile {len(recent)} lines of the history showed"
         await asyncio.to_thread(self._node.start)
 

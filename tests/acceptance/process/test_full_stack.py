@@ -107,7 +107,7 @@ async def _all_leave_the_database(here: Site) -> None:
             entries = await world.ledger.conversations.entries(found.id, Position(MOST), MOST)
             return bool(entries) and all(entry.is_archived for entry in entries)
 
-        await until(all_are_away, "every body is only in the Log")
+        await until(all_are_away, "every body is only in the history store")
 
 
 async def _whole_history(flow: Passage) -> list[str]:

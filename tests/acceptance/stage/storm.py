@@ -13,7 +13,7 @@ from typing import Any
 from tests.acceptance.stage.clients import OUTAGE, UNREACHED, Api, Sandbox
 from tests.acceptance.stage.harness import until
 
-LANES = 10
+TURNS = 10
 """Recipients whose messages must stay in order."""
 FATAL = "+1555000131026"
 """A magic number: every message to it is refused for good."""
@@ -66,7 +66,7 @@ def wishes(count: int, dice: random.Random) -> list[Wish]:
 
 
 def _wish(number: int, kind: str, dice: random.Random) -> Wish:
-    to = {"ordered": f"+1555100{dice.randrange(LANES):04}", "fatal": FATAL, "reported": REPORTED}
+    to = {"ordered": f"+1555100{dice.randrange(TURNS):04}", "fatal": FATAL, "reported": REPORTED}
     key = None if kind == "plain" else f"key-{number}"
     return Wish(f"{number:06} {kind}", kind, to.get(kind, f"+1555200{number:06}"), key)
 

@@ -60,7 +60,7 @@ class Watched(Keyspace):
 
 @pytest.fixture(scope="session")
 def migrated(cassandra: Cassandra) -> CassandraAddress:
-    """A keyspace with the Log's schema."""
+    """A keyspace with the history store's schema."""
     where = address.parse(cassandra.history_url(f"waypost{WORKER}"))
     asyncio.run(keyspace.migrate(where))
     return where

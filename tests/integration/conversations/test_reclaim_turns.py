@@ -13,7 +13,7 @@ from waypost.model.conversation import BOT, TurnClaim, TurnTiming
 from waypost.model.ids import OrgId, WorkerId
 from waypost.model.time import seconds
 from waypost.ports.conversations.turn_queue import FloorTaken, TurnAnswer, TurnDemand
-from waypost.ports.platform.hints import LANES, worker_gone
+from waypost.ports.platform.hints import TURNS, worker_gone
 from waypost.rules.conversations.turn_state import LeaseLost
 
 FIRST, SECOND = WorkerId("first"), WorkerId("second")
@@ -36,7 +36,7 @@ async def held_by_the_first(set_up: OpenStage) -> tuple[Stage, TurnClaim]:
 
 async def test_the_turns_of_a_worker_that_is_gone_may_be_taken_at_once(set_up: OpenStage) -> None:
     stage, late = await held_by_the_first(set_up)
-    with stage.hints.listen(LANES) as ear:
+    with stage.hints.listen(TURNS) as ear:
         assert await reclaim_turns.abandon_turns([SECOND, FIRST], stage.world) == 1
         assert await ear.wait(seconds(0)), "whoever looks for turns is woken"
     (claim,) = await claimed(stage, SECOND)

@@ -11,7 +11,7 @@ from tests.integration.stage.thinking import PatientBot, wrote
 from tests.integration.stage.webhooks import PHONE
 from waypost.model.time import seconds
 from waypost.ports.conversations.bot import BotFailed
-from waypost.ports.platform.hints import LANES
+from waypost.ports.platform import hints
 from waypost.rules.conversations import entry_ids
 
 TURNS, TALKS = "/api/v1/turns", "/api/v1/conversations"
@@ -19,7 +19,7 @@ TURNS, TALKS = "/api/v1/turns", "/api/v1/conversations"
 
 async def pass_quiet(stage: Stage) -> None:
     stage.manual.advance(seconds(3))
-    stage.hints.give([LANES])
+    stage.hints.give([hints.TURNS])
 
 
 async def the_turn(stage: Stage, **wanted: Any) -> dict[str, Any]:

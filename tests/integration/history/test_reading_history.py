@@ -94,7 +94,7 @@ async def test_the_doctor_finds_a_log_that_has_not_what_was_handed_over(set_up: 
     (hurt,) = await examined(apart, log)
     assert (hurt.level, "it has 1 of 2" in hurt.text) == ("wrong", True)
     log.away = True
-    assert await examined(apart, log) == [], "that is said of the Log itself"
+    assert await examined(apart, log) == [], "that is said of the history store itself"
 
 
 @ON_SQLITE

@@ -19,7 +19,7 @@ from waypost.runtime.doctor.examine import Inspect, examine
 from waypost.runtime.doctor.findings import DoctorFinding, wrong
 
 pytestmark = pytest.mark.may_block("a command has nothing else to do")
-NEWER = schema.WrongHistorySchema("the history has schema 9, this Waypost knows 1: run a newer Waypost")
+NEWER = schema.WrongHistorySchema("the history store has schema 9, this Waypost knows 1: run a newer Waypost")
 LOG = "cassandra://127.0.0.1/waypost"
 
 
@@ -95,8 +95,12 @@ async def test_a_bot_that_cannot_be_made_hides_nothing_else(
 @pytest.mark.parametrize(
     ("failure", "text", "remedy"),
     [
-        (schema.missing("waypost"), "history: the Log has no keyspace waypost", "run `waypost migrate` first"),
-        (NEWER, "history: the Log has schema 9, this Waypost knows 1", "run a newer Waypost"),
+        (
+            schema.missing("waypost"),
+            "history: the history store has no keyspace waypost",
+            "run `waypost migrate` first",
+        ),
+        (NEWER, "history: the history store has schema 9, this Waypost knows 1", "run a newer Waypost"),
         (
             Unavailable("nobody answers"),
             "history: nobody answers",

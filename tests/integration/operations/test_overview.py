@@ -69,7 +69,7 @@ async def test_every_part_says_how_it_is(quiet: Stage) -> None:
     found = await quiet.get(OVERVIEW)
     assert {each["name"]: each["state"] for each in found["parts"]} == {
         "database": "ok",
-        "log": "ok",
+        "history": "ok",
         "workers": "trouble",
         "providers": "ok",
         "bot": "off",
@@ -93,7 +93,7 @@ async def test_the_verdict_of_the_invariants_is_told_with_when_somebody_looked(q
     assert {each["violations"] for each in invariants["checked"]} == {0}
     names = [each["name"] for each in invariants["checked"]]
     assert "queued_nowhere" in names
-    assert "body_lost" not in names, "nothing is in a Log of its own here"
+    assert "body_lost" not in names, "nothing is in a history store of its own here"
     message = await quiet.send()
     await quiet.database.run(f"DELETE FROM ready WHERE message_id = {message['id']}")
     memory = check_invariants.DetectorState()

@@ -1,4 +1,4 @@
-"""Ids, buckets and write times of the Log on Cassandra, made of an entry's archive key alone."""
+"""Ids, buckets and write times of the history store on Cassandra, made of an entry's archive key alone."""
 
 from __future__ import annotations
 

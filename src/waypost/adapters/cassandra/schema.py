@@ -67,10 +67,10 @@ async def check(session: Any) -> None:
 
 def require_current(found: int, known: int) -> None:
     if found > known:
-        raise WrongHistorySchema(f"the history has schema {found}, this Waypost knows {known}: run a newer Waypost")
+        raise WrongHistorySchema(f"the history store has schema {found}, this Waypost knows {known}: run a newer Waypost")
     if found < known:
         raise WrongHistorySchema(
-            f"the history has schema {found}, this Waypost needs {known}: run `waypost migrate` first"
+            f"the history store has schema {found}, this Waypost needs {known}: run `waypost migrate` first"
         )
 
 

@@ -25,8 +25,8 @@ from waypost.rules.conversations.phone_forms import spellings
 _MOST_ADDRESSES = 2
 """A phone number and the id that Meta gives a customer for this business."""
 _HEAD = 9
-_LANE = _HEAD + conversation_rows.CONVERSATION
-_PAIR = _LANE + conversation_rows.LANE
+_TURN_STATE = _HEAD + conversation_rows.CONVERSATION
+_PAIR = _TURN_STATE + conversation_rows.TURN_STATE
 
 
 def store_inbound_fast(intents: Sequence[ApplyWebhook], elsewhere: Container[InboundAddressKey]) -> Plan[Decided]:
@@ -97,8 +97,8 @@ class _Candidates:
         conversations, where = self._work.conversations, ConversationId(row[_HEAD])
         if where not in self._conversations:
             self._conversations[where] = (where, row[6], row[7])
-            conversations.by_id[where] = conversation_rows.conversation(row[_HEAD:_LANE])
-            conversations.turn_states[where] = conversation_rows.lane(row[_LANE:_PAIR])
+            conversations.by_id[where] = conversation_rows.conversation(row[_HEAD:_TURN_STATE])
+            conversations.turn_states[where] = conversation_rows.turn_state(row[_TURN_STATE:_PAIR])
         conversations.where[inbound.number, inbound.wamid] = where
         if row[5] is not None:
             conversations.known.add((inbound.number, inbound.wamid))

@@ -20,7 +20,7 @@ from waypost.model.turn import Answer, Turn
 from waypost.ports.conversations.bot import Bot, BotFailed
 from waypost.ports.conversations.turn_queue import TurnAnswer, TurnCommitted, TurnDemand
 from waypost.ports.platform.failure import HistoryUnavailable, LedgerError, Rejected
-from waypost.ports.platform.hints import LANES, OUTBOX, Listener
+from waypost.ports.platform.hints import OUTBOX, TURNS, Listener
 from waypost.rules.conversations import bot_answers, bot_context, customers, reply_draft, reply_keys
 from waypost.rules.conversations.turn_state import LeaseLost, is_worn_out
 from waypost.rules.receiving import consent_words
@@ -198,7 +198,7 @@ async def commit(claim: TurnClaim, answered: TurnAnswer, world: World) -> TurnCo
 
 def _topics(done: TurnCommitted) -> list[str]:
     """Wakes the senders if there are replies, and turn workers if messages came while the bot was thinking."""
-    return [*([OUTBOX] if done.replies else []), *([LANES] if done.turn_state.due_at is not None else [])]
+    return [*([OUTBOX] if done.replies else []), *([TURNS] if done.turn_state.due_at is not None else [])]
 
 
 async def fail(claim: TurnClaim, failed: BotFailed, times: TurnTiming, world: World) -> None:
@@ -213,7 +213,7 @@ async def fail(claim: TurnClaim, failed: BotFailed, times: TurnTiming, world: Wo
         except LedgerError:
             await world.clock.sleep(PAUSE_AFTER_TROUBLE)
             continue
-        world.hints.give([LANES])
+        world.hints.give([TURNS])
         return
 
 
@@ -232,7 +232,7 @@ class TurnWorker:
     async def run(self) -> None:
         self._at_rest.clear()
         try:
-            with self._world.hints.listen(LANES) as listener:
+            with self._world.hints.listen(TURNS) as listener:
                 while not self._stopping:
                     await self._claim_or_pause(listener)
         finally:
@@ -330,7 +330,7 @@ class TurnWorker:
         """Claims nothing more, waits for the running turns, and releases the rest for other workers."""
         self._stopping = True
         self._slot_freed.set()
-        self._world.hints.give([LANES])
+        self._world.hints.give([TURNS])
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(as_seconds(patience)):
                 await self._at_rest.wait()  # else a claim in progress would wait for its lease to expire
@@ -343,4 +343,4 @@ class TurnWorker:
         await asyncio.gather(*(task for _, task in left), return_exceptions=True)
         with contextlib.suppress(LedgerError):
             await self._world.ledger.turn_queue.let_go([claim for claim, _ in left], self._world.clock.now())
-        self._world.hints.give([LANES])
+        self._world.hints.give([TURNS])

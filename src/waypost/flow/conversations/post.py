@@ -17,7 +17,7 @@ from waypost.model.chat import NewPost
 from waypost.model.conversation import Conversation, ConversationId
 from waypost.model.message import Channel, Draft
 from waypost.ports.conversations.chats import ChatNotFound, ConsentRefused, PostConflict, Posted
-from waypost.ports.platform.hints import LANES, MEDIA, OUTBOX
+from waypost.ports.platform.hints import MEDIA, OUTBOX, TURNS
 from waypost.rules.conversations import chat_content, reply_draft
 from waypost.rules.conversations.chat_content import PostContent
 from waypost.rules.receiving import inbound
@@ -149,5 +149,5 @@ def _result(posted: Posted | PostConflict | ChatNotFound | ConsentRefused, world
             return posted
         case _:
             if posted.message_id is not None:
-                world.hints.give([OUTBOX, LANES])
+                world.hints.give([OUTBOX, TURNS])
             return posted

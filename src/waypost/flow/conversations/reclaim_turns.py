@@ -8,7 +8,7 @@ from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
 from waypost.model.ids import WorkerId
 from waypost.model.time import Span, minutes
 from waypost.ports.platform.failure import LedgerError
-from waypost.ports.platform.hints import GONE, LANES
+from waypost.ports.platform.hints import GONE, TURNS
 
 LISTEN_FOR: Span = minutes(1)
 
@@ -31,7 +31,7 @@ async def abandon_turns(gone: Iterable[WorkerId], world: World) -> int:
     for worker in gone:
         left += await _abandon(worker, world)
     if left:
-        world.hints.give([LANES])
+        world.hints.give([TURNS])
     return left
 
 

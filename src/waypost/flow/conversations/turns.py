@@ -16,7 +16,7 @@ from waypost.model.ids import OrgId, UserId
 from waypost.model.turn import Customer
 from waypost.ports.conversations.chats import NEWEST
 from waypost.ports.conversations.turn_queue import NoConversation, OpenTurn
-from waypost.ports.platform.hints import LANES, OUTBOX, TOKENS, about_message
+from waypost.ports.platform.hints import OUTBOX, TOKENS, TURNS, about_message
 from waypost.rules.conversations.customers import customer
 from waypost.rules.conversations.turn_state import LeaseLost
 
@@ -77,7 +77,7 @@ async def replay(
     """Lets the bot answer a burst that was given up."""
     reopened = await world.ledger.turn_queue.replay(org, conversation, hi, world.clock.now(), actor)
     if isinstance(reopened, TurnState):
-        world.hints.give([LANES])
+        world.hints.give([TURNS])
     return reopened
 
 
@@ -119,7 +119,7 @@ async def put_floor(
     if isinstance(given, NoConversation):
         return given
     cancelled = [about_message(message) for message in given.cancelled]
-    world.hints.give([LANES, *cancelled, OUTBOX] if cancelled else [LANES])
+    world.hints.give([TURNS, *cancelled, OUTBOX] if cancelled else [TURNS])
     return given.turn_state
 
 

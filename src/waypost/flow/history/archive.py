@@ -46,7 +46,7 @@ def archive_consumer(world: World) -> FeedConsumer:
     async def consume(behind: Sequence[ConsumerPosition]) -> Sequence[ConsumerPosition]:
         return await archive_ranges(behind, world)
 
-    return FeedConsumer(Consumer.LOG, consume, world, at_rest=lambda: world.meters.archive_waits(0, 0.0))
+    return FeedConsumer(Consumer.ARCHIVE, consume, world, at_rest=lambda: world.meters.archive_waits(0, 0.0))
 
 
 async def archive_ranges(behind: Sequence[ConsumerPosition], world: World) -> Sequence[ConsumerPosition]:
@@ -126,7 +126,7 @@ async def _post(waiting: Sequence[PendingArchiveEntry], world: World) -> int:
 
 async def find_archived_messages(ledger: Ledger) -> list[PendingArchiveEntry]:
     """A sample of the archived messages, from the first and the latest conversations; cheap if nothing was archived."""
-    if not any(one.read for one in await ledger.feed_consumers.standing(Consumer.LOG, "", FEEDS_ASKED)):
+    if not any(one.read for one in await ledger.feed_consumers.standing(Consumer.ARCHIVE, "", FEEDS_ASKED)):
         return []
     newest = await ledger.invariants.newest_conversation()
     found: dict[ConversationId, PendingArchiveEntry] = {}

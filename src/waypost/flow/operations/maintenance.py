@@ -106,7 +106,7 @@ async def prune_turns(world: World) -> int:
 
 async def prune_feeds(world: World) -> int:
     """Prunes old feed items; a device that was offline for longer reads everything again."""
-    consumer = Consumer.LOG if world.history_separate else None  # keep what is not archived yet
+    consumer = Consumer.ARCHIVE if world.history_separate else None  # keep what is not archived yet
 
     async def prune(before: Instant, limit: int) -> int:
         return await world.ledger.feeds.forget(before, limit, unless_behind=consumer)

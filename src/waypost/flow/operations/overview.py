@@ -74,17 +74,17 @@ async def _database(world: World) -> Component:
 
 async def _history(org: OrgId, world: World) -> Component:
     if not world.history_separate:
-        return Component("log", ComponentState.OK, "in the database")
+        return Component("history", ComponentState.OK, "in the database")
     try:
         async with asyncio.timeout(PATIENCE):
             await world.history.ping()
     except (LedgerError, TimeoutError) as away:
         return Component(
-            "log", ComponentState.TROUBLE, f"does not answer; messages wait to be archived: {away}".rstrip(": ")
+            "history", ComponentState.TROUBLE, f"does not answer; messages wait to be archived: {away}".rstrip(": ")
         )
-    behind = await world.ledger.feed_consumers.position_of(Consumer.LOG, [FeedName(f"team:{org}")])
+    behind = await world.ledger.feed_consumers.position_of(Consumer.ARCHIVE, [FeedName(f"team:{org}")])
     return Component(
-        "log", ComponentState.OK, f"{sum(one.head - one.read for one in behind)} items wait to be archived"
+        "history", ComponentState.OK, f"{sum(one.head - one.read for one in behind)} items wait to be archived"
     )
 
 

@@ -16,7 +16,7 @@ from waypost.model.account import Number
 from waypost.model.ids import OrgId
 from waypost.model.time import Instant
 from waypost.model.webhook import FailureClosing, StatusUpdate, WebhookBatch
-from waypost.ports.platform.hints import LANES, MEDIA, OUTBOX, about_message
+from waypost.ports.platform.hints import MEDIA, OUTBOX, TURNS, about_message
 from waypost.ports.receiving.journal import AppliedWebhook
 from waypost.rules.limits import gates
 from waypost.rules.limits.error_catalogue import ErrorCatalogue
@@ -95,7 +95,7 @@ async def apply_webhook(ours: list[tuple[WebhookChange, ConnectedNumber]], world
 
 def _topics(applied: AppliedWebhook) -> list[str]:
     topics = [about_message(move.after.message_id) for move in applied.moved]
-    return topics + ([OUTBOX] if applied.promoted or applied.confirmed else []) + ([LANES] if applied.reached else [])
+    return topics + ([OUTBOX] if applied.promoted or applied.confirmed else []) + ([TURNS] if applied.reached else [])
 
 
 def _closings(

@@ -21,22 +21,22 @@ from waypost.runtime.telemetry.telemetry import Telemetry
 
 
 class MeteredTurnQueue:
-    def __init__(self, lanes: TurnQueue, telemetry: Telemetry) -> None:
-        self._turns = lanes
+    def __init__(self, turns: TurnQueue, telemetry: Telemetry) -> None:
+        self._turns = turns
         self._telemetry = telemetry
         self._held: dict[ConversationId, Fence] = {}
         """Turns that this process has claimed and that have not ended."""
-        self.abandon = lanes.abandon
-        self.take_floor = lanes.take_floor
-        self.hand_back = lanes.hand_back
-        self.next_due = lanes.next_due
-        self.stale = lanes.stale
-        self.open = lanes.open
-        self.failed = lanes.failed
-        self.ended = lanes.ended
-        self.replay = lanes.replay
-        self.forget = lanes.forget
-        self.history = lanes.history
+        self.abandon = turns.abandon
+        self.take_floor = turns.take_floor
+        self.hand_back = turns.hand_back
+        self.next_due = turns.next_due
+        self.stale = turns.stale
+        self.open = turns.open
+        self.failed = turns.failed
+        self.ended = turns.ended
+        self.replay = turns.replay
+        self.forget = turns.forget
+        self.history = turns.history
 
     async def claim(self, demand: TurnDemand, times_of: TurnTimingOf, now: Instant) -> Sequence[TurnClaim]:
         claims = await self._turns.claim(demand, times_of, now)

@@ -171,8 +171,8 @@ class CustomerPostContract:
         conversation = await conversation_with(ledger)
         await ledger.turn_queue.take_floor(ORG, conversation.id, ANN, T0, ANN)
         await say(ledger, conversation, ANN)
-        lane = await turn_state_of(ledger, conversation.id)
-        assert lane.done == lane.tail
+        turn_state = await turn_state_of(ledger, conversation.id)
+        assert turn_state.done == turn_state.tail
 
     async def test_who_only_joins_in_leaves_the_turn_to_the_bot(self, ledger: Ledger) -> None:
         await write(ledger, "hello")

@@ -279,8 +279,8 @@ class MergeContactsContract:
         gone = await conversation_with(ledger, USER)
         assert isinstance(await ledger.turn_queue.take_floor(ORG, gone.id, "ann", T0, "ann"), FloorTaken)
         await arrive(ledger, known_as(CUSTOMER, USER, text="it is me"))
-        lane = await turn_state_of(ledger, (await conversation_with(ledger)).id)
-        assert (lane.floor, lane.tail, lane.due_at) == ("ann", 3, None)
+        turn_state = await turn_state_of(ledger, (await conversation_with(ledger)).id)
+        assert (turn_state.floor, turn_state.tail, turn_state.due_at) == ("ann", 3, None)
 
     async def test_replies_that_wait_and_dead_letters_go_along(self, ledger: Ledger) -> None:
         await write(ledger, "by phone")

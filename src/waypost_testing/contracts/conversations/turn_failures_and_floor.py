@@ -78,8 +78,8 @@ class TurnFailureContract:
         (dead,) = await ledger.turn_queue.failed(ORG, 10)
         assert (dead.conversation_id, dead.lo, dead.hi) == (claim.conversation.id, 0, 1)
         assert (dead.state, dead.error, dead.tries) == ("failed", "the last error", 4)
-        lane = await turn_state_of(ledger, claim.conversation.id)
-        assert (lane.floor, lane.done, lane.due_at, lane.owner) == ("human", 1, None, None)
+        turn_state = await turn_state_of(ledger, claim.conversation.id)
+        assert (turn_state.floor, turn_state.done, turn_state.due_at, turn_state.owner) == ("human", 1, None, None)
 
     async def test_the_bot_keeps_the_floor_if_it_is_set_so_and_answers_what_came_later(self, ledger: Ledger) -> None:
         claim = await a_turn(ledger, "one")
@@ -109,8 +109,8 @@ class TurnFailureContract:
         dead = await given_up(ledger)
         await write(ledger, "two", now=DUE)
         where = dead.conversation.id
-        lane = await ledger.turn_queue.replay(ORG, where, dead.burst[-1].position, LOST, "ann")
-        assert lane == await turn_state_of(ledger, where)
+        turn_state = await ledger.turn_queue.replay(ORG, where, dead.burst[-1].position, LOST, "ann")
+        assert turn_state == await turn_state_of(ledger, where)
         claim = await claim_turn(ledger, LOST)
         assert words(claim.burst) == ["one", "two"]
         await commit(ledger, claim, "reply", now=LOST)

@@ -78,8 +78,8 @@ class TurnClaimContract:
         claim = await a_turn(ledger, "one", "two")
         await write(ledger, "three", now=DUE)
         assert (claim.turn_state.done, claim.turn_state.hi, claim.turn_id) == (0, 2, f"{claim.conversation.id}-0-2")
-        lane = await turn_state_of(ledger, claim.conversation.id)
-        assert (lane.hi, lane.tail, lane.owner, lane.lease_until) == (2, 3, W1, LOST)
+        turn_state = await turn_state_of(ledger, claim.conversation.id)
+        assert (turn_state.hi, turn_state.tail, turn_state.owner, turn_state.lease_until) == (2, 3, W1, LOST)
 
     async def test_different_customers_are_answered_at_the_same_time_within_the_slots(self, ledger: Ledger) -> None:
         for _ in range(5):
@@ -205,8 +205,13 @@ class TurnCommitContract:
             await asyncio.gather(
                 commit(ledgers[round_ % 2], claim, "reply"), arrive(ledgers[1], an_inbound(customer, DUE), now=DUE)
             )
-            lane = await turn_state_of(ledgers[0], claim.conversation.id)
-            assert (lane.done, lane.tail > 1, lane.due_at, lane.owner) == (1, True, soon(DUE, 3), None)
+            turn_state = await turn_state_of(ledgers[0], claim.conversation.id)
+            assert (turn_state.done, turn_state.tail > 1, turn_state.due_at, turn_state.owner) == (
+                1,
+                True,
+                soon(DUE, 3),
+                None,
+            )
             await commit(ledgers[0], await claim_turn(ledgers[0], soon(DUE, 3)), now=soon(DUE, 3))
 
     async def test_who_has_said_no_gets_no_reply_and_the_turn_ends(self, ledger: Ledger) -> None:
@@ -352,8 +357,8 @@ class TurnSupersedeContract:
         sent = await drain(ledger, DUE)
         ((was_committed,),) = [[isinstance(a, TurnCommitted)] for a in both if isinstance(a, TurnCommitted | LeaseLost)]
         assert len(sent) == was_committed
-        lane = await turn_state_of(ledger, claim.conversation.id)
-        assert (lane.done, lane.due_at) == (1 if was_committed else 0, soon(DUE, 3))
+        turn_state = await turn_state_of(ledger, claim.conversation.id)
+        assert (turn_state.done, turn_state.due_at) == (1 if was_committed else 0, soon(DUE, 3))
 
 
 class TurnQueueContract(

@@ -30,7 +30,7 @@ LATER = later(hours(1))
 TEAM = FeedName(f"team:{ORG}")
 
 
-async def behind(ledger: Ledger, reader: Consumer = Consumer.LOG) -> list[ConsumerPosition]:
+async def behind(ledger: Ledger, reader: Consumer = Consumer.ARCHIVE) -> list[ConsumerPosition]:
     return [one for one in await ledger.feed_consumers.standing(reader, "", 10_000) if one.behind]
 
 
@@ -174,11 +174,11 @@ class ArchiveConfirmContract:
 
     async def test_items_that_the_log_has_not_heard_of_are_not_forgotten(self, ledger: Ledger) -> None:
         await write(ledger, "one", "two", "three")
-        assert await ledger.feeds.forget(LATER, 100, unless_behind=Consumer.LOG) == 0
+        assert await ledger.feeds.forget(LATER, 100, unless_behind=Consumer.ARCHIVE) == 0
         await ledger.archive.confirm([FeedRange(TEAM, 0, 1)], T0)
-        assert await ledger.feeds.forget(LATER, 100, unless_behind=Consumer.LOG) == 1
+        assert await ledger.feeds.forget(LATER, 100, unless_behind=Consumer.ARCHIVE) == 1
         assert texts_of(await waits(ledger)) == ["two", "three"]
-        assert await ledger.feeds.forget(LATER, 100) == 1, "without a Log nobody waits for it"
+        assert await ledger.feeds.forget(LATER, 100) == 1, "without a history store, feeds wait for no archive"
 
 
 class ArchivePruneContract:

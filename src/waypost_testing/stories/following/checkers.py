@@ -71,7 +71,7 @@ def _kept(evidence: FollowEvidence, checked: Counter[str]) -> Iterator[Simulatio
         for entry in entries.values():
             checked[NO_LOSS] += 1
             if kept.get(entry.archive_key) != entry.body:
-                yield entry.message_id, f"said {entry.body}, and the Log has {kept.get(entry.archive_key)}"
+                yield entry.message_id, f"said {entry.body}, and the history store has {kept.get(entry.archive_key)}"
     for person, conversations in evidence.ending.read.items():
         for where, shown in conversations.items():
             for position, content in shown.items():

@@ -199,7 +199,7 @@ class FollowingRun(StoryRun[FollowScenarioResult]):
     def _restless(self) -> list[str]:
         heads = dict(self.ledger.rows("SELECT name, head FROM feed ORDER BY name"))
         found = [device.id for device in self.devices if not device.at_rest(_theirs(device, heads))]
-        return found + (["the Log"] if self.log is not None and self.ledger.rows(_NOT_HANDED_OVER) else [])
+        return found + (["the history store"] if self.log is not None and self.ledger.rows(_NOT_HANDED_OVER) else [])
 
     async def ending(self) -> FollowScenarioResult:
         unsettled = await self._come_to_rest()

@@ -74,7 +74,7 @@ class FollowFaultInjector(TurnFaultInjector):
         """As if a month had passed: older items can no longer be read."""
         before = Instant(self._cluster.ledger.clock.now() - self._rng.choice((seconds(5), seconds(30), seconds(90))))
         try:
-            reader = None if self._log is None else Consumer.LOG
+            reader = None if self._log is None else Consumer.ARCHIVE
             await self._ledger.feeds.forget(before, 10_000, unless_behind=reader)
         except LedgerError:
             return

@@ -39,7 +39,7 @@ export const texts = {
     slowed: (count: number) => (count === 1 ? "1 limit delays messages" : `${count} limits delay messages`),
     names: {
       database: "Database",
-      log: "History",
+      history: "History",
       history: "History",
       workers: "Workers",
       providers: "Providers",

@@ -49,7 +49,7 @@ class SqlConversations:
 
     async def turn_state(self, conversation: ConversationId) -> TurnState | None:
         found = await self._engine.read("lane_get", conversation)
-        return conversation_rows.lane(found[0]) if found else None
+        return conversation_rows.turn_state(found[0]) if found else None
 
     async def contact(self, org: OrgId, contact: ContactId) -> Contact | None:
         return next(iter(await self.contacts(org, [contact])), None)

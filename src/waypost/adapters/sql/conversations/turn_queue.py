@@ -90,10 +90,10 @@ class SqlTurnQueue:
 
     async def open(self, org: OrgId, limit: int) -> Sequence[OpenTurn]:
         found = await self._engine.read("turns_open", org, limit)
-        width, end = conversation_rows.LANE, conversation_rows.LANE + conversation_rows.CONVERSATION
+        width, end = conversation_rows.TURN_STATE, conversation_rows.TURN_STATE + conversation_rows.CONVERSATION
         return [
             OpenTurn(
-                turn_state=conversation_rows.lane(row),
+                turn_state=conversation_rows.turn_state(row),
                 conversation=conversation_rows.conversation(row[width:end]),
                 waiting=row[end],
                 waiting_since=row[end + 1],
@@ -121,7 +121,7 @@ class SqlTurnQueue:
 
     async def _unknown(self, org: OrgId, conversation: ConversationId, hi: Position) -> NoConversation | LeaseLost:
         """A replayed turn is no longer a dead letter: it is queued or answered."""
-        turn_states = [conversation_rows.lane(row) for row in await self._engine.read("lane_get", conversation)]
+        turn_states = [conversation_rows.turn_state(row) for row in await self._engine.read("lane_get", conversation)]
         asked = any(state.org_id == org and hi <= state.tail for state in turn_states)
         return LeaseLost() if asked else NoConversation()
 
@@ -137,7 +137,7 @@ def _claim(demand: TurnDemand, times_of: TurnTimingOf, now: Instant) -> Plan[lis
     """Turns with an expired lease first, then turns that have become due."""
     expired, waiting = Once("lanes_expired", (now, demand.slots)), Once("lanes_due", (now, demand.slots))
     left, due = yield from read_all(expired, waiting)
-    before = [conversation_rows.lane(row) for row in [*left, *due][: demand.slots]]
+    before = [conversation_rows.turn_state(row) for row in [*left, *due][: demand.slots]]
     claimed = [(state, rule.claim(state, demand.owner, now, times_of(state.org_id))) for state in before]
     taken = {after.conversation_id: (state, after) for state, after in claimed if after is not state}
     ids = [(id_,) for id_ in sorted(taken)]
@@ -145,7 +145,7 @@ def _claim(demand: TurnDemand, times_of: TurnTimingOf, now: Instant) -> Plan[lis
         Each("conversation_of", ids),
         Each("contact_in", ids),
         Each("entries_between", [(id_, after.done, after.hi) for id_, (_, after) in sorted(taken.items())]),
-        writes=[Each("lane_put", [conversation_rows.lane_row(taken[id_][1]) for (id_,) in ids])],
+        writes=[Each("lane_put", [conversation_rows.turn_state_row(taken[id_][1]) for (id_,) in ids])],
     )
     conversations = {row[0]: conversation_rows.conversation(row) for row in found}
     contacts = conversation_rows.contacts(contact_rows)

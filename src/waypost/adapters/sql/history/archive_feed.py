@@ -80,7 +80,7 @@ def _waiting(row: Row) -> PendingArchiveEntry:
 
 
 def _confirm(ranges: Sequence[FeedRange], now: Instant) -> Plan[list[FeedRange]]:
-    ours = yield from advance(Consumer.LOG, ranges)
+    ours = yield from advance(Consumer.ARCHIVE, ranges)
     yield from each("handed_over_put", [(*range_, now) for range_ in ours])
     return ours
 

@@ -270,7 +270,7 @@ def lock_conversations(wanted: Iterable[ConversationId], conversations: Conversa
     for row in found:
         conversation = conversation_rows.conversation(row)
         conversations.by_id[conversation.id] = conversation
-        conversations.turn_states[conversation.id] = conversation_rows.lane(row[conversation_rows.CONVERSATION :])
+        conversations.turn_states[conversation.id] = conversation_rows.turn_state(row[conversation_rows.CONVERSATION :])
 
 
 def find_duplicates(messages: Sequence[InboundMessage], conversations: ConversationWork) -> Plan[None]:
@@ -315,7 +315,7 @@ def writes(conversations: ConversationWork) -> list[Plan[list[Row]]]:
         each("conversation_put", [(c.id, c.position, c.last_id_at, c.address) for c in moved]),
         each(
             "lane_put",
-            [conversation_rows.lane_row(conversations.turn_states[id_]) for id_ in sorted(conversations.turned)],
+            [conversation_rows.turn_state_row(conversations.turn_states[id_]) for id_ in sorted(conversations.turned)],
         ),
         each("turn_insert", [conversation_rows.turn_row(turn) for turn in conversations.turns]),
         *chat_locks.writes(conversations),

@@ -10,7 +10,7 @@ from waypost.adapters.sql.engine.plan import Row
 from waypost.model.conversation import Contact, ContactId, Conversation, EndedTurn, Entry, FeedItem, TurnState
 
 CONVERSATION = 11
-LANE = 13
+TURN_STATE = 13
 
 
 def conversation(row: Row) -> Conversation:
@@ -29,7 +29,7 @@ def conversation(row: Row) -> Conversation:
     )
 
 
-def lane(row: Row) -> TurnState:
+def turn_state(row: Row) -> TurnState:
     return TurnState(
         conversation_id=row[0],
         org_id=row[1],
@@ -47,7 +47,7 @@ def lane(row: Row) -> TurnState:
     )
 
 
-def lane_row(of: TurnState) -> Row:
+def turn_state_row(of: TurnState) -> Row:
     """The key, then the columns that an update may change."""
     return (
         of.conversation_id,
