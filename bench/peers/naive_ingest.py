@@ -69,7 +69,7 @@ class Entry(Table):
     body: Mapped[dict[str, Any]] = mapped_column(JSONB)
 
 
-class Lane(Table):
+class TurnState(Table):
     __tablename__ = "lanes"
     conversation_id: Mapped[int] = mapped_column(ForeignKey("conversations.id"), primary_key=True)
     tail: Mapped[int]
@@ -162,9 +162,9 @@ async def _apply(message: Message, value: Value, session: AsyncSession) -> None:
     session.add(
         Entry(conversation_id=talk.id, position=talk.position, number=number, wamid=message.id, body=body),
     )
-    lane = await session.get(Lane, talk.id)
+    lane = await session.get(TurnState, talk.id)
     if lane is None:
-        session.add(Lane(conversation_id=talk.id, tail=talk.position, due_at=at + QUIET))
+        session.add(TurnState(conversation_id=talk.id, tail=talk.position, due_at=at + QUIET))
     else:
         lane.tail, lane.due_at = talk.position, at + QUIET
     session.add(FeedItem(conversation_id=talk.id, position=talk.position))

@@ -22,6 +22,8 @@ REPLACED = {
     "door": "webhook endpoint",
     "doors": "webhook endpoints",
     "heard": "the noun that the value is",
+    "lane": "turn state",
+    "lanes": "turn states, or turn queue",
     "nobody": "no user, or the noun that the value is",
     "notice": "notification",
     "notices": "notifications",

@@ -195,7 +195,7 @@ class Storm:
         accepted: dict[str, list[str]] = defaultdict(list)
         for call in await self.sandbox.calls():
             accepted[mark_of(call["body"])] += [call["wamid"]] if call["wamid"] else []
-        screens = {phone: await self.sandbox.screen(phone) for phone in lanes(callers.posted)}
+        screens = {phone: await self.sandbox.screen(phone) for phone in messages_by_phone(callers.posted)}
         return Verdict(self.strikes, callers.posted, callers.in_doubt, accepted, await self.api.everything(), screens)
 
 
@@ -204,7 +204,7 @@ def mark_of(content: dict[str, Any]) -> str:
     return mark
 
 
-def lanes(posted: list[Wish]) -> dict[str, list[str]]:
+def messages_by_phone(posted: list[Wish]) -> dict[str, list[str]]:
     """What each recipient of ordered messages must see."""
     marks: dict[str, list[str]] = defaultdict(list)
     for wish in posted:
@@ -240,7 +240,7 @@ class Verdict:
             for wish in promised
             if (view := stored.get(wish.mark)) and not self._ended_well(wish, view)
         ]
-        expected = lanes(self.posted)
+        expected = messages_by_phone(self.posted)
         seen = {phone: [shown["text"] for shown in screen] for phone, screen in self.screens.items()}
         self.reordered = [(phone, expected[phone], seen[phone]) for phone in expected if seen[phone] != expected[phone]]
         self.parked = [view["id"] for view in self.views if view["status"] == "SENDING"]

@@ -29,7 +29,7 @@ QuickReplyNamePath = Annotated[
 Replaced = Annotated[
     str,
     Meta(
-        description="The quick reply that gets this name and text; null creates a new one and replaces none. "
+        description="The existing quick reply to rename or rewrite; null creates a new one and replaces none. "
         "Omitted: replaces the quick reply of this name, or creates it"
     ),
 ]

@@ -22,7 +22,7 @@ _DELIVERY = (
 
 _CONVERSATION = "id org_id number contact_id address position last_id_at created_at assignee state labels"
 _CHAT = "id org_id kind title pair own_feed history position last_id_at created_at"
-_LANE = "conversation_id org_id tail done hi fence first_at due_at owner claimed_at lease_until tries floor"
+_TURN_STATE = "conversation_id org_id tail done hi fence first_at due_at owner claimed_at lease_until tries floor"
 _ENTRY = (
     "conversation_id position id_at at sender type body wamid message_id client_message_id deleted_at "
     "kept_in kept_at status"
@@ -37,7 +37,7 @@ COLUMNS = {
     "created_at, updated_at, pace",
     "{conversation}": ", ".join(f"c.{name}" for name in _CONVERSATION.split()),
     "{chat}": ", ".join(f"c.{name}" for name in _CHAT.split()),
-    "{lane}": ", ".join(f"l.{name}" for name in _LANE.split()),
+    "{lane}": ", ".join(f"l.{name}" for name in _TURN_STATE.split()),
     "{entry}": ", ".join(f"e.{name}" for name in _ENTRY.split()),
     "{turn}": ", ".join(f"t.{name}" for name in _TURN.split()),
     "{media}": "id, org_id, number, conversation_id, position, provider_id, mime_type, told_sha256, filename, state, "

@@ -40,7 +40,7 @@ def set_reply(
     name: QuickReplyNameArgument,
     text: Annotated[str, typer.Argument(help="The text; {name} becomes the customer's name.")],
     replaces: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The quick reply that gets this name and text.")
+        str | None, typer.Option(metavar="NAME", help="The existing quick reply to rename or rewrite.")
     ] = None,
 ) -> None:
     """Add a quick reply, change the one of this name, or rename one."""
