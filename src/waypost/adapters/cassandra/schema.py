@@ -67,7 +67,9 @@ async def check(session: Any) -> None:
 
 def require_current(found: int, known: int) -> None:
     if found > known:
-        raise WrongHistorySchema(f"the history store has schema {found}, this Waypost knows {known}: run a newer Waypost")
+        raise WrongHistorySchema(
+            f"the history store has schema {found}, this Waypost knows {known}: run a newer Waypost"
+        )
     if found < known:
         raise WrongHistorySchema(
             f"the history store has schema {found}, this Waypost needs {known}: run `waypost migrate` first"
