@@ -12,6 +12,8 @@ import pytest
 from blockbuster import blockbuster_ctx
 from hypothesis import settings
 
+from tests.fuzzing import TRIED
+from tests.recording import record
 from tests.started import or_skip
 from waypost_testing.services.cassandra import Cassandra
 from waypost_testing.services.processes import Postgres, Redis
@@ -123,6 +125,11 @@ def cassandra() -> Iterator[Cassandra]:
 @pytest.fixture
 def sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'waypost.db'}"
+
+
+def pytest_sessionfinish() -> None:
+    if TRIED:
+        record(fuzzed=TRIED)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -41,6 +41,8 @@ FAST = {
 
 LEDGERS = os.environ.get("WAYPOST_TEST_LEDGERS", "sqlite,postgres").split(",")
 """`WAYPOST_TEST_LEDGERS=stack make test ARGS=tests/acceptance` runs every one of them on the full stack."""
+FULL = "stack" in LEDGERS
+"""Then a test that needs PostgreSQL runs on the full stack."""
 ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
 """For what no database could change: the contract suites try each of them."""
 
@@ -68,10 +70,16 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
             url = f"sqlite:///{tmp_path / 'waypost.db'}"
             if ledger != "sqlite":
                 url = request.getfixturevalue("postgres_url")
-            more = _beside_it(request) if ledger == "stack" else {}
+            more = _beside_it(request) if ledger == "stack" or (ledger == "postgres" and FULL) else {}
             return stack.enter_context(site(tmp_path, url, **FAST, **more))
 
         yield on
+
+
+@pytest.fixture
+def beside(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Settings of what stands beside a PostgreSQL of the test's own: on the full stack Redis and Cassandra."""
+    return _beside_it(request) if FULL else {}
 
 
 def _beside_it(request: pytest.FixtureRequest) -> dict[str, str]:

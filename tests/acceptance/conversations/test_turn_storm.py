@@ -15,8 +15,8 @@ from tests.acceptance.process.test_workers import all_up, listening
 from tests.acceptance.sending.test_kill_nine import seeded
 from tests.acceptance.stage.clients import Api, Sandbox, clients
 from tests.acceptance.stage.harness import Program, Site, until
-from tests.acceptance.stage.recording import check_and_record
 from tests.acceptance.stage.talking import Customer, Notes, Verdict, answers, front_door, think
+from tests.recording import check_and_record
 
 CUSTOMERS, BURSTS, WORKERS, STRIKES = 30, 2, 4, 8
 SHORT = {

@@ -22,10 +22,10 @@ from tests.acceptance.sending.test_kill_nine import seeded
 from tests.acceptance.stage.clients import Api, Sandbox, clients
 from tests.acceptance.stage.following import Verdict, agrees, read_log
 from tests.acceptance.stage.harness import Program, Site, free_port, until
-from tests.acceptance.stage.recording import check_and_record
 from tests.acceptance.stage.relay import Relay
 from tests.acceptance.stage.talking import DOOR
 from tests.acceptance.stage.town import Rest, Size, Town, crowd, make_people
+from tests.recording import check_and_record
 
 ROOT = Path(__file__).parents[3]
 SERVERS = 3

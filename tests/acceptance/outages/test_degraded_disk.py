@@ -61,10 +61,10 @@ def postgres_on_a_small_disk() -> Iterator[tuple[Postgres, SmallDisk]]:
         pytest.skip(str(missing))
 
 
-async def test_the_disk_of_postgresql_is_full(tmp_path: Path, report: Report) -> None:
+async def test_the_disk_of_postgresql_is_full(beside: dict[str, str], tmp_path: Path, report: Report) -> None:
     with (
         postgres_on_a_small_disk() as (server, disk),
-        site(tmp_path, server.create_database(), **FAST | QUIET) as here,
+        site(tmp_path, server.create_database(), **FAST | QUIET | beside) as here,
     ):
         await connect(here)
         here.serve()
@@ -77,10 +77,12 @@ async def test_the_disk_of_postgresql_is_full(tmp_path: Path, report: Report) ->
         assert failures > 0
 
 
-async def test_postgresql_stops_because_its_log_has_no_room(tmp_path: Path, report: Report) -> None:
+async def test_postgresql_stops_because_its_log_has_no_room(
+    beside: dict[str, str], tmp_path: Path, report: Report
+) -> None:
     with (
         postgres_on_a_small_disk() as (server, disk),
-        site(tmp_path, server.create_database(), **FAST | QUIET) as here,
+        site(tmp_path, server.create_database(), **FAST | QUIET | beside) as here,
     ):
         await connect(here)
         here.serve()

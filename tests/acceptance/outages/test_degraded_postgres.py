@@ -14,8 +14,10 @@ from waypost_testing.services.processes import Postgres
 from waypost_testing.services.standby import Standby
 
 
-async def test_postgresql_is_restarted(own_postgres: Postgres, tmp_path: Path, report: Report) -> None:
-    with site(tmp_path, own_postgres.create_database(), **FAST | QUIET) as here:
+async def test_postgresql_is_restarted(
+    own_postgres: Postgres, beside: dict[str, str], tmp_path: Path, report: Report
+) -> None:
+    with site(tmp_path, own_postgres.create_database(), **FAST | QUIET | beside) as here:
         await connect(here)
         here.serve()
         async with passage(here, seeded(report)) as flow:
@@ -34,10 +36,11 @@ async def test_postgresql_is_restarted(own_postgres: Postgres, tmp_path: Path, r
 
 
 async def test_postgresql_fails_over_to_a_promoted_standby(
-    own_postgres: Postgres, tmp_path: Path, report: Report
+    own_postgres: Postgres, beside: dict[str, str], tmp_path: Path, report: Report
 ) -> None:
+    settings = FAST | QUIET | beside
     database = own_postgres.create_database()
-    with Standby(own_postgres) as standby, site(tmp_path, standby.url_of_either(database), **FAST | QUIET) as here:
+    with Standby(own_postgres) as standby, site(tmp_path, standby.url_of_either(database), **settings) as here:
         standby.keep_in_step()
         await connect(here)
         here.serve()

@@ -12,8 +12,8 @@ from pathlib import Path
 from tests.acceptance.conftest import FAST, Report
 from tests.acceptance.stage.clients import clients
 from tests.acceptance.stage.harness import Program, Site, alive, site, until
-from tests.acceptance.stage.recording import check_and_record
 from tests.acceptance.stage.storm import Storm, Verdict
+from tests.recording import check_and_record
 from waypost_testing.services.processes import Postgres, ShutdownMode
 
 QUIET = {"WAYPOST_LOG_LEVEL": "warning"}
@@ -87,10 +87,10 @@ async def as_many(running: Program) -> bool:
 
 
 async def test_a_postgresql_that_restarts_in_the_middle_loses_doubles_and_reorders_nothing(
-    own_postgres: Postgres, tmp_path: Path, report: Report
+    own_postgres: Postgres, beside: dict[str, str], tmp_path: Path, report: Report
 ) -> None:
     started = time.monotonic()
-    with site(tmp_path, own_postgres.create_database(), **FAST | QUIET) as here:
+    with site(tmp_path, own_postgres.create_database(), **FAST | QUIET | beside) as here:
         here.connect()
         here.serve()
         async with clients(here) as (api, sandbox):

@@ -17,6 +17,7 @@ from tests.acceptance.stage.harness import Site, until
 from tests.acceptance.stage.inside import violations
 from tests.acceptance.stage.storm import FAULTS, Callers, Storm, Verdict, Wish, wishes
 from tests.acceptance.stage.talking import say
+from tests.recording import recorded
 
 PER_SECOND = 100
 AT_FIRST = 60
@@ -98,6 +99,7 @@ class Passage:
     sandbox: Sandbox
     seed: int
     faults: Sequence[dict[str, Any]] = tuple(FAULTS)
+    per_second: float = PER_SECOND
 
     def __post_init__(self) -> None:
         self._dice = random.Random(self.seed)
@@ -131,7 +133,7 @@ class Passage:
             if self._over.is_set():
                 return
             self.callers.hand_over([wish])
-            await asyncio.sleep(1 / PER_SECOND)
+            await asyncio.sleep(1 / self.per_second)
 
     async def _complain(self) -> None:
         """The sandbox posts a line again until it is taken, as Meta does."""
@@ -213,11 +215,13 @@ def _ids(wishes: Sequence[Wish]) -> set[int | None]:
     return {wish.id for wish in wishes}
 
 
-async def check(told: PassageResult, here: Site) -> None:
+async def check(told: PassageResult, here: Site, strikes: int = 1) -> None:
     """Nothing lost, doubled or reordered; the loss detector finds nothing; no bug in the logs, and no secret."""
-    assert not told.verdict.lost, [each for each in told.verdict.views if each["id"] in _ids(told.verdict.lost)]
-    told.verdict.check()
-    assert not await violations(here)
-    logs = here.logs()
-    assert "Traceback" not in logs, logs[logs.index("Traceback") - 300 :][:3000]
-    assert not [secret for secret in (here.token, here.app_secret, here.verify_token, here.api_key) if secret in logs]
+    with recorded(here.footprint, strikes):
+        assert not told.verdict.lost, [each for each in told.verdict.views if each["id"] in _ids(told.verdict.lost)]
+        told.verdict.check()
+        assert not await violations(here)
+        logs = here.logs()
+        assert "Traceback" not in logs, logs[logs.index("Traceback") - 300 :][:3000]
+        secrets = (here.token, here.app_secret, here.verify_token, here.api_key)
+        assert not [secret for secret in secrets if secret in logs]

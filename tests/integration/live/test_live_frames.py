@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.fuzzing import examples
+from tests.fuzzing import TRIED, examples
 from tests.integration.stage.harness import ON_SQLITE, Stage
 from tests.integration.stage.live_devices import Device, Person, chat, customer, house, people, person, posted_id
 from waypost.flow.live import devices
@@ -344,6 +344,7 @@ async def test_any_frames_in_any_order_are_answered_or_end_the_line(
         session.received(msgspec.json.encode({"type": "hello", "device_id": "d", "token": ann.token}))
     for text in spoken:
         session.received(text)
+    TRIED["frames"] += len(spoken)
     session.received(msgspec.json.encode(LAST))
     if [frame.get("code") for frame in wall.frames[-1:]] != ["hello_first"]:
         await asyncio.wait_for(wall.answered.wait(), 10)

@@ -10,6 +10,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.frames import Frame as WireFrame
 from websockets.frames import Opcode
 
+from tests.fuzzing import TRIED, examples
 from tests.integration.stage.websocket_server import (
     SOON,
     anyio_backend,
@@ -61,7 +62,8 @@ async def test_what_the_protocol_forbids_closes_with_1002(wrong: bytes) -> None:
 async def test_any_garbage_ends_that_connection_and_no_other() -> None:
     async with house() as ours, visit(ours) as well_behaved:
         await ours.guest()
-        for _ in range(20):
+        for _ in range(examples(20)):
+            TRIED["WebSocket garbage"] += 1
             async with raw(ours) as line:
                 guest = await ours.guest()
                 line.writer.write(os.urandom(5000))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -13,10 +15,16 @@ class Checked(Protocol):
 
 
 def check_and_record(verdict: Checked, footprint: str, strikes: int) -> None:
-    """A storm's verdict; recorded also when it is broken."""
+    with recorded(footprint, strikes):
+        verdict.check()
+
+
+@contextmanager
+def recorded(footprint: str, strikes: int = 1) -> Iterator[None]:
+    """What is checked within; recorded also when it is broken."""
     violations = 1
     try:
-        verdict.check()
+        yield
         violations = 0
     finally:
         record(footprint=footprint, strikes=strikes, violations=violations)
