@@ -1,4 +1,4 @@
-"""Redis is killed, paused and flushed under a flow of messages: slower, never wrong, and by itself as before."""
+"""Redis is killed, paused, flushed and failed over under a flow of messages: slower, never wrong, then as before."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis as Library
@@ -14,9 +16,10 @@ from redis.asyncio import Redis as Library
 from tests.acceptance.conftest import Place, Report
 from tests.acceptance.sending.test_kill_nine import QUIET, seeded
 from tests.acceptance.stage.clients import Api
-from tests.acceptance.stage.harness import ORG, free_port, until
+from tests.acceptance.stage.harness import ORG, Site, free_port, until
 from tests.acceptance.stage.inside import connect
-from tests.acceptance.stage.passage import check, passage
+from tests.acceptance.stage.passage import Passage, check, passage
+from tests.conformance.redis.redis_kinds import Sentinel, watched
 from tests.started import or_skip
 from waypost_testing.services.processes import Redis
 
@@ -72,10 +75,7 @@ class Spells:
             )
 
     async def _seen(self, *, up: bool) -> None:
-        async def by_all() -> bool:
-            return all([(await api.figure(UP) > 0) == up for api in self._both])
-
-        await until(by_all, f"{UP} shows that Redis is {'there' if up else 'away'}")
+        await seen(self._both, up=up)
 
     async def _is_written(self) -> bool:
         async with Library.from_url(self._redis.url, driver_info=None) as library:
@@ -85,21 +85,81 @@ class Spells:
         return sum([await api.figure(DROPPED) for api in self._both])
 
 
-async def test_redis_is_killed_paused_and_flushed(place: Place, own_redis: Redis, report: Report) -> None:
+async def seen(both: list[Api], *, up: bool) -> None:
+    async def by_all() -> bool:
+        return all([(await api.figure(UP) > 0) == up for api in both])
+
+    await until(by_all, f"{UP} shows that Redis is {'there' if up else 'away'}")
+
+
+@asynccontextmanager
+async def two_processes(here: Site, redis_url: str, report: Report) -> AsyncIterator[tuple[Passage, list[Api]]]:
     """One process takes what callers post, the other sends it: wake-ups between them go through Redis."""
-    here = place("postgres")
-    here.settings |= QUIET | {"WAYPOST_REDIS_URL": own_redis.url}
-    await connect(here)
+    here.settings.pop("WAYPOST_REDIS_URL", None)
+    here.settings |= QUIET
+    await connect(here)  # in this process, which is not to listen
+    here.settings["WAYPOST_REDIS_URL"] = redis_url
     other = free_port()
     here.serve("--roles", "api,gateway")
     here.start("serve", "--port", str(other), "--roles", "worker")
     async with passage(here, seeded(report)) as flow:
         beside = Api(flow.api.session, f"http://127.0.0.1:{other}", {})
         await beside.ready()
-        spells = Spells(own_redis, [flow.api, beside])
+        yield flow, [flow.api, beside]
+
+
+async def test_redis_is_killed_paused_and_flushed(place: Place, own_redis: Redis, report: Report) -> None:
+    here = place("postgres")
+    async with two_processes(here, own_redis.url, report) as (flow, both):
+        spells = Spells(own_redis, both)
         told = await flow.through(spells.all)
     report(f"{'; '.join(spells.told)}; {told}")
-    await check(told, here)
+    await check(told, here, strikes=len(spells.told))
     assert not told.refused
     assert spells.dropped["killed"] > 0
     assert spells.dropped["paused"] > 0
+
+
+@pytest.fixture
+def three() -> Iterator[tuple[Sentinel, Redis, Redis]]:
+    with or_skip(watched()) as started:
+        yield started
+
+
+async def listeners(server: Redis) -> int:
+    """Processes that hear the hints there."""
+    async with Library.from_url(server.url, driver_info=None) as library:
+        ask: Any = library.execute_command
+        channels = await ask("PUBSUB", "SHARDCHANNELS", "waypost:hints:*")
+        return sum([int((await ask("PUBSUB", "SHARDNUMSUB", channel))[1]) for channel in channels])
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "paused"])
+async def test_the_master_is_lost_and_its_replica_promoted(
+    place: Place, three: tuple[Sentinel, Redis, Redis], sign: signal.Signals, report: Report
+) -> None:
+    """A master that was only paused comes back and takes itself for the master still: nobody listens there."""
+    here = place("postgres")
+    sentinel, master, replica = three
+    took = 0.0
+    async with two_processes(here, sentinel.url, report) as (flow, both):
+
+        async def all_listen_there() -> bool:
+            return await listeners(replica) == len(both)
+
+        async def fail_over() -> None:
+            nonlocal took
+            await seen(both, up=True)
+            assert await listeners(master) == len(both)
+            began = time.monotonic()
+            os.kill(master.pid, sign)
+            await until(all_listen_there, "both processes listen at the promoted replica")
+            await seen(both, up=True)
+            took = time.monotonic() - began
+            os.kill(master.pid, signal.SIGCONT)
+
+        told = await flow.through(fail_over)
+        assert await all_listen_there()
+        dropped = sum([await api.figure(DROPPED) for api in both])
+    report(f"hints again {took:.1f} s after the master was {sign.name}, dropped {dropped:.0f}; {told}")
+    await check(told, here)

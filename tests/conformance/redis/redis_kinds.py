@@ -49,6 +49,17 @@ class Sentinel(Redis):
 
 
 @contextmanager
+def watched() -> Iterator[tuple[Sentinel, Redis, Redis]]:
+    """A sentinel, the server that is the master, and its replica."""
+    with (
+        Redis() as master,
+        Redis("--replicaof", "127.0.0.1", str(master.port)) as replica,
+        Sentinel(master) as sentinel,
+    ):
+        yield sentinel, master, replica
+
+
+@contextmanager
 def cluster() -> Iterator[tuple[str, list[Redis]]]:
     """Its address, and its three nodes."""
     tool = find_program("redis-cli")

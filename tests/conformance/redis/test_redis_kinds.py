@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.redis.machines import Machine, Makes, machines_on
-from tests.conformance.redis.redis_kinds import Sentinel, cluster, write_certificate
+from tests.conformance.redis.redis_kinds import Sentinel, cluster, watched, write_certificate
 from tests.started import or_skip
 from waypost.adapters.local.clock import SystemClock
 from waypost.adapters.local.presence import LocalPresence
@@ -84,19 +84,15 @@ async def test_a_cluster_is_found_again_when_its_node_of_the_hints_comes_back(
 
 
 @pytest.fixture
-def watched() -> Iterator[tuple[Sentinel, Redis, Redis]]:
-    with (
-        or_skip(Redis()) as first,
-        or_skip(Redis("--replicaof", "127.0.0.1", str(first.port))) as second,
-        or_skip(Sentinel(first)) as sentinel,
-    ):
-        yield sentinel, first, second
+def three() -> Iterator[tuple[Sentinel, Redis, Redis]]:
+    with or_skip(watched()) as started:
+        yield started
 
 
 async def test_a_sentinel_says_who_the_master_is_also_after_a_failover(
-    watched: tuple[Sentinel, Redis, Redis], machines: Makes
+    three: tuple[Sentinel, Redis, Redis], machines: Makes
 ) -> None:
-    sentinel, first, _ = watched
+    sentinel, first, _ = three
     here, there = await machines(sentinel.url), await machines(sentinel.url)
     await hears(here, there)
     await asyncio.to_thread(first.kill)
