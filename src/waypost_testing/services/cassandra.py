@@ -46,6 +46,7 @@ _LOGBACK = """\
     <encoder><pattern>%-5level %date{ISO8601} %msg%n</pattern></encoder>
   </appender>
   <logger name="org.apache.cassandra.transport" level="INFO"/>
+  <logger name="org.apache.cassandra.gms.Gossiper" level="INFO"/>
   <root level="WARN"><appender-ref ref="OUT"/></root>
 </configuration>
 """
@@ -64,7 +65,7 @@ _OPENS = (
 )
 """Modules that Cassandra accesses and that JDK 17 closes by default."""
 
-_HEAP = ("-Xms512m", "-Xmx512m", "-XX:+ExitOnOutOfMemoryError")
+HEAP_MB = 512
 _AT_FULL_SPEED = ("-XX:+UseG1GC",)
 _SOON = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """Faster start: half of it is compilation for a speed that tests do not need."""
@@ -82,16 +83,20 @@ class Cassandra(Service):
     _signals: ClassVar[Mapping[ShutdownMode, signal.Signals]] = {"fast": signal.SIGTERM, "immediate": signal.SIGKILL}
     _patience: ClassVar[float] = 240.0
 
+    _heap: ClassVar[int] = HEAP_MB
+
     def __init__(self, settings: Mapping[str, Any] | None = None, *, full_speed: bool = False) -> None:
         super().__init__()
+        self.host = "127.0.0.1"
         self._compiling = _AT_FULL_SPEED if full_speed else _SOON
         self._settings = settings or {}
+        self._properties: dict[str, str] = {}
         self._java = Path()
         self._jars = Path()
 
     @property
     def url(self) -> str:
-        return f"cassandra://127.0.0.1:{self.port}"
+        return f"cassandra://{self.host}:{self.port}"
 
     def history_url(self, keyspace: str, **options: str) -> str:
         """The value of WAYPOST_HISTORY_URL for this node."""
@@ -119,13 +124,19 @@ class Cassandra(Service):
             "jdk.attach.allowAttachSelf": "true",
             "cassandra-foreground": "yes",
             **_QUICK,
+            **self._properties,
         }
-        argv = [str(self._java), *_HEAP, *self._compiling, f"-javaagent:{agent}", f"-XX:ErrorFile={self.folder}/crash"]
+        heap = (f"-Xms{self._heap}m", f"-Xmx{self._heap}m", "-XX:+ExitOnOutOfMemoryError")
+        argv = [str(self._java), *heap, *self._compiling, f"-javaagent:{agent}", f"-XX:ErrorFile={self.folder}/crash"]
         argv += [f"-D{name}={value}" for name, value in properties.items()]
-        argv += [f"--add-exports={name}=ALL-UNNAMED" for name in _EXPORTS.split()]
-        argv += [f"--add-opens={name}=ALL-UNNAMED" for name in _OPENS.split()]
-        argv += ["-cp", f"{self.folder}/conf:{self._jars}/*", "org.apache.cassandra.service.CassandraDaemon"]
+        argv += [*self._classes(), "org.apache.cassandra.service.CassandraDaemon"]
         return ServiceProcess(argv, self.folder)
+
+    def _classes(self) -> list[str]:
+        """Java's arguments for running one of Cassandra's programs."""
+        argv = [f"--add-exports={name}=ALL-UNNAMED" for name in _EXPORTS.split()]
+        argv += [f"--add-opens={name}=ALL-UNNAMED" for name in _OPENS.split()]
+        return [*argv, "-cp", f"{self.folder}/conf:{self._jars}/*"]
 
     def _configuration(self) -> dict[str, Any]:
         storage = free_port()
@@ -149,8 +160,8 @@ class Cassandra(Service):
             "commitlog_total_space": "256MiB",
             "memtable_heap_space": "128MiB",
             "seed_provider": [{"class_name": "org.apache.cassandra.locator.SimpleSeedProvider", "parameters": first}],
-            "listen_address": "127.0.0.1",
-            "rpc_address": "127.0.0.1",
+            "listen_address": self.host,
+            "rpc_address": self.host,
             "storage_port": storage,
             "ssl_storage_port": free_port(),
             "native_transport_port": self.port,
@@ -161,7 +172,7 @@ class Cassandra(Service):
     def _ready(self, child: ServiceProcess) -> bool:
         if _READY not in child.log:
             return False
-        with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
+        with suppress(OSError), socket.create_connection((self.host, self.port), timeout=1):
             return True  # it announces this just before it listens
         return False
 

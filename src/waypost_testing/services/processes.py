@@ -76,7 +76,7 @@ class Service(ABC):
         self._folder = Path(tempfile.mkdtemp(prefix=f"waypost-{type(self).__name__.lower()}-", dir=self._place))
         try:
             self._prepare()
-            self.port = free_port()
+            self.port = self.port or free_port()
             self.start()
         except BaseException:
             self._clear()

@@ -28,6 +28,9 @@ PAUSE = 1.0
 SCHEMA_TIMEOUT = 60.0
 """All nodes must agree on a new table."""
 LARGEST_PAGE = 1000
+ASK_ANOTHER = acsylla.SpeculativeExecutionPolicy(constant_delay_ms=1000, max_speculative_executions=1)
+"""An idempotent statement without an answer after a second also goes to another node, and the first answer counts:
+until the driver notices that a node stands still, it sends that node its share of the statements."""
 
 
 class Keyspace:
@@ -157,6 +160,7 @@ async def opened(address: CassandraAddress, keyspace: str | None) -> Any:
         request_timeout=address.timeout,
         # Only idempotent statements are retried.
         retry_policy="default",
+        speculative_execution_policy=ASK_ANOTHER,
         # Reconnect to a returning node within seconds instead of the default minute.
         exponential_reconnect_base_delay_ms=500,
         exponential_reconnect_max_delay_ms=5000,
