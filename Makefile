@@ -23,7 +23,7 @@ test: $(ENVIRONMENT) ## run every test suite: make test ARGS="tests/unit -k retr
 	$(BIN)/python tools/services.py
 	$(BIN)/python tools/suites.py $(ARGS)
 
-proof: $(ENVIRONMENT) ## storms, 500 seeds per story, a soak and fuzzing, with a table: make proof ARGS=--short
+proof: $(ENVIRONMENT) ## storms, outages, a soak, seeds, fuzzing and three Cassandra nodes: make proof ARGS=--short
 	$(BIN)/python tools/services.py
 	$(BIN)/python tools/proof.py $(ARGS)
 

@@ -1,6 +1,8 @@
 """`make proof`: the long evidence, each part bounded in time, and one table at the end.
 
-Storms (processes killed and frozen under load), simulated seeds, a soak, and fuzzing. `--short` runs a little of each.
+Storms (processes killed and frozen under load), outages (one trouble at a time, under a flow of messages), three nodes
+of Cassandra, simulated seeds, a soak, and fuzzing. `--short` runs a little of each, but for the three nodes;
+`--write` puts the table into docs/explanation/proof.md.
 A part that did not run on every footprint is "incomplete", not "holds".
 Exits with 1 when a part found a violation, failed, did not get through in its time, or is incomplete;
 `--short` accepts incomplete parts, as `make test` accepts tests that skip for want of a service.
@@ -11,12 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,13 +28,19 @@ from typing import Any
 from waypost_testing.services.cassandra import Cassandra
 from waypost_testing.services.processes import ServiceMissing
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tools import proof_page  # needs the line above
+
 PYTEST = [sys.executable, "-m", "pytest", "-q"]
 STORMS = [
     "tests/acceptance/sending/test_kill_nine.py",
     "tests/acceptance/conversations/test_turn_storm.py",
     "tests/acceptance/live/test_live.py",
 ]
-SOAK = ["tests/acceptance/process/test_soak.py"]
+OUTAGES = "tests/acceptance/outages"
+RING = f"{OUTAGES}/test_degraded_cassandra_ring.py"
+RING_FAULTS = 4
+SOAK = "tests/acceptance/process/test_soak.py"
 FUZZ = [
     "tests/integration/receiving/test_webhook_fuzz.py",
     "tests/integration/edge/test_openapi.py",
@@ -46,21 +54,50 @@ GRACE = 20.0
 """Seconds that a part has to end by itself once its time is up."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Size:
     strikes: int
     storm: float
     """Of one round; 1 is 5,000 messages and 22 kills of the whole server."""
     storm_sec: float
+    outages: str
+    """Which of them, as pytest's -k."""
+    pause_sec: float
+    """A process stands still; after 12 s its messages count as stale."""
     seeds: int
     soak_sec: float
     fuzz: float
+    """Of one round, times the examples of make test."""
+    fuzzed: int
+    """Requests and frames, at least."""
     limits: Mapping[str, float]
     """Seconds, by part: twice what it takes on two quiet cores, and more."""
 
 
-WHOLE = Size(200, 1.0, 60, 500, 300, 20, {"storms": 2400, "seeds": 3600, "soak": 900, "fuzz": 1800})
-SHORT = Size(8, 0.1, 6, 4, 6, 1, {"storms": 300, "seeds": 240, "soak": 180, "fuzz": 240})
+WHOLE = Size(
+    strikes=200,
+    storm=1.0,
+    storm_sec=60,
+    outages="",
+    pause_sec=15,
+    seeds=500,
+    soak_sec=1800,
+    fuzz=15,
+    fuzzed=50_000,
+    limits={"storms": 2400, "outages": 1200, "soak": 2700, "seeds": 3600, "fuzz": 3600, "cassandra": 1500},
+)
+SHORT = Size(
+    strikes=8,
+    storm=0.1,
+    storm_sec=6,
+    outages="process_is_paused or fails_over or ahead",
+    pause_sec=4,
+    seeds=4,
+    soak_sec=6,
+    fuzz=1,
+    fuzzed=1_000,
+    limits={"storms": 300, "outages": 420, "soak": 180, "seeds": 240, "fuzz": 240, "cassandra": 1500},
+)
 
 
 @dataclass
@@ -138,23 +175,63 @@ def storms(size: Size, run: Run) -> Part:
         "WAYPOST_TEST_STORM_SEC": str(size.storm_sec),
         "WAYPOST_TEST_LEDGERS": ",".join(FOOTPRINTS),
     }
-    timeout = ["-p", "no:cacheprovider", "-o", "timeout=1200"]
     before = -1
     while before < _strikes(run) < size.strikes and not part.trouble:
         before = _strikes(run)
-        part.trouble = _trouble(
-            run.call([*PYTEST, *timeout, "--numprocesses=2", "--maxschedchunk=1", *STORMS], **settings)
-        )
-    by_footprint = sorted({line["footprint"] for line in run.recorded})
-    part.count = f"{_strikes(run)} strikes in {len(run.recorded)} storms on {', '.join(by_footprint)}"
-    part.violations = sum(line["violations"] for line in run.recorded)
-    part.skipped = skipped_footprints(run.recorded, [*FOOTPRINTS, "postgres"])  # some storms choose PostgreSQL alone
+        part.trouble = _trouble(run.call([*PYTEST, *_together(1200), *STORMS], **settings))
+    part.count = f"{_strikes(run)} strikes in {len(run.recorded)} storms on {_footprints(run)}"
+    part.violations = _violations(run)
+    part.skipped = skipped_footprints(run.recorded, FOOTPRINTS)
     part.trouble = part.trouble or ("" if _strikes(run) >= size.strikes else "too few")
     return part
 
 
+def outages(size: Size, run: Run) -> Part:
+    what = (
+        "under load: a suspended process, a wrong clock, a full disk, PostgreSQL failed over, Redis or Cassandra lost"
+    )
+    part = Part("outages", what)
+    settings = {"WAYPOST_TEST_PAUSE_SEC": str(size.pause_sec), "WAYPOST_TEST_LEDGERS": ",".join(FOOTPRINTS)}
+    chosen = ["-k", size.outages] if size.outages else []
+    part.trouble = _trouble(run.call([*PYTEST, *_together(600), OUTAGES, *chosen], **settings))
+    kinds = Counter(line["test"].rpartition("::test_")[2].replace("_", " ") for line in run.recorded)
+    for kind, count in kinds.items():
+        print(f"    {kind}: {count}", flush=True)
+    part.count = f"{_strikes(run)} strikes of {len(kinds)} kinds on {_footprints(run)}"
+    part.violations = _violations(run)
+    part.skipped = skipped_footprints(run.recorded, FOOTPRINTS)
+    return part
+
+
+def cassandra(_size: Size, run: Run) -> Part:
+    part = Part("cassandra", "three nodes, three copies, quorum: one node killed, paused, slow, lost and replaced")
+    command = [*PYTEST, "-p", "no:cacheprovider", "-o", "timeout=0", RING]
+    part.trouble = _trouble(run.call(command, WAYPOST_TEST_RING="1"))
+    for line in run.recorded:
+        if "fault" in line:
+            print(f"    {line['fault']}", flush=True)
+    requests, failed = (sum(line.get(name, 0) for line in run.recorded) for name in ("requests", "failed"))
+    part.count = f"{_strikes(run)} strikes, {requests} requests meanwhile, {failed} of them failed"
+    part.violations = _violations(run)
+    part.skipped = [] if run.recorded else ["three nodes"]
+    part.trouble = part.trouble or ("too few" if 0 < _strikes(run) < RING_FAULTS else "")
+    return part
+
+
+def _together(timeout: int) -> list[str]:
+    return ["-p", "no:cacheprovider", "-o", f"timeout={timeout}", "--numprocesses=2", "--maxschedchunk=1"]
+
+
 def _strikes(run: Run) -> int:
     return sum(int(line["strikes"]) for line in run.recorded)
+
+
+def _violations(run: Run) -> int:
+    return sum(int(line["violations"]) for line in run.recorded)
+
+
+def _footprints(run: Run) -> str:
+    return ", ".join(sorted({line["footprint"] for line in run.recorded}))
 
 
 def seeds(size: Size, run: Run) -> Part:
@@ -173,25 +250,44 @@ def seeds(size: Size, run: Run) -> Part:
 
 
 def soak(size: Size, run: Run) -> Part:
-    part = Part("soak", "memory, latency and rows under steady load")
+    part = Part("soak", "slopes of memory and latency under steady load, rows and log per message")
     settings = {"WAYPOST_TEST_SOAK_SEC": str(size.soak_sec), "WAYPOST_TEST_LEDGERS": ",".join(FOOTPRINTS)}
-    command = [*PYTEST, "-p", "no:cacheprovider", "-o", "timeout=0", "--numprocesses=2", *SOAK]
+    command = [*PYTEST, "-p", "no:cacheprovider", "-o", "timeout=0", "--numprocesses=2", SOAK]
     part.trouble = _trouble(run.call(command, **settings))
-    messages = sum(line["messages"] for line in run.recorded)
-    footprints = ", ".join(sorted(line["footprint"] for line in run.recorded))
-    part.count = f"{messages} messages in {size.soak_sec:.0f} s on each of {footprints}"
+    part.count = f"{size.soak_sec / 60:g} min; " + "; ".join(_slopes(line) for line in run.recorded)
     part.skipped = skipped_footprints(run.recorded, FOOTPRINTS)
     return part
 
 
+def _slopes(line: Mapping[str, Any]) -> str:
+    return (
+        f"{line['footprint']}: {line['messages']} messages, memory {line['memory_mb_per_hour']:+.1f} MB/h, "
+        f"latency {line['latency_ms_per_hour']:+.1f} ms/h, {line['rows_per_message']:.1f} rows and "
+        f"{line['wal_bytes_per_message'] / 1000:.1f} kB of log per message"
+    )
+
+
 def fuzz(size: Size, run: Run) -> Part:
-    part = Part("fuzz", "webhooks, the HTTP API, live frames, WebSocket handshakes")
+    """Rounds until enough was tried; each draws its own examples."""
+    part = Part("fuzz", "webhooks, the HTTP API, live frames, WebSocket connections")
     settings = {"WAYPOST_TEST_FUZZ": str(size.fuzz), "WAYPOST_TEST_EXPLORE": "1"}
     command = [*PYTEST, "-p", "no:cacheprovider", "-o", "timeout=0", "--numprocesses=2", *FUZZ]
-    part.trouble = _trouble(run.call(command, **settings))
-    passed = re.search(r"(\d+) passed", run.output)
-    part.count = f"{passed[1] if passed else 0} tests, {size.fuzz:g} times the examples of make test"
+    before = -1
+    while before < _tried(run).total() < size.fuzzed and not part.trouble:
+        before = _tried(run).total()
+        part.trouble = _trouble(run.call(command, **settings))
+    tried = _tried(run)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in tried.most_common())
+    part.count = f"{tried.total()} tried: {kinds}"
+    part.trouble = part.trouble or ("" if tried.total() >= size.fuzzed else "too few")
     return part
+
+
+def _tried(run: Run) -> Counter[str]:
+    tried: Counter[str] = Counter()
+    for line in run.recorded:
+        tried.update(line["fuzzed"])
+    return tried
 
 
 def _trouble(code: int | None) -> str:
@@ -200,20 +296,48 @@ def _trouble(code: int | None) -> str:
     return f"failed ({code})" if code else ""
 
 
-PARTS: dict[str, Callable[[Size, Run], Part]] = {"storms": storms, "seeds": seeds, "soak": soak, "fuzz": fuzz}
+PARTS: dict[str, Callable[[Size, Run], Part]] = {
+    "storms": storms,
+    "outages": outages,
+    "soak": soak,
+    "seeds": seeds,
+    "fuzz": fuzz,
+    "cassandra": cassandra,
+}
+ON_STACK = ("storms", "outages", "soak")
+"""They share a node of Cassandra."""
+ONLY_WHOLE = "cassandra"
 
 
 def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--short", action="store_true", help="a little of each, in about three minutes")
+    asked.add_argument("--short", action="store_true", help="a little of each, in about four minutes")
+    asked.add_argument("--write", action="store_true", help=f"put the table into {proof_page.PAGE.name}")
     asked.add_argument("parts", nargs="*", choices=[*PARTS, []], help="which of them; else all")
     given = asked.parse_args()
-    size = SHORT if given.short else WHOLE
-    with _cassandra() as shared:
-        os.environ.update(shared)
-        done = [_timed(name, size) for name in given.parts or PARTS]
+    if given.short and given.write:
+        asked.error("--write shows what the whole proof found: leave --short out")
+    done = _run(given.parts or _usual(short=given.short), SHORT if given.short else WHOLE)
     _print_table(done)
+    if given.write:
+        proof_page.write({part.name: _cells(part) for part in done}, list(PARTS))
     return 0 if all(part.is_good(may_skip=given.short) for part in done) else 1
+
+
+def _usual(*, short: bool) -> list[str]:
+    if short:
+        print(f"proof: {ONLY_WHOLE} is left out of --short: three nodes take minutes", flush=True)
+    return [name for name in PARTS if not (short and name == ONLY_WHOLE)]
+
+
+def _run(names: Sequence[str], size: Size) -> list[Part]:
+    done = []
+    together = [name for name in names if name in ON_STACK]
+    if together:
+        with _cassandra() as shared:
+            os.environ.update(shared)
+            done = [_timed(name, size) for name in together]
+    return done + [_timed(name, size) for name in names if name not in ON_STACK]
 
 
 @contextmanager
@@ -234,9 +358,12 @@ def _timed(name: str, size: Size) -> Part:
     return part
 
 
+def _cells(part: Part) -> tuple[str, ...]:
+    return part.name, part.what, part.count, str(part.violations), part.verdict, f"{part.seconds:.0f}"
+
+
 def _print_table(parts: list[Part]) -> None:
-    rows = [("part", "what", "count", "violations", "seconds", "verdict")]
-    rows += [(p.name, p.what, p.count, str(p.violations), f"{p.seconds:.0f}", p.verdict) for p in parts]
+    rows = [proof_page.COLUMNS, *map(_cells, parts)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip(), flush=True)
