@@ -50,6 +50,8 @@ FUZZ = [
 STORIES = ("sending", "talking", "following")
 FOOTPRINTS = ("sqlite", "stack")
 """One file, and PostgreSQL with Redis and Cassandra."""
+TREND_SEC = 60.0
+"""Seconds of a soak from which on a slope is one, and not the warming up."""
 GRACE = 20.0
 """Seconds that a part has to end by itself once its time is up."""
 
@@ -254,17 +256,16 @@ def soak(size: Size, run: Run) -> Part:
     settings = {"WAYPOST_TEST_SOAK_SEC": str(size.soak_sec), "WAYPOST_TEST_LEDGERS": ",".join(FOOTPRINTS)}
     command = [*PYTEST, "-p", "no:cacheprovider", "-o", "timeout=0", "--numprocesses=2", SOAK]
     part.trouble = _trouble(run.call(command, **settings))
-    part.count = f"{size.soak_sec / 60:g} min; " + "; ".join(_slopes(line) for line in run.recorded)
+    part.count = f"{size.soak_sec / 60:g} min; " + "; ".join(_slopes(line, size.soak_sec) for line in run.recorded)
     part.skipped = skipped_footprints(run.recorded, FOOTPRINTS)
     return part
 
 
-def _slopes(line: Mapping[str, Any]) -> str:
-    return (
-        f"{line['footprint']}: {line['messages']} messages, memory {line['memory_mb_per_hour']:+.1f} MB/h, "
-        f"latency {line['latency_ms_per_hour']:+.1f} ms/h, {line['rows_per_message']:.1f} rows and "
-        f"{line['wal_bytes_per_message'] / 1000:.1f} kB of log per message"
-    )
+def _slopes(line: Mapping[str, Any], seconds: float) -> str:
+    log = "written to disk" if line["footprint"] == "sqlite" else "of WAL"
+    costs = f"{line['rows_per_message']:.1f} rows and {line['wal_bytes_per_message'] / 1000:.1f} kB {log} per message"
+    slopes = f"memory {line['memory_mb_per_hour']:+.1f} MB/h, latency {line['latency_ms_per_hour']:+.1f} ms/h, "
+    return f"{line['footprint']}: {line['messages']} messages, {slopes if seconds >= TREND_SEC else ''}{costs}"
 
 
 def fuzz(size: Size, run: Run) -> Part:
