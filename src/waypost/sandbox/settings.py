@@ -21,10 +21,10 @@ class SandboxTiming(msgspec.Struct, frozen=True):
 
 
 class SandboxLimits(msgspec.Struct, frozen=True):
-    """Beyond these limits the oldest entries are dropped."""
+    """Beyond these limits the oldest entries are dropped; the control API counts the calls and messages among them."""
 
-    calls: int = 200_000
-    messages: int = 200_000
+    call_bytes: int = 128 * 1024 * 1024
+    message_bytes: int = 128 * 1024 * 1024
     """On all screens together."""
     contacts: int = 200_000
     media_bytes: int = 256 * 1024 * 1024

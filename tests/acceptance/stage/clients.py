@@ -119,7 +119,9 @@ class Sandbox(Http):
         await self.ask("DELETE", "/_sandbox/faults")
 
     async def calls(self) -> list[dict[str, Any]]:
-        calls: list[dict[str, Any]] = (await self.get("/_sandbox/calls"))["calls"]
+        listed = await self.get("/_sandbox/calls")
+        assert listed["forgotten"] == 0, "the sandbox no longer has every call"
+        calls: list[dict[str, Any]] = listed["calls"]
         return calls
 
     async def screen(self, phone: str) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.integration.sandbox.conftest import NUMBER, OTHER_NUMBER, PHONE, Rig, broken_copies
+from waypost.sandbox import SandboxLimits
 
 pytestmark = pytest.mark.anyio
 
@@ -255,8 +256,7 @@ async def test_a_hidden_phone_changes_its_user_id_only(rig: Rig) -> None:
 
 
 async def test_what_moved_is_forgotten_and_read_as_everything_else() -> None:
-    small = Rig()
-    small.sandbox.phones._screens._log._most = 3
+    small = Rig(keep=SandboxLimits(message_bytes=4096))
     for number in range(3):
         await small.control("POST", f"phones/{PHONE}/say", {"text": str(number)})
     await small.control("POST", f"phones/{PHONE}/number", {"new_phone": NEW_PHONE})

@@ -131,7 +131,7 @@ async def test_calls_are_found_by_recipient(rig: Rig, asked: str) -> None:
 
 
 async def test_memory_is_bounded() -> None:
-    small = Rig(keep=SandboxLimits(calls=3, messages=2, contacts=1, media_bytes=10))
+    small = Rig(keep=SandboxLimits(call_bytes=4096, message_bytes=3072, contacts=1, media_bytes=10))
     for phone in ("16505550000", "16505550001", "16505550002", "16505550003", "16505550001"):
         await small.control("POST", f"phones/{phone}/say", {"text": "hi"})
         await small.send(to=phone)
@@ -140,6 +140,20 @@ async def test_memory_is_bounded() -> None:
     assert await small.screen("16505550003") == []
     assert len(await small.screen("16505550001")) == 2
     assert "16505550000" not in small.sandbox.calls._log._by_key
+    assert (await small.control("GET", "calls")).json["forgotten"] == 2
+    assert (await small.control("GET", "health")).json["forgotten"] == {"calls": 2, "messages": 8}
+    await small.sandbox.close()
+
+
+async def test_a_large_call_costs_as_much_memory_as_many_small_ones() -> None:
+    small = Rig(keep=SandboxLimits(call_bytes=6 * 1024))
+    for phone in ("16505550000", "16505550001", "16505550002"):
+        await small.send(to=phone)
+    await small.send(to="16505550003", text={"body": "x" * 3000})
+    assert [call["to"] for call in await small.calls()] == ["16505550002", "16505550003"]
+    await small.send(to="16505550004", text={"body": "x" * 4096})
+    assert [call["to"] for call in await small.calls()] == ["16505550004"]
+    assert (await small.control("GET", "calls")).json["forgotten"] == 4
     await small.sandbox.close()
 
 

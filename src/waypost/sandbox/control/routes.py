@@ -59,14 +59,15 @@ class Control:
     async def _routed(self, request: SandboxRequest, parts: list[str]) -> SandboxResponse:
         match (request.method, *parts):
             case ("GET", "health"):
-                return answer(200, {"status": "ok"})
+                forgotten = {"calls": self._calls.forgotten, "messages": self._phones.forgotten}
+                return answer(200, {"status": "ok", "forgotten": forgotten})
             case (_, "numbers", *rest):
                 return await self._number_call(request, rest)
             case (_, "faults", *rest):
                 return self._fault_call(request, rest)
             case ("GET", "calls"):
                 calls = self._calls.listed(request.query.get("to"))
-                return answer(200, {"calls": [shown(call) for call in calls]})
+                return answer(200, {"calls": [shown(call) for call in calls], "forgotten": self._calls.forgotten})
             case ("POST", "updates"):
                 return await self._update(_read(request, Update))
             case _:

@@ -24,19 +24,24 @@ class RecordedCall(msgspec.Struct):
 
 
 class Calls:
-    def __init__(self, most: int) -> None:
-        self._log: KeyedLog[RecordedCall] = KeyedLog(most)
+    def __init__(self, most_bytes: int) -> None:
+        self._log: KeyedLog[RecordedCall] = KeyedLog(most_bytes)
 
     def record(self, at: Instant, phone_number_id: str, raw: bytes, body: dict[str, Any] | None) -> RecordedCall:
         to = (body.get("to") or body.get("recipient")) if body else None
         known = body is not None
         readable = msgspec.Raw(raw if known else msgspec.json.encode(raw.decode("utf-8", "replace")))
         call = RecordedCall(at, phone_number_id, to if isinstance(to, str) else None, readable)
-        self._log.add(_key(call.to), call)
+        self._log.add(_key(call.to), call, len(raw))
         return call
 
     def listed(self, to: str | None = None) -> list[RecordedCall]:
         return list(self._log) if to is None else self._log.of(_key(to))
+
+    @property
+    def forgotten(self) -> int:
+        """How many calls are no longer listed."""
+        return self._log.dropped
 
     def __len__(self) -> int:
         return len(self._log)

@@ -139,6 +139,10 @@ class Phones:
     def screen(self, phone: str) -> list[dict[str, Any]]:
         return self._screens.shown(phone)
 
+    @property
+    def forgotten(self) -> int:
+        return self._screens.forgotten
+
     def file(self, media_id: str) -> SandboxMedia | None:
         """A file that was sent to or by a phone."""
         return self._media.get(media_id)

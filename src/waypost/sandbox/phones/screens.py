@@ -25,8 +25,8 @@ class PhoneMessage(msgspec.Struct):
 
 
 class Screens:
-    def __init__(self, most: int, templates: TemplateRegistry, changes: Changes) -> None:
-        self._log: KeyedLog[AcceptedMessage | PhoneMessage] = KeyedLog(most)
+    def __init__(self, most_bytes: int, templates: TemplateRegistry, changes: Changes) -> None:
+        self._log: KeyedLog[AcceptedMessage | PhoneMessage] = KeyedLog(most_bytes)
         self._by_wamid: dict[str, PhoneMessage] = {}
         self._typing: dict[str, Instant] = {}
         self._templates = templates
@@ -34,7 +34,7 @@ class Screens:
 
     def received(self, message: AcceptedMessage) -> None:
         self._typing.pop(message.recipient.phone, None)
-        self._drop(self._log.add(message.recipient.phone, message))
+        self._drop(self._log.add(message.recipient.phone, message, len(message.body)))
         self._changes.happened()
 
     def reached(self, message: AcceptedMessage, status: SandboxStatus) -> None:
@@ -43,7 +43,7 @@ class Screens:
 
     def wrote(self, message: PhoneMessage) -> None:
         self._by_wamid[message.wamid] = message
-        self._drop(self._log.add(message.phone, message))
+        self._drop(self._log.add(message.phone, message, len(msgspec.json.encode(message.message))))
         self._changes.happened()
 
     def delivered(self, message: PhoneMessage) -> None:
@@ -56,9 +56,15 @@ class Screens:
         self._log.move(phone, new_phone)
         self._changes.happened()
 
-    def _drop(self, entry: AcceptedMessage | PhoneMessage | None) -> None:
-        if isinstance(entry, PhoneMessage):
-            self._by_wamid.pop(entry.wamid, None)
+    def _drop(self, entries: list[AcceptedMessage | PhoneMessage]) -> None:
+        for entry in entries:
+            if isinstance(entry, PhoneMessage):
+                self._by_wamid.pop(entry.wamid, None)
+
+    @property
+    def forgotten(self) -> int:
+        """How many messages are no longer on any screen."""
+        return self._log.dropped
 
     def marked_read(self, wamid: str) -> None:
         if message := self._by_wamid.get(wamid):
