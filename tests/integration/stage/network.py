@@ -24,7 +24,8 @@ class Network:
         self.lost_on_the_way: set[str] = set()
         self.late = asyncio.Event()
         self.late.set()
-        """Cleared: the provider's replies are held back after it has acted, until it is set again."""
+        """Cleared: the provider's replies are held back after it has acted, until it is set again. A test that puts
+        another event here holds back only the replies to earlier requests."""
         self.asked = 0
         """Requests, so far."""
         self._under_way: set[asyncio.Task[None]] = set()
@@ -40,6 +41,7 @@ class Network:
         limit: int | None = None,
     ) -> HttpReply:
         self.asked += 1
+        late = self.late  # not when the reply comes: the test may have put another event there
         request = SimulatedRequest(method, url, headers, body)
         if request.host in self.unreachable or request.host not in self.hosts:
             raise ConnectFailed("no connection could be made")
@@ -50,7 +52,7 @@ class Network:
             async with asyncio.timeout(timeout):
                 reply = await answered
                 if url.startswith(f"{SANDBOX}/v"):
-                    await self.late.wait()
+                    await late.wait()
         except TimeoutError:
             raise ReplyTimedOut(f"no answer within {timeout:g} s") from None
         if reply is None:
