@@ -163,6 +163,8 @@ def test_the_seeds_lock_and_timer_break(invariant: str, seen: str) -> None:
         (turn_mutations.a_webhook_that_is_not_recognised, NO_DOUBLE, "in the log 2 times"),
         (turn_mutations.replies_that_are_not_queued_in_order, ORDER, "came after"),
         (turn_mutations.a_claim_that_forgets_its_burst, TURNS, "was taken over as"),
+        (turn_mutations.a_bot_that_is_shown_the_last_messages_of_a_burst, NO_LOSS, "was answered"),
+        (turn_mutations.a_bot_that_is_shown_the_first_messages_of_a_burst, TURNS, "the bot was shown 50"),
         (turn_mutations.a_floor_that_does_not_fence, FLOOR, "decided after"),
         (turn_mutations.a_floor_that_leaves_queued_replies, FLOOR, "after a person took over"),
     ],

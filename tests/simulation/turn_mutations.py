@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace as with_parts
 from typing import Any
 
@@ -13,11 +13,13 @@ from tests.simulation.naive_mechanisms import Overlay
 from waypost.adapters.sql.kernel import kernel, turn_intents
 from waypost.adapters.sql.kernel.conversation_work import ConversationWork
 from waypost.flow.conversations import answer_turn
-from waypost.model.conversation import ConversationId, InboundMessage, Position, TurnClaim, TurnState, TurnTiming
+from waypost.model.conversation import ConversationId, Entry, InboundMessage, Position, TurnClaim, TurnState, TurnTiming
 from waypost.model.ids import Fence, WorkerId
 from waypost.model.message import Draft
 from waypost.model.time import Instant
+from waypost.model.turn import TurnMessage
 from waypost.ports.conversations.turn_queue import TurnAnswer, TurnCommitted, TurnDemand, TurnTimingOf
+from waypost.rules.conversations import bot_context
 from waypost.rules.conversations import turn_state as rule
 from waypost.rules.conversations.turn_state import LeaseLost
 from waypost_testing.stories.cluster import CustomiseParts, ServerParts, unchanged_parts
@@ -55,11 +57,33 @@ def a_claim_that_forgets_its_burst(patch: pytest.MonkeyPatch) -> CustomiseParts:
     """Whoever takes over takes what is there by then."""
     real_claim = rule.claim
 
-    def claim(lane: TurnState, owner: WorkerId, now: Instant, times: TurnTiming) -> TurnState:
-        taken = real_claim(lane, owner, now, times)
+    def claim(
+        lane: TurnState, owner: WorkerId, now: Instant, times: TurnTiming, end: Position | None = None
+    ) -> TurnState:
+        taken = real_claim(lane, owner, now, times, end)
         return taken if taken is lane else replace(taken, hi=taken.tail)
 
     patch.setattr(rule, "claim", claim)
+    return unchanged_parts
+
+
+def a_bot_that_is_shown_the_last_messages_of_a_burst(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    """The turn takes the whole burst, and the rest of it is done unseen."""
+    return _shown_in_part(patch, slice(-rule.MOST_MESSAGES, None))
+
+
+def a_bot_that_is_shown_the_first_messages_of_a_burst(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    return _shown_in_part(patch, slice(rule.MOST_MESSAGES))
+
+
+def _shown_in_part(patch: pytest.MonkeyPatch, part: slice) -> CustomiseParts:
+    real_burst = bot_context.burst
+
+    def burst(entries: Iterable[Entry], files: Mapping[int, str]) -> list[TurnMessage]:
+        return real_burst(entries, files)[part]
+
+    patch.setattr(rule, "is_long", lambda state: False)
+    patch.setattr(bot_context, "burst", burst)
     return unchanged_parts
 
 

@@ -17,6 +17,7 @@ from waypost.model.time import Instant, seconds
 from waypost.model.turn import Answer, Handover, Turn
 from waypost.ports.conversations.bot import BotFailed
 from waypost.ports.conversations.turn_queue import TurnDemand
+from waypost.rules.conversations.turn_state import MOST_MESSAGES
 from waypost_testing.contracts.conversation_steps import arrive, turn_state_of
 from waypost_testing.contracts.examples import W1, an_inbound
 
@@ -71,6 +72,26 @@ async def test_its_own_last_answer_is_part_of_the_history(stage: Stage) -> None:
         ("bot", "first"),
         ("bot", "second"),
     ]
+
+
+async def test_a_long_burst_is_shown_whole_turn_by_turn_with_the_answers_in_between(stage: Stage) -> None:
+    said = [f"line {n}" for n in range(2 * MOST_MESSAGES + 1)]
+    await wrote(stage, *((f"w{n}", text(words)) for n, words in enumerate(said)))
+    turns = [await shown(stage, await claimed(stage), f"answer {n}") for n in range(3)]
+    assert [line.text for turn in turns for line in turn.messages] == said
+    assert [len(turn.messages) for turn in turns] == [MOST_MESSAGES, MOST_MESSAGES, 1]
+    assert [[line.text for line in turn.history if line.sender == "bot"] for turn in turns] == [
+        [],
+        ["answer 0"],
+        ["answer 0", "answer 1"],
+    ]
+
+
+async def test_a_very_large_message_is_shown_whole(stage: Stage) -> None:
+    large = "so much to say " * 5_000
+    await wrote(stage, ("w1", text(large)), ("w2", text("sorry")))
+    turn = await shown(stage, await claimed(stage))
+    assert [line.text for line in turn.messages] == [large, "sorry"]
 
 
 async def test_an_edit_that_comes_last_is_what_it_answers(stage: Stage) -> None:

@@ -93,7 +93,37 @@ def test_due(lane: TurnState, seconds_later: float, is_due: bool) -> None:
 
 def test_an_edit_belongs_to_a_burst_that_still_waits_and_to_no_other() -> None:
     assert rules.note_edit(WAITING, Position(7)) == replace(WAITING, tail=Position(7))
-    assert all(rules.note_edit(lane, Position(7)) is lane for lane in (IDLE, HELD, BUFFERED, ANSWERED, HUMAN))
+    assert all(rules.note_edit(lane, Position(7)) is lane for lane in (IDLE, HELD, ANSWERED, HUMAN))
+
+
+def test_an_edit_while_messages_wait_for_the_next_turn_belongs_to_it() -> None:
+    assert rules.note_edit(BUFFERED, Position(9)) == replace(BUFFERED, tail=Position(9))
+
+
+FLOOD = a_lane(tail=120, first_at=T0, due_at=at(3))
+
+
+def test_a_claim_that_takes_a_part_leaves_the_rest_due_at_once() -> None:
+    claimed = rules.claim(FLOOD, W1, at(4), TIMES, Position(50))
+    assert (claimed.done, claimed.hi, claimed.tail) == (0, 50, 120)
+    assert rules.claim(claimed, W2, at(11), TIMES, Position(99)).hi == 50
+    ended = rules.commit(claimed, claimed.fence, at(5))
+    assert not isinstance(ended, LeaseLost)
+    assert (ended.done, ended.hi, ended.tail) == (50, None, 120)
+    assert rules.is_due(ended, at(5))
+
+
+@pytest.mark.parametrize("times", [TIMES, SUPERSEDING], ids=["in order", "superseding"])
+def test_a_message_beyond_a_part_waits_with_the_rest_since_the_first(times: TurnTiming) -> None:
+    claimed = rules.claim(FLOOD, W1, at(4), times, Position(50))
+    after = rules.arrive(claimed, Position(121), at(64), times)
+    assert (after.hi, after.tail, after.fence) == (50, 121, claimed.fence)
+    assert (after.first_at, after.due_at) == (T0, at(65))
+
+
+@pytest.mark.parametrize(("tail", "long"), [(50, False), (51, True)])
+def test_a_burst_is_long_beyond_the_messages_of_a_turn(tail: int, long: bool) -> None:
+    assert rules.is_long(a_lane(tail=tail)) is long
 
 
 def test_a_lane_without_a_moment_is_never_due() -> None:
@@ -282,10 +312,12 @@ class Turns(RuleBasedStateMachine):
             self.open.add(self.position)
             self.turn_state = rules.arrive(self.turn_state, Position(self.position), self.now, self.times)
 
-    @rule(owner=st.sampled_from([W1, W2]))
-    def claim(self, owner: WorkerId) -> None:
+    @rule(owner=st.sampled_from([W1, W2]), most=st.integers(1, 4))
+    def claim(self, owner: WorkerId, most: int) -> None:
         before = self.turn_state
-        self.turn_state = rules.claim(before, owner, self.now, self.times)
+        waiting = sorted(n for n in self.open if before.done < n <= before.tail)
+        end = Position(waiting[most - 1]) if len(waiting) > most else None
+        self.turn_state = rules.claim(before, owner, self.now, self.times, end)
         if self.turn_state is not before:
             assert before.hi in (None, self.turn_state.hi), "who takes over has the same burst"
             self.claims.append(self.turn_state)

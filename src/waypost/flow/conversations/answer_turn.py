@@ -68,7 +68,7 @@ async def read_turn(claim: TurnClaim, bot: Bot, world: World) -> Turn:
     """Retries until the Ledger answers; the task is cancelled if the turn is lost meanwhile."""
     while True:
         try:
-            return bot_context.capped(await build_turn(claim, bot, world))
+            return await build_turn(claim, bot, world)
         except LedgerError:
             await world.clock.sleep(PAUSE_AFTER_TROUBLE)
 

@@ -81,6 +81,8 @@ class TurnQueue(Protocol):
     async def claim(self, demand: TurnDemand, times_of: TurnTimingOf, now: Instant) -> Sequence[TurnClaim]:
         """Claim turns that are due, and turns whose lease has ended; each is claimed by one worker only.
 
+        A turn takes at most `MOST_MESSAGES` of the customer's messages; the rest of the burst is the next turn, due
+        when this one has ended.
         A worker that takes over gets exactly the same burst, under the same turn id.
         """
 
@@ -143,4 +145,4 @@ class TurnQueue(Protocol):
         """Prune turns that ended before then, oldest first; dead letters stay. Returns how many."""
 
     async def history(self, conversation: ConversationId, before: Position, limit: int) -> Sequence[Entry]:
-        """The latest entries before a position, oldest first."""
+        """The latest entries, oldest first, without the customer's messages from this position on."""

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from waypost.model.chat import NOTE
 from waypost.model.conversation import CONTACT, Entry
 from waypost.model.time import to_datetime
-from waypost.model.turn import Turn, TurnMessage
+from waypost.model.turn import TurnMessage
 from waypost.rules.conversations import message_text
-
-MOST_LINES = 50
-"""Messages of one burst that a bot gets to answer."""
 
 
 def burst(entries: Iterable[Entry], files: Mapping[int, str]) -> list[TurnMessage]:
@@ -37,14 +32,6 @@ def history(earlier: Sequence[Entry], written: Sequence[Entry], files: Mapping[i
         elif _name(entry) in latest:
             lines.append(_line(entry, latest[_name(entry)], files))
     return lines
-
-
-def capped(turn: Turn) -> Turn:
-    """Limit a very long burst, e.g. after weeks without a bot: its first messages move to the history."""
-    if len(turn.messages) <= MOST_LINES:
-        return turn
-    earlier, latest = turn.messages[:-MOST_LINES], turn.messages[-MOST_LINES:]
-    return replace(turn, messages=latest, history=[*turn.history, *earlier])
 
 
 def _name(entry: Entry) -> str:

@@ -15,6 +15,8 @@ from waypost.model.conversation import ANYBODY, BOT, Position, TurnState, TurnTi
 from waypost.model.ids import Fence, WorkerId
 from waypost.model.time import Instant, Span, seconds
 
+MOST_MESSAGES = 50
+"""Of a customer, in one turn; the rest of a longer burst is the next turn."""
 MOST_TAKEOVERS = 5
 """In addition to the failed attempts that are allowed."""
 LONGEST_WISH: Span = seconds(60)
@@ -59,7 +61,7 @@ def arrive(state: TurnState, position: Position, now: Instant, times: TurnTiming
 
 def note_edit(state: TurnState, position: Position) -> TurnState:
     """An edit or revocation was stored: it needs no answer, but belongs to a burst that still waits."""
-    waits = state.floor == BOT and state.hi is None and state.tail > state.done
+    waits = state.floor == BOT and state.tail > (state.done if state.hi is None else state.hi)
     return replace(state, tail=position) if waits else state
 
 
@@ -84,14 +86,24 @@ def is_due(state: TurnState, now: Instant) -> bool:
     return state.due_at is not None and state.due_at <= now
 
 
-def claim(state: TurnState, owner: WorkerId, now: Instant, times: TurnTiming) -> TurnState:
-    """Claim a turn that is due, or whose lease has ended; otherwise return the same state."""
+def is_long(state: TurnState) -> bool:
+    """Whether the waiting burst may have more messages than one turn takes: others write into a conversation, too."""
+    return state.tail - state.done > MOST_MESSAGES
+
+
+def claim(state: TurnState, owner: WorkerId, now: Instant, times: TurnTiming, end: Position | None = None) -> TurnState:
+    """Claim a turn that is due, or whose lease has ended; otherwise return the same state.
+
+    A new turn takes the whole burst, or its messages up to `end`; then the rest is due when this turn has ended.
+    """
     if not is_due(state, now):
         return state
     taken = state
     if state.hi is None:
-        first_at = state.first_at if times.supersede else None  # a restart counts `max_wait` from here
-        taken = replace(state, hi=state.tail, first_at=first_at, due_at=None, tries=0)
+        hi = state.tail if end is None else end
+        is_whole = hi == state.tail
+        first_at = state.first_at if times.supersede or not is_whole else None  # `max_wait` counts from here
+        taken = replace(state, hi=hi, first_at=first_at, due_at=None if is_whole else now, tries=0)
     if state.owner is not None:  # a burst that crashes its workers must not be retried forever
         taken = replace(state, tries=state.tries + 1)
     since = now if state.claimed_at is None else state.claimed_at

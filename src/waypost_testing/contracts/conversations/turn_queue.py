@@ -13,7 +13,7 @@ from waypost.model.message import Status
 from waypost.model.time import Instant, Span, seconds
 from waypost.ports.conversations.turn_queue import TurnAnswer, TurnCommitted
 from waypost.ports.ledger import Ledger
-from waypost.rules.conversations.turn_state import LeaseLost
+from waypost.rules.conversations.turn_state import MOST_MESSAGES, LeaseLost
 from waypost_testing.contracts.conversation_steps import (
     DUE,
     LOST,
@@ -111,6 +111,44 @@ class TurnClaimContract:
         await a_turn(ledgers[0])
         claims = await asyncio.gather(*(claim_turns(ledgers[n % 2], LOST, W2) for n in range(10)))
         assert sum(len(batch) for batch in claims) == 1
+
+    async def test_a_burst_beyond_the_limit_is_several_turns_and_every_message_is_in_one(
+        self, ledgers: Ledgers
+    ) -> None:
+        said = [f"line {n}" for n in range(2 * MOST_MESSAGES + 7)]
+        await arrive(ledgers[0], *(an_inbound(text=text) for text in said))
+        first = await claim_turn(ledgers[0])
+        taken_over = await claim_turn(ledgers[1], LOST, W2)
+        assert (taken_over.turn_id, taken_over.burst) == (first.turn_id, first.burst)
+        shown = [words(taken_over.burst)]
+        done = await commit(ledgers[1], taken_over, "an answer", now=LOST)
+        while done.turn_state.due_at is not None:
+            assert done.turn_state.due_at <= LOST
+            claim = await claim_turn(ledgers[0], LOST)
+            shown.append(words(claim.burst))
+            done = await commit(ledgers[0], claim, "an answer", now=LOST)
+        assert [len(burst) for burst in shown] == [MOST_MESSAGES, MOST_MESSAGES, 7]
+        assert [text for burst in shown for text in burst] == said
+
+    async def test_only_the_customers_messages_count_towards_a_turn(self, ledger: Ledger) -> None:
+        await commit(ledger, await a_turn(ledger, "hello"), *(f"part {n}" for n in range(MOST_MESSAGES)))
+        await write(ledger, "one", "two", now=LOST)
+        claim = await claim_turn(ledger, soon(LOST, 3))
+        assert [
+            text for entry, text in zip(claim.burst, words(claim.burst), strict=True) if entry.sender == CONTACT
+        ] == [
+            "one",
+            "two",
+        ]
+        assert (await commit(ledger, claim, "fine", now=soon(LOST, 4))).turn_state.due_at is None
+
+    async def test_the_answer_to_one_part_of_a_burst_is_in_the_history_of_the_next(self, ledger: Ledger) -> None:
+        await arrive(ledger, *(an_inbound(text=f"line {n}") for n in range(MOST_MESSAGES + 2)))
+        await commit(ledger, await claim_turn(ledger), "an answer")
+        claim = await claim_turn(ledger, soon(DUE, 1))
+        said = await ledger.turn_queue.history(claim.conversation.id, claim.burst[0].position, 2)
+        assert words(claim.burst) == [f"line {MOST_MESSAGES}", f"line {MOST_MESSAGES + 1}"]
+        assert words(said) == [f"line {MOST_MESSAGES - 1}", "an answer"]
 
     async def test_the_history_is_what_was_said_before_oldest_first(self, ledger: Ledger) -> None:
         await write(ledger, "one", "two", "three", "four")

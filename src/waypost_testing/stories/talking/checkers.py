@@ -191,7 +191,8 @@ def _gaps(evidence: TurnEvidence) -> Iterator[SimulationFinding]:
 
 
 def one_turn(evidence: TurnEvidence, checked: Counter[str]) -> Iterator[SimulationFinding]:
-    """Turns whose replies were sent did not overlap, and a worker that takes over runs exactly the same burst."""
+    """Turns whose replies were sent did not overlap, a worker that takes over runs exactly the same burst, and every
+    burst is shown whole."""
     for conversation, replies in evidence.replies.items():
         asks = sorted({reply.ask.id: reply.ask for reply in replies}.values(), key=lambda ask: ask.begun)
         for one, other in pairwise(asks):
@@ -203,6 +204,18 @@ def one_turn(evidence: TurnEvidence, checked: Counter[str]) -> Iterator[Simulati
                 )
     yield from _ended_turns(evidence)
     yield from _other_bursts(evidence, checked)
+    yield from _shown_in_part(evidence, checked)
+
+
+def _shown_in_part(evidence: TurnEvidence, checked: Counter[str]) -> Iterator[SimulationFinding]:
+    """The bot is shown exactly the customer's messages after `lo`, up to `hi`."""
+    for ask in evidence.ending.turns_record.asks:
+        checked[TURNS] += 1
+        conversation, lo, hi = map(int, ask.turn.split("-"))
+        said = evidence.said.get(conversation, {})
+        burst = {said[position] for position in range(lo + 1, hi + 1) if position in said}
+        if burst != set(ask.saw):
+            yield f"turn {ask.turn}", f"has {len(burst)} messages, and the bot was shown {len(set(ask.saw))}"
 
 
 def _ended_turns(evidence: TurnEvidence) -> Iterator[SimulationFinding]:

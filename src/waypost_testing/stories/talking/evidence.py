@@ -80,11 +80,11 @@ class TurnEvidence:
             if sender == CONTACT:
                 lines[record.words[wamid][0]].places.append((conversation, position))
         for ask in self.ending.turns_record.asks:
-            for text in _asked(ask, lines):
+            for text in ask.saw:
                 lines[text].asks.append(ask)
         for replies in self.replies.values():
             for ask in {reply.ask.id: reply.ask for reply in replies}.values():
-                for text in _asked(ask, lines):
+                for text in ask.saw:
                     lines[text].answers.append(ask)
         return lines
 
@@ -111,11 +111,11 @@ class TurnEvidence:
         conversation, position = place
         return [(lo, hi, how) for id_, lo, hi, how in self.ending.turns if id_ == conversation and lo < position <= hi]
 
-
-def _asked(ask: BotCall, lines: dict[str, CustomerMessage]) -> list[str]:
-    """The whole burst: if it is too long for a bot, its beginning is passed as history."""
-    if not ask.before:
-        return list(ask.saw)
-    conversation, lo, hi = map(int, ask.turn.split("-"))
-    begins = [text for text in ask.before if any(c == conversation and lo < p <= hi for c, p in lines[text].places)]
-    return [*begins, *ask.saw]
+    @cached_property
+    def said(self) -> dict[int, dict[int, str]]:
+        """What customers wrote, by conversation and position."""
+        found: dict[int, dict[int, str]] = {}
+        for line in self.lines.values():
+            for conversation, position in line.places:
+                found.setdefault(conversation, {})[position] = line.text
+        return found

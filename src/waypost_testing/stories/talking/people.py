@@ -13,6 +13,7 @@ from waypost.model.ids import OrgId
 from waypost.model.time import Instant
 from waypost.ports.ledger import Ledger
 from waypost.ports.platform.failure import LedgerError
+from waypost.rules.conversations.turn_state import MOST_MESSAGES
 from waypost.sandbox import Sandbox, SandboxNumber, SayRequest
 from waypost_testing.stories.record import SimulationRecord
 from waypost_testing.stories.sending.callers import SimulatedOrg
@@ -24,14 +25,25 @@ GAPS = (0.0, 0.0, 0.3, 1.5, 4.0)
 TOGETHER = 0.2
 """The share of bursts that come in one webhook."""
 MOST_LINES = 6
+FLOODS = 0.02
+"""The share of bursts that are longer than any turn may be."""
+FLOOD_LINES = (MOST_MESSAGES + 1, 3 * MOST_MESSAGES)
 
 
 class SimulatedCustomers:
     """Every customer of every number, each at their own pace; they run inside the provider's node."""
 
-    def __init__(self, sandbox: Sandbox, rng: random.Random, record: SimulationRecord, until: int) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        rng: random.Random,
+        record: SimulationRecord,
+        until: int,
+        floods: random.Random | None = None,
+    ) -> None:
         self._sandbox = sandbox
         self._rng = rng
+        self._floods = floods
         self._record = record
         self._until = until
 
@@ -42,6 +54,8 @@ class SimulatedCustomers:
         written, under_way = 0, []
         while await passed(self._rng.expovariate(1 / pace), self._record, self._until):
             lines = self._rng.randint(1, MOST_LINES)
+            if self._floods is not None and self._floods.random() < FLOODS:
+                lines = self._floods.randint(*FLOOD_LINES)
             texts = [f"{number.phone_number_id[-1]}/{phone[-2:]}/{written + n}" for n in range(1, lines + 1)]
             written += lines
             under_way += await self._burst(number, phone.removeprefix("+"), texts)

@@ -7,7 +7,6 @@ from enum import StrEnum
 
 import msgspec
 
-from waypost.model.conversation import CONTACT
 from waypost.model.turn import Turn
 
 CustomerKey = tuple[str, str]
@@ -33,8 +32,6 @@ class BotCall:
     conversation: CustomerKey
     saw: tuple[str, ...]
     """The texts of the burst, in the order in which the bot received them."""
-    before: tuple[str, ...]
-    """The customer's earlier messages as the bot received them; for a very long burst, its beginning."""
     begun: int
     ended: int | None = None
     """None: its process died during the call."""
@@ -71,8 +68,7 @@ class TurnRecord:
 
     def ask(self, turn: Turn, conversation: CustomerKey, at: int) -> BotCall:
         saw = tuple(line.text for line in turn.messages)
-        before = tuple(line.text for line in turn.history if line.sender == CONTACT)
-        self.asks.append(BotCall(len(self.asks) + 1, turn.id, conversation, saw, before, at))
+        self.asks.append(BotCall(len(self.asks) + 1, turn.id, conversation, saw, at))
         return self.asks[-1]
 
     def floor(self, conversation: CustomerKey, at: int, *, to_bot: bool) -> FloorChange:

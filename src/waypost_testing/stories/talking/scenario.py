@@ -120,7 +120,8 @@ class TalkingRun(StoryRun[TurnScenarioResult]):
         return TurnFaultInjector(self.sim, self.cluster, self.sandbox, self.record)
 
     def begin(self, until: int) -> None:
-        writers = SimulatedCustomers(self.sandbox, self.sim.chance.stream("customers"), self.record, until)
+        rng, floods = (self.sim.chance.stream(name) for name in ("customers", "floods"))
+        writers = SimulatedCustomers(self.sandbox, rng, self.record, until, floods)
         chats = [(number, phone) for number in self.sandbox.numbers.all() for phone in PHONES]
         self.at_their_phones = self.sim.node(GRAPH).spawn(writers.write(chats, self.plan.pace))
         self.at_work = self.sim.node("agents").spawn(self._agents(until).work(self.orgs, list(PHONES)))

@@ -197,6 +197,14 @@ SELECT {entry} FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u (id, l
 JOIN entry e ON e.conversation_id = u.id AND e.position > u.lo AND e.position <= u.hi
 ORDER BY e.conversation_id, e.position
 
+-- name: burst_ends (set-wise)
+SELECT u.id, x.position FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) AS u (id, lo, tail, skip)
+CROSS JOIN LATERAL (
+    SELECT e.position FROM entry e
+    WHERE e.conversation_id = u.id AND e.position > u.lo AND e.position <= u.tail AND e.sender = 'contact'
+    ORDER BY e.position LIMIT 1 OFFSET u.skip
+) x
+
 -- name: lanes_renew (set-wise)
 UPDATE lane l SET lease_until = u.lease_until
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u (id, fence, lease_until)

@@ -129,7 +129,7 @@ class SqlTurnQueue:
         return await self._engine.transact(forgotten("turns_forget", before, limit))
 
     async def history(self, conversation: ConversationId, before: Position, limit: int) -> Sequence[Entry]:
-        found = await self._engine.read("entries_before", conversation, before, limit)
+        found = await self._engine.read("entries_said", conversation, before, limit)
         return [conversation_rows.entry(row) for row in reversed(found)]
 
 
@@ -138,7 +138,11 @@ def _claim(demand: TurnDemand, times_of: TurnTimingOf, now: Instant) -> Plan[lis
     expired, waiting = Once("lanes_expired", (now, demand.slots)), Once("lanes_due", (now, demand.slots))
     left, due = yield from read_all(expired, waiting)
     before = [conversation_rows.turn_state(row) for row in [*left, *due][: demand.slots]]
-    claimed = [(state, rule.claim(state, demand.owner, now, times_of(state.org_id))) for state in before]
+    ends = yield from _ends(before)
+    claimed = [
+        (state, rule.claim(state, demand.owner, now, times_of(state.org_id), ends.get(state.conversation_id)))
+        for state in before
+    ]
     taken = {after.conversation_id: (state, after) for state, after in claimed if after is not state}
     ids = [(id_,) for id_ in sorted(taken)]
     found, contact_rows, entry_rows = yield from read_all(
@@ -163,6 +167,13 @@ def _claim(demand: TurnDemand, times_of: TurnTimingOf, now: Instant) -> Plan[lis
         )
         for id_, (state, after) in taken.items()
     ]
+
+
+def _ends(states: Sequence[TurnState]) -> Plan[dict[ConversationId, Position]]:
+    """Where new turns end whose bursts have more messages than one turn takes."""
+    long = [state for state in states if state.hi is None and rule.is_long(state)]
+    wanted = sorted((state.conversation_id, state.done, state.tail, rule.MOST_MESSAGES - 1) for state in long)
+    return {row[0]: Position(row[1]) for row in (yield from each("burst_ends", wanted))}
 
 
 def _renew(held: Sequence[tuple[ConversationId, Fence, Span]], now: Instant) -> Plan[set[ConversationId]]:

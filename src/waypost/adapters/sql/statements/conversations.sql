@@ -132,6 +132,17 @@ SELECT {conversation} FROM conversation c WHERE c.id = $1
 -- The burst of a turn: what the customer wrote after the last answer.
 SELECT {entry} FROM entry e WHERE e.conversation_id = $1 AND e.position > $2 AND e.position <= $3 ORDER BY e.position
 
+-- name: burst_ends
+-- The position of the customer's last message in a turn that does not take the whole burst.
+SELECT e.conversation_id, e.position FROM entry e
+WHERE e.conversation_id = $1 AND e.position > $2 AND e.position <= $3 AND e.sender = 'contact'
+ORDER BY e.position LIMIT 1 OFFSET $4
+
+-- name: entries_said
+-- What was said before a burst; the answers to an earlier part of it come after it.
+SELECT {entry} FROM entry e WHERE e.conversation_id = $1 AND (e.position < $2 OR e.sender <> 'contact')
+ORDER BY e.position DESC LIMIT $3
+
 -- name: entries_before
 -- Entries before a position, newest first: a page of a conversation, or the history that a bot gets.
 SELECT {entry} FROM entry e WHERE e.conversation_id = $1 AND e.position < $2 ORDER BY e.position DESC LIMIT $3
