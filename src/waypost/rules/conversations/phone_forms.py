@@ -30,6 +30,12 @@ def alias(phone: str) -> str:
     return phone
 
 
+def shared_alias(phone: str | None) -> str | None:
+    """The alias of a number that has two forms; None for any other number."""
+    forms = spellings(phone or "")
+    return forms[0] if len(forms) > 1 else None
+
+
 def address_of(recipient: str) -> str:
     """The contact address of a recipient: `phone:` with its alias, or `user:` with its id."""
     return f"user:{recipient}" if is_user_id(recipient) else f"phone:{alias(recipient)}"

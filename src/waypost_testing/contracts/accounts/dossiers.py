@@ -29,6 +29,7 @@ from waypost.ports.ledger import Ledger
 from waypost.ports.operations.audit import AuditQuery
 from waypost.ports.sending.messages import Query
 from waypost.ports.sending.outbox import BlockedByConsent, Created, DifferentContent, SameContent
+from waypost.rules.conversations import phone_forms
 from waypost_testing.contracts.examples import (
     CUSTOMER,
     NUMBER,
@@ -50,6 +51,17 @@ from waypost_testing.contracts.examples import (
     submit,
 )
 
+TWO_FORMS = pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("+525512345678", "+5215512345678"),
+        ("+5215512345678", "+525512345678"),
+        ("+541123456789", "+5491123456789"),
+        ("+5491123456789", "+541123456789"),
+        ("+551187654321", "+5511987654321"),
+        ("+5511987654321", "+551187654321"),
+    ],
+)
 ACTOR = "key_1"
 UNKNOWN = DossierId(987_654_321)
 DOSSIER = AuditQuery(entity_type=Entity.DOSSIER)
@@ -107,6 +119,52 @@ class DossiersContract:
         assert Counter(type(answer) for answer in answers) == {DossierCreated: 1, DossierExists: 11}
         assert len({answer.dossier.id for answer in answers if not isinstance(answer, DossierSplit)}) == 1
         assert len(await trail(ledgers[0])) == 1
+
+    @TWO_FORMS
+    async def test_both_forms_of_a_number_are_one_person(self, one: str, other: str, ledger: Ledger) -> None:
+        first = await a_dossier(ledger, phone=one)
+        assert await ledger.dossiers.ensure(ORG, DossierFields(phone=other), ACTOR, T0) == DossierExists(first)
+        assert await ledger.dossiers.find(ORG, other, None, 10) == [first]
+        second = await a_dossier(ledger, external_ref="crm-7")
+        change = DossierChange(phone=other)
+        assert await ledger.dossiers.change(ORG, second.id, change, ACTOR, T0) == DossierConflict("phone", first.id)
+        respelled = DossierAmended(replace(first, person=DossierFields(phone=other)))
+        assert await ledger.dossiers.change(ORG, first.id, change, ACTOR, T0) == respelled
+        assert await ledger.dossiers.find(ORG, one, None, 10) == [respelled.dossier]
+
+    @TWO_FORMS
+    async def test_of_many_at_once_with_either_form_one_opens_it(self, one: str, other: str, ledgers: Ledgers) -> None:
+        people = [DossierFields(phone=(one, other)[n // 2 % 2]) for n in range(12)]
+        answers = await asyncio.gather(
+            *(ledgers[n % 2].dossiers.ensure(ORG, person, ACTOR, T0) for n, person in enumerate(people))
+        )
+        assert Counter(type(answer) for answer in answers) == {DossierCreated: 1, DossierExists: 11}
+        assert len({answer.dossier.id for answer in answers if not isinstance(answer, DossierSplit)}) == 1
+
+    @TWO_FORMS
+    async def test_who_writes_from_the_other_form_has_the_same_dossier(
+        self, one: str, other: str, ledgers: Ledgers
+    ) -> None:
+        wrote = an_inbound(
+            number=NUMBER, addresses=(f"phone:{phone_forms.alias(other)}",), reply_to=other, text="hello"
+        )
+        await asyncio.gather(
+            ledgers[0].dossiers.ensure(ORG, DossierFields(phone=one), ACTOR, T0),
+            ledgers[1].journal.apply_webhook(WebhookBatch([], [], [wrote]), T0),
+        )
+        (dossier,) = await ledgers[0].dossiers.find(ORG, one, None, 10)
+        (conversation,) = await ledgers[0].conversations.at(ORG, wrote.addresses[0])
+        assert conversation.contact_id is not None
+        contact = await ledgers[0].conversations.contact(ORG, conversation.contact_id)
+        assert contact is not None
+        assert contact.dossier_id == dossier.id
+
+    async def test_a_dossier_may_gain_a_phone_and_lose_it(self, ledger: Ledger) -> None:
+        one, two = await a_dossier(ledger, external_ref="crm-1"), await a_dossier(ledger, external_ref="crm-2")
+        for dossier in (one, two):
+            for phone in ("+525512345678", None):
+                answer = await ledger.dossiers.change(ORG, dossier.id, DossierChange(phone=phone), ACTOR, T0)
+                assert isinstance(answer, DossierAmended), answer
 
     async def test_another_org_has_dossiers_of_its_own(self, ledger: Ledger) -> None:
         ours = await a_dossier(ledger)

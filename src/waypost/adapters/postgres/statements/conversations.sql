@@ -39,10 +39,11 @@ CROSS JOIN LATERAL (
 ) d
 
 -- name: dossier_open (set-wise)
-INSERT INTO dossier (org_id, phone, external_ref, name, status, created_at, updated_at)
-SELECT u.org_id, u.phone, u.external_ref, u.name, 'NEW', u.at, u.at
-FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) AS u (org_id, phone, external_ref, name, at)
-ORDER BY 1, 2, 3
+INSERT INTO dossier (org_id, phone, phone_alias, external_ref, name, status, created_at, updated_at)
+SELECT u.org_id, u.phone, u.alias, u.external_ref, u.name, 'NEW', u.at, u.at
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])
+    AS u (org_id, phone, alias, external_ref, name, at)
+ORDER BY u.org_id, coalesce(u.alias, u.phone), u.external_ref
 ON CONFLICT DO NOTHING
 RETURNING org_id, id
 

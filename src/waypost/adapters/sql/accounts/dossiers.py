@@ -29,6 +29,7 @@ from waypost.ports.accounts.dossiers import (
     NoDossier,
 )
 from waypost.ports.platform.failure import Rejected
+from waypost.rules.conversations.phone_forms import shared_alias, spellings
 
 _ROUNDS = 3
 
@@ -46,7 +47,9 @@ class SqlDossiers:
 
     async def find(self, org: OrgId, phone: str | None, external_ref: str | None, limit: int) -> Sequence[Dossier]:
         if phone is not None:
-            found = await self._engine.read("dossier_with_phone", org, phone)
+            found = [
+                row for form in spellings(phone) for row in await self._engine.read("dossier_with_phone", org, form)
+            ]
         elif external_ref is not None:
             found = await self._engine.read("dossier_with_ref", org, external_ref)
         else:
@@ -64,11 +67,12 @@ class SqlDossiers:
 
 
 def _holders(org: OrgId, fields: DossierFields) -> Plan[tuple[Dossier | None, Dossier | None]]:
-    """The dossier with the phone, and the one with the reference."""
+    """The dossier with the phone, in any of its forms, and the one with the reference."""
     by_phone: list[Row] = []
     by_ref: list[Row] = []
     if fields.phone is not None:
-        by_phone = yield Once("dossier_with_phone", (org, fields.phone))
+        for form in spellings(fields.phone):
+            by_phone += yield Once("dossier_with_phone", (org, form))
     if fields.external_ref is not None:
         by_ref = yield Once("dossier_with_ref", (org, fields.external_ref))
     return message_rows.dossier(by_phone[0]) if by_phone else None, message_rows.dossier(by_ref[0]) if by_ref else None
@@ -81,8 +85,7 @@ def _ensure(org: OrgId, fields: DossierFields, actor: str, now: Instant) -> Plan
             return DossierSplit(by_phone.id, by_ref.id)
         if known := by_phone or by_ref:
             return DossierExists(known)
-        columns = (fields.phone, fields.email, fields.name, fields.external_ref)
-        stored = yield Once("dossier_insert", (org, *columns, FIRST_STATUS, now))
+        stored = yield Once("dossier_insert", (org, *_columns(fields), FIRST_STATUS, now))
         if stored:
             opened = message_rows.dossier(stored[0])
             yield from written(_entry(opened, AuditAction.CREATED, actor, now, "dossier opened"))
@@ -100,14 +103,22 @@ def _change(org: OrgId, dossier: DossierId, change: DossierChange, actor: str, n
     fields = replace(before.person, **wanted)
     if (fields, status) == (before.person, before.status):
         return DossierAmended(before)
-    for field, holder in zip(("phone", "external_ref"), (yield from _holders(org, fields)), strict=True):
+    for field, holder in zip(("phone", "external_ref"), (yield from _holders(org, _news(before, fields))), strict=True):
         if holder is not None and holder.id != dossier:
             return DossierConflict(field, holder.id)
-    columns = (fields.phone, fields.email, fields.name, fields.external_ref)
-    after = message_rows.dossier((yield Once("dossier_put", (org, dossier, *columns, status, now)))[0])
+    after = message_rows.dossier((yield Once("dossier_put", (org, dossier, *_columns(fields), status, now)))[0])
     yield from _carry_revocations(before, after, now)
     yield from written(_entry(after, AuditAction.UPDATED, actor, now, f"changed: {', '.join(_changed(before, after))}"))
     return DossierAmended(after)
+
+
+def _columns(fields: DossierFields) -> tuple[str | None, ...]:
+    return fields.phone, shared_alias(fields.phone), fields.email, fields.name, fields.external_ref
+
+
+def _news(before: Dossier, fields: DossierFields) -> DossierFields:
+    """Without an unchanged phone: its other form may have a dossier of its own from before both were one person's."""
+    return replace(fields, phone=None) if fields.phone == before.person.phone else fields
 
 
 def _changed(before: Dossier, after: Dossier) -> list[str]:

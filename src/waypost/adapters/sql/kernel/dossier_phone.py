@@ -13,7 +13,7 @@ from waypost.adapters.sql.rows import message_rows
 from waypost.model.audit import SYSTEM, AuditAction, AuditEntry, Entity
 from waypost.model.ids import OrgId
 from waypost.model.time import Instant
-from waypost.rules.conversations.phone_forms import spellings
+from waypost.rules.conversations.phone_forms import shared_alias, spellings
 
 
 def set_dossier_phones(wanted: Iterable[tuple[OrgId, int, str]], now: Instant) -> Plan[list[AuditEntry]]:
@@ -33,10 +33,11 @@ def _give(org: OrgId, dossier: int, phone: str, now: Instant) -> Plan[bool]:
         return False
     # Inserting the phone first makes a concurrent transaction that opens a dossier with it wait, or makes us wait.
     # Otherwise the second one would violate the unique key and fail its whole batch.
-    kept = yield from each("dossier_open", [(org, phone, None, None, now)])
+    alias = shared_alias(phone)
+    kept = yield from each("dossier_open", [(org, phone, alias, None, None, now)])
     for _, place in kept:
         yield Once("dossier_drop", (org, place))
-        yield Once("dossier_phone", (org, dossier, phone, now))
+        yield Once("dossier_phone", (org, dossier, phone, alias, now))
     return bool(kept)
 
 

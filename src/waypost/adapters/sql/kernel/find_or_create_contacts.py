@@ -23,7 +23,7 @@ from waypost.model.conversation import ConversationId, InboundMessage
 from waypost.model.ids import OrgId
 from waypost.model.message import Draft
 from waypost.model.time import Instant
-from waypost.rules.conversations.phone_forms import address_of, spellings
+from waypost.rules.conversations.phone_forms import address_of, shared_alias, spellings
 
 ContactAddressKey: TypeAlias = tuple[OrgId, str]
 _MET_ELSEWHERE = "another process created this contact first"
@@ -164,14 +164,7 @@ def find_or_create_contacts(
 def _store_contacts(new: list[_InboundContact], now: Instant) -> Plan[list[AuditEntry]]:
     if not new:
         return []
-    files = {contact.file: contact.names[0] for contact in new}
-    wanted = sorted(files, key=lambda key: (key[0], key[1] or "", key[2] or ""))
-    fresh = yield from each("dossier_open", [(*key, files[key], now) for key in wanted])
-    found = yield from each("dossier_of", wanted)
-    by_phone = {(org, phone): dossier for org, phone, _, dossier in found}
-    by_reference = {(org, reference): dossier for org, _, reference, dossier in found}
-    for p in new:
-        p.dossier = by_phone.get((p.org_id, p.phone)) if p.phone else by_reference.get((p.org_id, p.met_as))
+    fresh = yield from _store_dossiers(new, now)
     contacts = sorted({(p.org_id, p.met_as): p for p in new}.items(), key=itemgetter(0))
     rows = [(org, met_as, *p.names, p.dossier, now) for (org, met_as), p in contacts]
     stored = {(org, met_as): contact_id for org, met_as, contact_id in (yield from each("contact_insert", rows))}
@@ -180,6 +173,37 @@ def _store_contacts(new: list[_InboundContact], now: Instant) -> Plan[list[Audit
             raise TransactionConflict(_MET_ELSEWHERE)
         contact.id = stored[contact.org_id, contact.met_as]
     return [_opened(org, dossier, now) for org, dossier in fresh]
+
+
+def _store_dossiers(new: list[_InboundContact], now: Instant) -> Plan[list[Row]]:
+    """Find the dossiers of new contacts, or open them; a phone number with two forms may have one under the other."""
+    files = {contact.file: contact.names[0] for contact in new}
+    wanted = sorted(files, key=lambda key: (key[0], key[1] or "", key[2] or ""))
+    forms = sorted(
+        (org, form, None) for org, phone, _ in wanted if shared_alias(phone) for form in spellings(phone or "")
+    )
+    known = _dossier_keys((yield from each("dossier_of", forms)))
+    opened = [
+        (org, phone, shared_alias(phone), reference, files[org, phone, reference], now)
+        for org, phone, reference in wanted
+        if (org, shared_alias(phone)) not in known
+    ]
+    fresh = yield from each("dossier_open", opened)
+    known = _dossier_keys((yield from each("dossier_of", [*wanted, *forms])))
+    for p in new:
+        org, phone, reference = p.file
+        p.dossier = known.get((org, phone or reference), known.get((org, shared_alias(phone))))
+    return fresh
+
+
+def _dossier_keys(found: Iterable[Row]) -> dict[tuple[OrgId, str | None], int]:
+    """Dossiers by phone, by the alias of a phone with two forms, and by reference."""
+    return {
+        (org, key): dossier
+        for org, phone, reference, dossier in found
+        for key in (phone, shared_alias(phone), reference)
+        if key is not None
+    }
 
 
 def _new_phones(contacts: Iterable[_InboundContact], joined: set[int]) -> Iterator[tuple[OrgId, int, str]]:

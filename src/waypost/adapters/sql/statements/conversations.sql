@@ -27,8 +27,8 @@ UNION ALL SELECT org_id, phone, external_ref, id FROM dossier WHERE org_id = $1 
 
 -- name: dossier_open
 -- No row if a dossier with this phone or reference exists; a concurrent insert waits for this one.
-INSERT INTO dossier (org_id, phone, external_ref, name, status, created_at, updated_at)
-VALUES ($1, $2, $3, $4, 'NEW', $5, $5) ON CONFLICT DO NOTHING
+INSERT INTO dossier (org_id, phone, phone_alias, external_ref, name, status, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, 'NEW', $6, $6) ON CONFLICT DO NOTHING
 RETURNING org_id, id
 
 -- name: conversation_insert

@@ -24,20 +24,21 @@ SELECT id, org_id, phone, email, name, external_ref, status, created_at, updated
 FROM dossier WHERE org_id = $1 ORDER BY id DESC LIMIT $2
 
 -- name: dossier_insert
--- The second transaction with a phone or a reference waits here for the first, and then gets no row.
-INSERT INTO dossier (org_id, phone, email, name, external_ref, status, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $7) ON CONFLICT DO NOTHING
+-- The second transaction with a phone, in any form, or a reference waits here for the first, and then gets no row.
+INSERT INTO dossier (org_id, phone, phone_alias, email, name, external_ref, status, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) ON CONFLICT DO NOTHING
 RETURNING id, org_id, phone, email, name, external_ref, status, created_at, updated_at
 
 -- name: dossier_put
--- The whole dossier as changed; the row is locked.
-UPDATE dossier SET phone = $3, email = $4, name = $5, external_ref = $6, status = $7, updated_at = $8
+-- An unchanged phone keeps its alias: another dossier may have it from before both forms were one person's.
+UPDATE dossier SET phone = $3, phone_alias = CASE WHEN phone = $3 THEN phone_alias ELSE $4 END,
+    email = $5, name = $6, external_ref = $7, status = $8, updated_at = $9
 WHERE id = $2 AND org_id = $1
 RETURNING id, org_id, phone, email, name, external_ref, status, created_at, updated_at
 
 -- name: dossier_phone
 -- A dossier without a phone gets the number of its contact.
-UPDATE dossier SET phone = $3, updated_at = $4 WHERE id = $2 AND org_id = $1
+UPDATE dossier SET phone = $3, phone_alias = $4, updated_at = $5 WHERE id = $2 AND org_id = $1
 
 -- name: dossier_drop
 -- The row that only reserved a phone number.
