@@ -63,9 +63,9 @@ class Templates(Protocol):
         """When the list was last synced; None if never."""
 
     async def change_status(self, org: OrgId, waba_id: str, change: TemplateStatusChange, at: Instant) -> bool:
-        """Record a status that the provider reported at `at`; True if the template's status changed.
+        """Record a status that the provider reported at `at`; True if it is news.
 
-        Nothing changes if a newer status is known, or if the template is not in the list.
+        Nothing changes if this or a newer status is known, or if the template is not in the list.
         """
 
     async def stale(self, before: Instant) -> Sequence[tuple[OrgId, str]]:

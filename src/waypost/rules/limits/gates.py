@@ -18,6 +18,7 @@ PROBE_AFTER: Span = minutes(1)
 """How long a tripped breaker blocks everything, and the interval of its probes."""
 
 NUMBER_DISABLED = "NUMBER_DISABLED"
+TEMPLATE_PAUSED = "132015"
 
 FORGIVEN_AFTER: Span = minutes(10)
 """After staying open this long, a gate starts with its shortest wait again."""
@@ -136,6 +137,12 @@ def closing(row: ErrorCode, place: GateScope, reason: str, retry_after: float | 
         retry_after=retry_after,
         pair=pair,
     )
+
+
+def paused_template(org: OrgId, name: GateName) -> GateClosing:
+    """The gate that the report of a paused template closes, as the refusal of its next message would."""
+    reason = "the provider has paused the template"
+    return GateClosing(org_id=org, name=name, kind=GateKind.HOLD, code=TEMPLATE_PAUSED, reason=reason)
 
 
 def _scope(scope: ErrorScope | None, place: GateScope) -> tuple[GateName, tuple[NumberId, str] | None]:

@@ -283,11 +283,18 @@ class TemplateStatusContract:
             ledger, SetTemplateStatus(TemplateStatusChange("order", "en", "PAUSED")), at=later(seconds(1))
         )
         assert [each.status for each in await ledger.templates.of(ORG, WABA)] == ["PAUSED"]
+        assert [(gate.name, gate.code, gate.until) for gate in await held(ledger)] == [(name, "132015", None)]
         await ledger.gates.close(a_hold(name), later(seconds(1)))
         await apply_update(
             ledger, SetTemplateStatus(TemplateStatusChange("order", "en", "APPROVED")), at=later(seconds(2))
         )
         assert [each.status for each in await ledger.templates.of(ORG, WABA)] == ["APPROVED"]
+        assert await held(ledger) == []
+
+    async def test_a_pause_that_is_older_than_what_is_known_holds_nothing(self, ledger: Ledger) -> None:
+        for status, at in (("APPROVED", later(seconds(2))), ("PAUSED", later(seconds(1)))):
+            change = SetTemplateStatus(TemplateStatusChange("order", "en", status))
+            await apply_update(ledger, change, at=at, now=later(seconds(9)))
         assert await held(ledger) == []
 
 

@@ -16,6 +16,7 @@ from waypost.adapters.sql.rows import gate_rows, message_rows
 from waypost.adapters.sql.sending.templates import change_status
 from waypost.model.gate import Gate, GateClosing, GateKind
 from waypost.model.ids import OrgId
+from waypost.model.template import TemplateStatusChange
 from waypost.model.time import Instant, Span, hours, seconds
 from waypost.model.update import (
     AccountUpdate,
@@ -227,5 +228,16 @@ def _change_templates(updates: Sequence[AccountUpdate], now: Instant) -> Plan[No
             if isinstance(act, SetTemplateStatus):
                 at = Instant(min(update.at + _ONE_SECOND - 1, now))
                 changed = yield from change_status(update.org_id, update.waba_id, act.change, at)
-                if changed and act.change.status == "APPROVED":  # the cause of its gate is gone
-                    yield Once("gate_reopen", (update.org_id, gates.of_template(update.waba_id, act.change.name)))
+                if changed:
+                    yield from _move_template_gate(update, act.change, now)
+
+
+def _move_template_gate(update: AccountUpdate, change: TemplateStatusChange, now: Instant) -> Plan[None]:
+    """A paused template is held before its next message is refused; the hold of an approved one is released."""
+    name = gates.of_template(update.waba_id, change.name)
+    if change.status == "APPROVED":
+        yield Once("gate_reopen", (update.org_id, name))
+    elif change.status == "PAUSED":
+        known = [gate_rows.gate(row) for row in (yield from each("gate_lock", [(update.org_id, name)]))]
+        closing = gates.paused_template(update.org_id, name)
+        yield from each("gate_put", [gate_rows.gate_row(gates.closed(next(iter(known), None), closing, now))])

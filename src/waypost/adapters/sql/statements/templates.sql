@@ -33,7 +33,8 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)
 -- name: template_status
 -- A webhook's new status; an older one changes nothing.
 UPDATE template SET status = $5, status_at = $6
-WHERE org_id = $1 AND waba_id = $2 AND name = $3 AND language = $4 AND status_at <= $6 AND status <> $5
+WHERE org_id = $1 AND waba_id = $2 AND name = $3 AND language = $4
+    AND (status_at < $6 OR (status_at = $6 AND status <> $5))
 RETURNING status
 
 -- name: templates_of
