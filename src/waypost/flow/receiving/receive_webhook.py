@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hmac
 from collections.abc import Mapping
 from typing import TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from waypost.flow.number_cache import ConnectedNumber
 from waypost.flow.receiving import account_updates
 from waypost.flow.receiving.consent_words import with_consent
 from waypost.flow.world import World
 from waypost.model.account import Number
-from waypost.model.ids import OrgId
+from waypost.model.audit import AuditAction, Entity
+from waypost.model.ids import NumberId, OrgId
 from waypost.model.time import Instant
 from waypost.model.webhook import FailureClosing, StatusUpdate, WebhookBatch
+from waypost.ports.operations.audit import AuditQuery
 from waypost.ports.platform.hints import MEDIA, OUTBOX, TURNS, about_message
 from waypost.ports.receiving.journal import AppliedWebhook
 from waypost.rules.limits import gates
@@ -24,6 +28,8 @@ from waypost.rules.receiving import envelope, webhook
 from waypost.rules.receiving.envelope import WebhookChange
 
 _PREFIX = "sha256="
+_LATEST_CHANGES = 10
+"""Of a number: its disconnection is the last one."""
 
 
 class WebhookAccepted(msgspec.Struct, frozen=True, tag=True):
@@ -60,17 +66,44 @@ async def receive(body: bytes, signature: str | None, org: str | None, world: Wo
     numbers = [part.owner for part in parts if not part.at_account_level]
     accounts = [part.owner for part in parts if part.at_account_level]
     owners = await world.numbers.owners(numbers, accounts)
-    if not any(owners.values()):
-        return WebhookUnknownNumber()
     signed = _Signed(body, signature)
     found = [(part, signers) for part in parts if (signers := signed.owners(owners[part.owner]))]
+    found += await _disconnected([part for part in parts if not owners[part.owner]], signed, world)
     if not found:
-        return WebhookInvalidSignature()
+        return WebhookInvalidSignature() if any(owners.values()) else WebhookUnknownNumber()
     if org is not None:
         found = [(part, [owner for owner in signers if owner.number.org_id == org]) for part, signers in found]
         if not all(signers for _, signers in found):
             return WebhookWrongOrg()
     return WebhookAccepted(await apply_webhook([(part, owner) for part, signers in found for owner in signers], world))
+
+
+async def _disconnected(
+    parts: list[WebhookChange], signed: _Signed, world: World
+) -> list[tuple[WebhookChange, list[ConnectedNumber]]]:
+    """The statuses of numbers that their org has disconnected, so that what they sent reaches its last status.
+
+    The signature must be that of another number that the same org has in the same business account. Messages to a
+    disconnected number are not accepted.
+    """
+    told = [(part, part.value) for part in parts if part.value is not None and part.value.statuses]
+    accounts = await world.numbers.owners([], {part.waba_id for part, _ in told}) if told else {}
+    found = []
+    for part, value in told:
+        signers = signed.owners(accounts[part.waba_id])
+        former = [await _as_former(signer, NumberId(part.owner), world) for signer in signers]
+        if known := [each for each in former if each is not None]:
+            found.append((replace(part, value=replace(value, messages=[], errors=[])), known))
+    return found
+
+
+async def _as_former(signer: ConnectedNumber, number: NumberId, world: World) -> ConnectedNumber | None:
+    """The signer as the number that its org has disconnected; None if the org never had it."""
+    query = AuditQuery(entity_type=Entity.NUMBER, entity_id=number)
+    found = await world.ledger.audit.find(OrgId(signer.number.org_id), query, _LATEST_CHANGES)
+    if not any(each.entry.action == AuditAction.NUMBER_DISCONNECTED for each in found):
+        return None
+    return dataclasses.replace(signer, number=replace(signer.number, id=number))
 
 
 async def apply_webhook(ours: list[tuple[WebhookChange, ConnectedNumber]], world: World) -> AppliedWebhook:
