@@ -21,7 +21,7 @@ async def disconnect(stage: Stage) -> None:
     assert (await stage.call("DELETE", "/api/v1/numbers/1001")).status == 204
 
 
-async def told(stage: Stage, wamid: str, signer: Account | None = None, **value: Any) -> Answer:
+async def post_status(stage: Stage, wamid: str, signer: Account | None = None, **value: Any) -> Answer:
     """A delivery to the customer, from acme's first number; with other items in the same place."""
     item = change(stage.acme, statuses=[status(wamid, "delivered")], **value)
     return await stage.post(envelope((stage.acme, [item])), signer)
@@ -31,9 +31,9 @@ async def test_a_status_of_a_disconnected_number_reaches_its_message(stage: Stag
     message_id, wamid = await stage.sent_silently()
     await connect(stage, stage.acme, "1002")
     await disconnect(stage)
-    assert (await told(stage, wamid, messages=[a_text("wamid.in")])).status == 200
+    assert (await post_status(stage, wamid, messages=[a_text("wamid.in")])).status == 200
     await stage.becomes(message_id, "DELIVERED")
-    assert await stage.said() == []
+    assert await stage.customer_messages() == []
     assert await stage.journal() == []
 
 
@@ -42,7 +42,7 @@ async def test_nobody_else_can_sign_for_it(stage: Stage) -> None:
     await connect(stage, stage.globex, "2002", waba_id=stage.acme.number.waba_id)
     await disconnect(stage)
     for signer in (stage.acme, stage.globex):
-        answer = await told(stage, wamid, signer)
+        answer = await post_status(stage, wamid, signer)
         assert (answer.status, answer.code) == (404, "unknown_number")
     assert (await stage.message(message_id))["status"] == "SENT"
 
@@ -52,7 +52,7 @@ async def test_a_number_of_another_app_or_account_does_not_prove_it(stage: Stage
     message_id, wamid = await stage.sent_silently()
     await connect(stage, stage.acme, "1002", **same)
     await disconnect(stage)
-    assert (await told(stage, wamid)).status == 404
+    assert (await post_status(stage, wamid)).status == 404
     assert (await stage.message(message_id))["status"] == "SENT"
 
 

@@ -86,10 +86,10 @@ async def _disconnected(
     The signature must be that of another number that the same org has in the same business account. Messages to a
     disconnected number are not accepted.
     """
-    told = [(part, part.value) for part in parts if part.value is not None and part.value.statuses]
-    accounts = await world.numbers.owners([], {part.waba_id for part, _ in told}) if told else {}
+    reports = [(part, part.value) for part in parts if part.value is not None and part.value.statuses]
+    accounts = await world.numbers.owners([], {part.waba_id for part, _ in reports}) if reports else {}
     found = []
-    for part, value in told:
+    for part, value in reports:
         signers = signed.owners(accounts[part.waba_id])
         former = [await _as_former(signer, NumberId(part.owner), world) for signer in signers]
         if known := [each for each in former if each is not None]:

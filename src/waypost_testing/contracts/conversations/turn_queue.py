@@ -115,8 +115,8 @@ class TurnClaimContract:
     async def test_a_burst_beyond_the_limit_is_several_turns_and_every_message_is_in_one(
         self, ledgers: Ledgers
     ) -> None:
-        said = [f"line {n}" for n in range(2 * MOST_MESSAGES + 7)]
-        await arrive(ledgers[0], *(an_inbound(text=text) for text in said))
+        written = [f"line {n}" for n in range(2 * MOST_MESSAGES + 7)]
+        await arrive(ledgers[0], *(an_inbound(text=text) for text in written))
         first = await claim_turn(ledgers[0])
         taken_over = await claim_turn(ledgers[1], LOST, W2)
         assert (taken_over.turn_id, taken_over.burst) == (first.turn_id, first.burst)
@@ -128,27 +128,22 @@ class TurnClaimContract:
             shown.append(words(claim.burst))
             done = await commit(ledgers[0], claim, "an answer", now=LOST)
         assert [len(burst) for burst in shown] == [MOST_MESSAGES, MOST_MESSAGES, 7]
-        assert [text for burst in shown for text in burst] == said
+        assert [text for burst in shown for text in burst] == written
 
     async def test_only_the_customers_messages_count_towards_a_turn(self, ledger: Ledger) -> None:
         await commit(ledger, await a_turn(ledger, "hello"), *(f"part {n}" for n in range(MOST_MESSAGES)))
         await write(ledger, "one", "two", now=LOST)
         claim = await claim_turn(ledger, soon(LOST, 3))
-        assert [
-            text for entry, text in zip(claim.burst, words(claim.burst), strict=True) if entry.sender == CONTACT
-        ] == [
-            "one",
-            "two",
-        ]
+        assert words([entry for entry in claim.burst if entry.sender == CONTACT]) == ["one", "two"]
         assert (await commit(ledger, claim, "fine", now=soon(LOST, 4))).turn_state.due_at is None
 
     async def test_the_answer_to_one_part_of_a_burst_is_in_the_history_of_the_next(self, ledger: Ledger) -> None:
         await arrive(ledger, *(an_inbound(text=f"line {n}") for n in range(MOST_MESSAGES + 2)))
         await commit(ledger, await claim_turn(ledger), "an answer")
         claim = await claim_turn(ledger, soon(DUE, 1))
-        said = await ledger.turn_queue.history(claim.conversation.id, claim.burst[0].position, 2)
+        earlier = await ledger.turn_queue.history(claim.conversation.id, claim.burst[0].position, 2)
         assert words(claim.burst) == [f"line {MOST_MESSAGES}", f"line {MOST_MESSAGES + 1}"]
-        assert words(said) == [f"line {MOST_MESSAGES - 1}", "an answer"]
+        assert words(earlier) == [f"line {MOST_MESSAGES - 1}", "an answer"]
 
     async def test_the_history_is_what_was_said_before_oldest_first(self, ledger: Ledger) -> None:
         await write(ledger, "one", "two", "three", "four")

@@ -212,8 +212,8 @@ def _shown_in_part(evidence: TurnEvidence, checked: Counter[str]) -> Iterator[Si
     for ask in evidence.ending.turns_record.asks:
         checked[TURNS] += 1
         conversation, lo, hi = map(int, ask.turn.split("-"))
-        said = evidence.said.get(conversation, {})
-        burst = {said[position] for position in range(lo + 1, hi + 1) if position in said}
+        written = evidence.written.get(conversation, {})
+        burst = {written[position] for position in range(lo + 1, hi + 1) if position in written}
         if burst != set(ask.saw):
             yield f"turn {ask.turn}", f"has {len(burst)} messages, and the bot was shown {len(set(ask.saw))}"
 

@@ -112,7 +112,7 @@ class TurnEvidence:
         return [(lo, hi, how) for id_, lo, hi, how in self.ending.turns if id_ == conversation and lo < position <= hi]
 
     @cached_property
-    def said(self) -> dict[int, dict[int, str]]:
+    def written(self) -> dict[int, dict[int, str]]:
         """What customers wrote, by conversation and position."""
         found: dict[int, dict[int, str]] = {}
         for line in self.lines.values():

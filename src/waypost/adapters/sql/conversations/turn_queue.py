@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from waypost.adapters.sql.conversations.conversations import forgotten
 from waypost.adapters.sql.engine.engine import Engine
@@ -11,7 +11,19 @@ from waypost.adapters.sql.engine.plan import Each, Once, Plan, each, read_all
 from waypost.adapters.sql.kernel.commit_queues import Writer
 from waypost.adapters.sql.kernel.turn_intents import CommitTurn, FailTurn, ReleaseTurns, ReplayTurn, TransferFloor
 from waypost.adapters.sql.rows import conversation_rows
-from waypost.model.conversation import BOT, ConversationId, EndedTurn, Entry, Position, TurnClaim, TurnState, TurnTiming
+from waypost.model.conversation import (
+    BOT,
+    Contact,
+    ContactId,
+    Conversation,
+    ConversationId,
+    EndedTurn,
+    Entry,
+    Position,
+    TurnClaim,
+    TurnState,
+    TurnTiming,
+)
 from waypost.model.ids import Fence, OrgId, WorkerId
 from waypost.model.time import Instant, Span
 from waypost.ports.conversations.turn_queue import (
@@ -157,16 +169,26 @@ def _claim(demand: TurnDemand, times_of: TurnTimingOf, now: Instant) -> Plan[lis
     for row in entry_rows:
         bursts[row[0]].append(conversation_rows.entry(row))
     return [
-        TurnClaim(
-            turn_state=after,
-            conversation=conversations[id_],
-            contact=contacts.get(conversations[id_].contact_id),
-            burst=tuple(bursts[id_]),
-            taken_over=state.owner is not None,
-            due_at=state.due_at if state.owner is None else state.lease_until,
-        )
+        _turn_claim(state, after, conversations[id_], contacts, tuple(bursts[id_]))
         for id_, (state, after) in taken.items()
     ]
+
+
+def _turn_claim(
+    before: TurnState,
+    after: TurnState,
+    conversation: Conversation,
+    contacts: Mapping[ContactId, Contact],
+    burst: tuple[Entry, ...],
+) -> TurnClaim:
+    return TurnClaim(
+        turn_state=after,
+        conversation=conversation,
+        contact=contacts.get(conversation.contact_id),
+        burst=burst,
+        taken_over=before.owner is not None,
+        due_at=before.due_at if before.owner is None else before.lease_until,
+    )
 
 
 def _ends(states: Sequence[TurnState]) -> Plan[dict[ConversationId, Position]]:
