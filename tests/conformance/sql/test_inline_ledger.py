@@ -64,20 +64,10 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
-@pytest.fixture(scope="module")
-def migrated() -> Iterator[SqliteStore]:
-    """A database with the schema in it, to be copied."""
+@pytest.fixture
+def store() -> Iterator[SqliteStore]:
     store = SqliteStore(None)
     store.migrate()
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def store(migrated: SqliteStore) -> Iterator[SqliteStore]:
-    store = SqliteStore(None)
-    with store._connection.backup("main", migrated._connection, "main") as copying:
-        copying.step()
     yield store
     store.close()
 

@@ -171,3 +171,31 @@ def is_locked(path: Path) -> bool:
     finally:
         os.close(probe)
     return False
+
+
+def test_a_statement_is_compiled_once_however_its_arguments_change() -> None:
+    """SQLite would compile it at each use: partial indexes on `delivery` might suit the value of an argument."""
+    store = SqliteStore(None)
+    store.migrate()
+    compiled: list[object] = []
+
+    def note(*action: object) -> int:
+        compiled.append(action)
+        return apsw.SQLITE_OK
+
+    store._connection.authorizer = note
+    store.read("message_get", (1, "north"))
+    once = len(compiled)
+    store.read("message_get", (2, "south"))
+    store.close()
+    assert len(compiled) == once > 0
+
+
+def test_a_database_in_memory_has_the_same_schema_as_a_migrated_file(tmp_path: Path) -> None:
+    in_memory, on_disk = SqliteStore(None), SqliteStore(tmp_path / "waypost.db")
+    assert in_memory.migrate() == on_disk.migrate()
+    schema = "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name"
+    assert list(in_memory._connection.execute(schema)) == list(on_disk._connection.execute(schema))
+    in_memory.check()
+    for store in (in_memory, on_disk):
+        store.close()

@@ -22,6 +22,8 @@ from waypost.ports.platform.failure import Full, Unavailable
 
 PACKAGE = "waypost.adapters.sqlite"
 BUSY_MS = 5_000
+STATEMENTS_KEPT = 512
+"""The most that apsw allows: it forgets a statement that was not among the latest so many uses of any statement."""
 IS_A_COPY = 0x57504243
 """The application id of a file that `waypost admin backup` made, until `waypost admin restored` clears it."""
 IS_MOVED = 0x57504D56
@@ -40,6 +42,12 @@ def _statements() -> Mapping[str, SqlStatement]:
         name: statement._replace(text=re.sub(r"\$(\d+)", r"?\1", statement.text))
         for name, statement in dialect(PACKAGE).items()
     }
+
+
+@cache
+def _migrated_in_memory() -> tuple[apsw.Connection, list[str]]:
+    store = SqliteStore(None)
+    return store._connection, store._migrate()  # noqa: SLF001  # the only place that needs an unmigrated one
 
 
 class SqliteStore:
@@ -123,7 +131,14 @@ class SqliteStore:
     def migrate(self) -> list[str]:
         """Apply missing migrations; returns their names. Several processes may call it at once."""
         with self._turn.held() if self._turn else nullcontext():
-            return self._translated(self._migrate)
+            return self._translated(self._migrate if self._turn or self.version() else self._copy_migrated)
+
+    def _copy_migrated(self) -> list[str]:
+        """In memory: the migrations take longer than most tests that need them, so a process applies them once."""
+        migrated, names = _migrated_in_memory()
+        with self._connection.backup("main", migrated, "main") as copy:
+            copy.step()
+        return names
 
     def _migrate(self) -> list[str]:
         applied = []
@@ -150,8 +165,10 @@ class SqliteStore:
 
 
 def _connected(name: str) -> apsw.Connection:
-    connection = apsw.Connection(name, statementcachesize=256)
+    connection = apsw.Connection(name, statementcachesize=STATEMENTS_KEPT)
     connection.set_busy_timeout(BUSY_MS)
+    # Otherwise SQLite compiles a statement again at each use, if a partial index might suit the value of an argument.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "temp_store = MEMORY"):
         connection.execute(f"PRAGMA {pragma}")
     return connection
