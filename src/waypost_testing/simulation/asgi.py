@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -30,13 +31,18 @@ class SimulatedRequest(msgspec.Struct, frozen=True):
 
     @property
     def host(self) -> str:
-        return urlsplit(self.url).hostname or ""
+        return _host(self.url)
 
     @property
     def target(self) -> str:
         """Path and query, for the trace."""
         parts = urlsplit(self.url)
         return f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+
+
+@lru_cache(512)
+def _host(url: str) -> str:
+    return urlsplit(url).hostname or ""
 
 
 def scope_of(request: SimulatedRequest, client: str, state: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,7 +60,7 @@ def scope_of(request: SimulatedRequest, client: str, state: Mapping[str, Any]) -
         "root_path": "",
         "headers": _headers(request, parts.netloc),
         "client": (client, 0),
-        "server": (parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 80)),
+        "server": (request.host, parts.port or _PORTS.get(parts.scheme, 80)),
         "state": dict(state),
         "extensions": {},
     }

@@ -15,9 +15,7 @@ _SWEEP_AT = 64
 class SimulatedFuture(asyncio.Future[Any]):
     """Hashes by birth order: asyncio and libraries iterate over sets of futures, and addresses differ per run."""
 
-    def __init__(self, serial: int, loop: asyncio.AbstractEventLoop) -> None:
-        self.serial = serial
-        super().__init__(loop=loop)
+    serial: int
 
     def __hash__(self) -> int:
         return self.serial

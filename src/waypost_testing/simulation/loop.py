@@ -42,8 +42,12 @@ class RealWorldForbidden(SimulationError):
     """Sockets, threads, signals and child processes do not exist in a simulation."""
 
 
-class SimulatedHandle(asyncio.Handle):
-    """A callback that knows which life it belongs to."""
+class SimulatedHandle(asyncio.TimerHandle):
+    """A callback, due at once or at a time, that knows which life it belongs to.
+
+    It sets and clears what asyncio's own handles do, except what they keep for debugging: a loop spends a good part
+    of a run in them.
+    """
 
     __slots__ = ("life",)
 
@@ -54,27 +58,31 @@ class SimulatedHandle(asyncio.Handle):
         args: Sequence[Any],
         loop: SimulationLoop,
         context: Context,
+        when: float = 0.0,
     ) -> None:
-        super().__init__(callback, args, loop, context)
         self.life = life
+        self._callback = callback
+        self._args = args
+        self._loop = loop
+        self._context = context
+        self._when = when
+        self._cancelled = self._scheduled = False
+        self._repr = self._source_traceback = None
 
+    def cancel(self) -> None:
+        if not self._cancelled:
+            self._cancelled = True
+            if self._scheduled:
+                self._loop._timer_handle_cancelled(self)  # noqa: SLF001 - a loop's own hook
+            self._callback = self._args = None  # type: ignore[assignment]  # as in asyncio
 
-class SimulatedTimerHandle(asyncio.TimerHandle):
-    """A timer that knows which life it belongs to."""
-
-    __slots__ = ("life",)
-
-    def __init__(
-        self,
-        life: ProcessLife,
-        when: float,
-        callback: Callable[..., object],
-        args: Sequence[Any],
-        loop: SimulationLoop,
-        context: Context,
-    ) -> None:
-        super().__init__(when, callback, args, loop, context)
-        self.life = life
+    def _run(self) -> None:
+        try:
+            self._context.run(self._callback, *self._args)
+        except (SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # noqa: BLE001 - as in asyncio: no callback ends the loop
+            self._loop.call_exception_handler({"message": f"Exception in {self!r}", "exception": error, "handle": self})
 
 
 class SimulationLoop(asyncio.BaseEventLoop):
@@ -93,8 +101,8 @@ class SimulationLoop(asyncio.BaseEventLoop):
         self.lives: list[ProcessLife] = []
         self.disposing = False
         self._serial = 0
-        self._ready: deque[SimulatedHandle | SimulatedTimerHandle] = deque()
-        self._timers: list[tuple[int, int, SimulatedTimerHandle]] = []
+        self._ready: deque[SimulatedHandle] = deque()
+        self._timers: list[tuple[int, int, SimulatedHandle]] = []
         self._stale_timers = 0
         self._moved_at_step = 0
         self._collected_at_step = 0
@@ -157,13 +165,23 @@ class SimulationLoop(asyncio.BaseEventLoop):
         self, when: float, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
         home = copy_context() if context is None else context
-        timer = SimulatedTimerHandle(home.get(OWNER, self.present), when, callback, args, self, home)
+        timer = SimulatedHandle(home.get(OWNER, self.present), callback, args, self, home, when)
+        timer._scheduled = True  # noqa: SLF001 - as in asyncio
         due = max(self.micros, math.ceil(when * _MICROS - _TOLERANCE))
-        heapq.heappush(self._timers, (due, self._next_serial(), timer))
+        self._serial += 1
+        heapq.heappush(self._timers, (due, self._serial, timer))
         return timer
 
+    def call_later(
+        self, delay: float, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        return self.call_at(self.micros / _MICROS + delay, callback, *args, context=context)
+
     def create_future(self) -> asyncio.Future[Any]:
-        return SimulatedFuture(self._next_serial(), self)
+        self._serial += 1
+        future = SimulatedFuture(loop=self)
+        future.serial = self._serial
+        return future
 
     def create_task(
         self,
@@ -174,7 +192,8 @@ class SimulationLoop(asyncio.BaseEventLoop):
     ) -> asyncio.Task[T]:
         home = copy_context() if context is None else context
         life = home.get(OWNER, self.present)
-        serial = self._next_serial()
+        self._serial += 1
+        serial = self._serial
         label = f"{life.name}/{getattr(coro, '__qualname__', 'task')}#{serial}" if name is None else str(name)
         task: SimulatedTask[T] = SimulatedTask(serial, coro, loop=self, name=label, context=home)
         life.adopt(task)
@@ -196,13 +215,9 @@ class SimulationLoop(asyncio.BaseEventLoop):
         super().close()
         self._timers.clear()
 
-    def _next_serial(self) -> int:
-        self._serial += 1
-        return self._serial
-
-    def _timer_handle_cancelled(self, timer: SimulatedTimerHandle) -> None:
+    def _timer_handle_cancelled(self, timer: SimulatedHandle) -> None:
         del timer
-        self._stale_timers += 1  # an upper bound: asyncio.sleep also cancels a timer that has fired
+        self._stale_timers += 1
         if self._stale_timers > _PURGE_TIMERS_AT and self._stale_timers * 2 > len(self._timers):
             self._timers = [entry for entry in self._timers if not entry[2].cancelled()]
             heapq.heapify(self._timers)
@@ -232,8 +247,8 @@ class SimulationLoop(asyncio.BaseEventLoop):
         if self.steps - self._moved_at_step > _STEPS_AT_ONE_MOMENT:
             raise Livelock(f"{_STEPS_AT_ONE_MOMENT} callbacks at {self.time()} s, the latest in {self.present.name}")
 
-    def _run_step(self, step: SimulatedHandle | SimulatedTimerHandle) -> None:
-        if step.cancelled():
+    def _run_step(self, step: SimulatedHandle) -> None:
+        if step._cancelled:  # noqa: SLF001 - as below
             return
         life = step.life
         if life.paused and life.alive:
@@ -261,12 +276,13 @@ class SimulationLoop(asyncio.BaseEventLoop):
     def _take_due_timers(self) -> None:
         while self._timers and self._timers[0][0] <= self.micros:
             timer = heapq.heappop(self._timers)[2]
-            if timer.cancelled():
+            if timer._cancelled:  # noqa: SLF001 - as below
                 self._drop(timer)
             else:
+                timer._scheduled = False  # noqa: SLF001 - as in asyncio
                 self._ready.append(timer)
 
-    def _drop(self, timer: SimulatedTimerHandle) -> None:
+    def _drop(self, timer: SimulatedHandle) -> None:
         if timer.cancelled():
             self._stale_timers -= 1
         else:
@@ -287,15 +303,14 @@ async def _close(agen: AsyncGenerator[Any, Any]) -> None:
     await agen.aclose()
 
 
-def _take_turns(
-    ready: deque[SimulatedHandle | SimulatedTimerHandle], rng: random.Random
-) -> deque[SimulatedHandle | SimulatedTimerHandle]:
+def _take_turns(ready: deque[SimulatedHandle], rng: random.Random) -> deque[SimulatedHandle]:
     """The same callbacks: in order within each life, the lives interleaved at random."""
-    queues: dict[ProcessLife, deque[SimulatedHandle | SimulatedTimerHandle]] = {}
+    first = ready[0].life
+    if all(step.life is first for step in ready):
+        return ready
+    queues: dict[ProcessLife, deque[SimulatedHandle]] = {}
     for step in ready:
         queues.setdefault(step.life, deque()).append(step)
-    if len(queues) == 1:
-        return ready
     turns = [life for life, queue in queues.items() for _ in queue]
     rng.shuffle(turns)
     return deque(queues[life].popleft() for life in turns)

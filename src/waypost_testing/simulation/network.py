@@ -154,6 +154,8 @@ class Network:
 
     def _is_parted(self, source: str, target: str) -> bool:
         """Either name of each end counts: the node's, and that of the host it serves."""
+        if not self._parted:
+            return False
         ends = [self._hosts[name].node.name if name in self._hosts else name for name in (source, target)]
         return not self._parted.isdisjoint({(a, b) for a in (source, ends[0]) for b in (target, ends[1])})
 

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 
 Fact = str | int | float | bytes | None
+_PLAIN = frozenset({str, int, float, bytes, bool, type(None)})
 
 
 class Trace:
@@ -24,7 +25,7 @@ class Trace:
         if self._closed:
             return
         for name, value in facts.items():
-            if not isinstance(value, Fact):
+            if type(value) not in _PLAIN and not isinstance(value, Fact):
                 raise TypeError(f"trace fact {name} of {kind} is a {type(value).__name__}, not a plain value")
         line = " ".join([self._stamp(), kind, *(f"{name}={value!r}" for name, value in facts.items())])
         self._hash.update(line.encode("utf-8", "backslashreplace") + b"\n")
