@@ -1,8 +1,10 @@
 """The proof: many seeds, every invariant, the same run every time."""
 
 import os
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,12 +15,12 @@ from waypost_testing.stories.command import (
     SENDING,
     STORIES,
     TALKING,
-    SeedTotals,
     one,
     reproduce,
     summaries,
 )
-from waypost_testing.stories.verdict import INVARIANTS
+from waypost_testing.stories.report import StoryTotals, tables
+from waypost_testing.stories.verdict import FLOOR, INVARIANTS, ORDER
 
 SEEDS = {SENDING: 16, TALKING: 16, FOLLOWING: 8}
 """Of each story; `waypost simulate --seeds 500` runs them all."""
@@ -43,13 +45,13 @@ FOUND_IN_CONVERSATIONS = {
 
 @pytest.mark.parametrize(("story", "first"), RUNS)
 def test_every_invariant_holds_for_every_seed(story: str, first: int) -> None:
-    tally, together = SeedTotals(), TOGETHER[story]
+    tally, together = StoryTotals(), TOGETHER[story]
     broken = []
     for summary in summaries(range(first, first + together), hours=None, stories=(story,)):
-        tally.add(summary)
+        tally.add(summary.totals[story])
         broken += [f"{reproduce(summary.seed, None)}  # {violation}" for violation in summary.verdict.violations]
     assert not broken, "\n".join(broken[:20])
-    assert tally.seeds == together
+    assert tally.figures["seeds"] == together
     for invariant, _ in STORIES[story].checkers:
         assert tally.checked[invariant] >= together, f"{invariant} was hardly met"
 
@@ -79,13 +81,40 @@ def _digests(hash_seed: str) -> str:
     return ran.stdout
 
 
-def test_the_command_says_how_each_invariant_fared(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.run(seeds=2, seed=None, hours=0.02) == 0
-    shown = capsys.readouterr().out
+def test_the_command_says_how_each_invariant_fared(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    summary = tmp_path / "simulation.md"
+    assert command.run(seeds=2, seed=None, hours=0.02, summary=summary) == 0
+    shown, written = capsys.readouterr().out, summary.read_text()
     for invariant in INVARIANTS:
         assert invariant in shown
+        assert f"| {invariant} |" in written
+    for story in STORIES:
+        assert re.search(rf"\| {story} \| 2 \| 0\.[0-9]+ \| 0\.04 \|", written), "its hours, and those with faults"
     assert "2 seeds" in shown
     assert "simulated hours" in shown
+    assert "by `waypost simulate --seeds 2 --hours 0.02` of Waypost" in written
+
+
+def test_faults_and_checks_are_summed_by_kind_and_story() -> None:
+    half_an_hour = Counter(seeds=1, micros=1_800_000_000, storm=900_000_000)
+    a_seed = StoryTotals(half_an_hour, Counter(crash=2), Counter({ORDER: 5}))
+    another = StoryTotals(half_an_hour, Counter(crash=1, pause=4), Counter({ORDER: 0, FLOOR: 0}))
+    another.violated[ORDER] += 1
+    stories, faults, checks = tables({SENDING: a_seed, TALKING: another})
+    assert [row[:4] for row in stories.rows] == [
+        (SENDING, "1", "0.50", "0.25"),
+        (TALKING, "1", "0.50", "0.25"),
+        ("all", "2", "1.00", "0.50"),
+    ]
+    assert faults.rows == [("crash", "2", "1", "3"), ("pause", "0", "4", "4")]
+    assert checks.rows == [(ORDER, "5", "0", "5", "1", "BROKEN"), (FLOOR, "0", "0", "0", "0", "not met")]
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_every_fault_is_counted_by_its_kind(story: str) -> None:
+    """A new incident is counted under the name of its method, and nothing else has to be told of it."""
+    faults = one(2, stories=(story,)).totals[story].faults
+    assert {"crash", "connection refused", "request lost", "response lost"} <= {kind for kind in faults if faults[kind]}
 
 
 def test_one_seed_shows_the_end_of_its_trace(capsys: pytest.CaptureFixture[str]) -> None:

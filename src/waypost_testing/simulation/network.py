@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TypeVarTuple, Unpack
 
@@ -100,6 +101,8 @@ class Network:
         self._outages: dict[str, Outage] = {}
         self._context = context_of(loop.world)
         self._sent = 0
+        self.faults: Counter[str] = Counter()
+        """What the conditions of a route did to requests, by kind."""
 
     # Hosts
 
@@ -165,6 +168,7 @@ class Network:
         self._sent += 1
         exchange = Exchange(self._sent, source, request, self._loop.create_future())
         fate = self._fate(exchange)
+        self.faults.update({"connection refused": fate.refused, "request doubled": len(fate.flights) - 1})
         self._note("send", exchange, method=request.method, path=request.target, size=len(request.body))
         if fate.refused:
             self._later(fate.flights[0].out, self._refuse, exchange, fate.flights[0])
@@ -217,6 +221,7 @@ class Network:
             self._later(flight.back, self._settle, exchange, outcome)
 
     def _lose(self, kind: str, exchange: Exchange, flight: RequestCopy, loss: Loss) -> None:
+        self.faults[kind.replace("-", " ")] += 1
         self._note(kind, exchange, how=loss.value, echo=flight.echo)
         if loss is Loss.CUT and not flight.echo:
             self._later(flight.back, self._settle, exchange, ConnectionCut("the connection broke"))

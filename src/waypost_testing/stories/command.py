@@ -10,18 +10,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import structlog
 from rich.console import Console
-from rich.table import Table
 
+from waypost import __version__
 from waypost_testing.stories.cluster import CustomiseParts, unchanged_parts
 from waypost_testing.stories.following import checkers as follow_checkers
 from waypost_testing.stories.following.evidence import FollowEvidence
 from waypost_testing.stories.following.scenario import FollowingRun
+from waypost_testing.stories.report import HOUR, StoryTotals, markdown, show
 from waypost_testing.stories.sending import checkers
 from waypost_testing.stories.sending.evidence import Evidence
 from waypost_testing.stories.sending.scenario import SendingRun
@@ -29,7 +31,7 @@ from waypost_testing.stories.story import StoryResult, StoryRun, run_story
 from waypost_testing.stories.talking import checkers as turn_checkers
 from waypost_testing.stories.talking.evidence import TurnEvidence
 from waypost_testing.stories.talking.scenario import TalkingRun
-from waypost_testing.stories.verdict import INVARIANTS, NO_BUG, SimulationVerdict, Violation, judge
+from waypost_testing.stories.verdict import NO_BUG, SimulationVerdict, Violation, judge
 
 
 @dataclass(frozen=True)
@@ -54,19 +56,15 @@ SHOWN = 10
 """Violations that are printed per seed."""
 TAIL = 60
 """Lines of the trace that `--seed` prints."""
-HOUR = 3_600_000_000
 
 
 @dataclass(frozen=True)
 class SeedSummary:
-    """The result of one seed."""
+    """The result of one seed, in one story or in several."""
 
     verdict: SimulationVerdict
-    micros: int
-    messages: int
-    accepted: int
-    crashes: int
-    faults: Counter[str]
+    totals: dict[str, StoryTotals]
+    """By story."""
     digest: str
 
     @property
@@ -74,40 +72,25 @@ class SeedSummary:
         return self.verdict.seed
 
 
-@dataclass
-class SeedTotals:
-    """All seeds together."""
-
-    seeds: int = 0
-    micros: int = 0
-    messages: int = 0
-    accepted: int = 0
-    crashes: int = 0
-    faults: Counter[str] = field(default_factory=Counter)
-    checked: Counter[str] = field(default_factory=Counter)
-    violated: Counter[str] = field(default_factory=Counter)
-
-    def add(self, summary: SeedSummary) -> None:
-        self.seeds += 1
-        self.micros += summary.micros
-        self.messages += summary.messages
-        self.accepted += summary.accepted
-        self.crashes += summary.crashes
-        self.faults.update(summary.faults)
-        self.checked.update(summary.verdict.checked)
-        self.violated.update(violation.invariant for violation in summary.verdict.violations)
-
-
-def summary_of(story: str, ending: StoryResult) -> SeedSummary:
-    return SeedSummary(
-        verdict=judge(ending.seed, STORIES[story].evidence(ending), STORIES[story].checkers),
+def summary_of(story: str, ending: StoryResult, hours: float | None = None) -> SeedSummary:
+    told = STORIES[story]
+    verdict = judge(ending.seed, told.evidence(ending), told.checkers)
+    storm = round((told.run.storm_hours if hours is None else hours) * HOUR)
+    figures = Counter(
+        seeds=1,
         micros=ending.micros,
+        storm=storm,
         messages=ending.messages,
         accepted=ending.accepted,
         crashes=ending.crashes,
-        faults=Counter(ending.record.faults),
-        digest=ending.digest,
     )
+    checked = Counter({invariant: verdict.checked[invariant] for invariant, _ in told.checkers})
+    return _summary(story, verdict, StoryTotals(figures, ending.faults, checked), ending.digest)
+
+
+def _summary(story: str, verdict: SimulationVerdict, totals: StoryTotals, digest: str) -> SeedSummary:
+    totals.violated.update(violation.invariant for violation in verdict.violations)
+    return SeedSummary(verdict, {story: totals}, digest)
 
 
 def one(
@@ -122,23 +105,16 @@ def one(
     for summary in summaries:
         verdict.checked.update(summary.verdict.checked)
         verdict.violations += summary.verdict.violations
-    return SeedSummary(
-        verdict=verdict,
-        micros=sum(summary.micros for summary in summaries),
-        messages=sum(summary.messages for summary in summaries),
-        accepted=sum(summary.accepted for summary in summaries),
-        crashes=sum(summary.crashes for summary in summaries),
-        faults=sum((summary.faults for summary in summaries), Counter()),
-        digest="-".join(summary.digest for summary in summaries),
-    )
+    totals = {story: each for summary in summaries for story, each in summary.totals.items()}
+    return SeedSummary(verdict, totals, "-".join(summary.digest for summary in summaries))
 
 
 def _run_story(story: str, seed: int, hours: float | None, dress: CustomiseParts) -> SeedSummary:
     try:
-        return summary_of(story, quiet(story, seed, hours, dress))
+        return summary_of(story, quiet(story, seed, hours, dress), hours)
     except Exception as error:  # noqa: BLE001  # a run that cannot go on is a finding, and the other seeds go on
         stuck = Violation(NO_BUG, "the run itself", f"{story}: {type(error).__name__}: {error}")
-        return SeedSummary(SimulationVerdict(seed, violations=[stuck]), 0, 0, 0, 0, Counter(), "")
+        return _summary(story, SimulationVerdict(seed, violations=[stuck]), StoryTotals(Counter(seeds=1)), "")
 
 
 def quiet(story: str, seed: int, hours: float | None, dress: CustomiseParts = unchanged_parts) -> StoryResult:
@@ -152,20 +128,35 @@ def quiet(story: str, seed: int, hours: float | None, dress: CustomiseParts = un
         structlog.configure(**before)
 
 
-def run(seeds: int, seed: int | None, hours: float | None = None, story: str | None = None) -> int:
+def run(
+    seeds: int,
+    seed: int | None,
+    hours: float | None = None,
+    stories: Sequence[str] | None = None,
+    summary: Path | None = None,
+) -> int:
     """The exit code: 0 when every invariant held."""
     console = Console(highlight=False, soft_wrap=True)
-    stories = tuple(STORIES) if story is None else (story,)
+    wanted = tuple(stories or STORIES)
     if seed is not None:
-        return max(_show(each, seed, hours, console) for each in stories)
-    began, tally = time.monotonic(), SeedTotals()
-    for summary in summaries(range(1, seeds + 1), hours, stories):
-        tally.add(summary)
-        _report(summary, hours, console)
-        _progress(tally, seeds)
-    _table(tally, console, stories)
-    _figures(tally, time.monotonic() - began, console)
-    return 1 if tally.violated else 0
+        return max(_show(each, seed, hours, console) for each in wanted)
+    began, totals = time.monotonic(), {story: StoryTotals() for story in wanted}
+    for number, each in enumerate(summaries(range(1, seeds + 1), hours, wanted), 1):
+        for story, found in each.totals.items():
+            totals[story].add(found)
+        _report(each, hours, console)
+        _progress(number, seeds, totals)
+    show(totals, console)
+    said = f"{seeds} {'seed' if seeds == 1 else 'seeds'} per story in {time.monotonic() - began:.0f} s"
+    console.print(said)
+    if summary is not None:
+        summary.write_text(markdown(totals, f"{said}, by `{_command(seeds, hours, wanted)}` of Waypost {__version__}."))
+    return 1 if any(each.violated for each in totals.values()) else 0
+
+
+def _command(seeds: int, hours: float | None, stories: Sequence[str]) -> str:
+    told = "" if len(stories) == len(STORIES) else "".join(f" --story {story}" for story in stories)
+    return f"waypost simulate --seeds {seeds}" + told + _hours(hours)
 
 
 def summaries(seeds: Iterable[int], hours: float | None, stories: Iterable[str] = STORIES) -> Iterator[SeedSummary]:
@@ -183,21 +174,22 @@ def summaries(seeds: Iterable[int], hours: float | None, stories: Iterable[str] 
 def _show(story: str, seed: int, hours: float | None, console: Console) -> int:
     """One story of a seed in detail: the end of its trace, the final states, and the violations."""
     ending = quiet(story, seed, hours)
-    summary = summary_of(story, ending)
+    summary = summary_of(story, ending, hours)
     for line in ending.lines[-TAIL:]:
         console.print(line, markup=False)
     _report(summary, hours, console)
-    tally = SeedTotals()
-    tally.add(summary)
-    _table(tally, console, (story,))
+    show(summary.totals, console)
     console.print("messages: " + ", ".join(f"{count} {status}" for status, count in sorted(ending.standing.items())))
-    _figures(tally, None, console)
     console.print(f"seed {seed}, {story}, digest {ending.digest}")
     return 1 if summary.verdict.violations else 0
 
 
 def reproduce(seed: int, hours: float | None) -> str:
-    return f"waypost simulate --seed {seed}" + ("" if hours is None else f" --hours {hours:g}")
+    return f"waypost simulate --seed {seed}" + _hours(hours)
+
+
+def _hours(hours: float | None) -> str:
+    return "" if hours is None else f" --hours {hours:g}"
 
 
 def _report(summary: SeedSummary, hours: float | None, console: Console) -> None:
@@ -213,30 +205,8 @@ def _report(summary: SeedSummary, hours: float | None, console: Console) -> None
         console.print(f"  and {len(violations) - SHOWN} more")
 
 
-def _progress(tally: SeedTotals, seeds: int) -> None:
+def _progress(done: int, seeds: int, totals: Mapping[str, StoryTotals]) -> None:
     if sys.stderr.isatty():
-        end = "\n" if tally.seeds == seeds else ""
-        sys.stderr.write(f"\r{tally.seeds}/{seeds} seeds, {sum(tally.violated.values())} violations{end}")
+        violations = sum(each.violated.total() for each in totals.values())
+        sys.stderr.write(f"\r{done}/{seeds} seeds, {violations} violations" + ("\n" if done == seeds else ""))
         sys.stderr.flush()
-
-
-def _table(tally: SeedTotals, console: Console, stories: Iterable[str]) -> None:
-    table = Table("invariant", "checked", "violations", "verdict", box=None, pad_edge=False, header_style="dim")
-    for column in table.columns[1:3]:
-        column.justify = "right"
-    wanted = {invariant for story in stories for invariant, _ in STORIES[story].checkers}
-    for invariant in (each for each in INVARIANTS if each in wanted):
-        violated = tally.violated[invariant]
-        verdict = "[red]BROKEN[/red]" if violated else "holds" if tally.checked[invariant] else "not met"
-        table.add_row(invariant, f"{tally.checked[invariant]}", f"{violated}", verdict)
-    console.print(table)
-
-
-def _figures(tally: SeedTotals, took: float | None, console: Console) -> None:
-    faults = ", ".join(f"{count} {name}" for name, count in sorted(tally.faults.items()))
-    console.print(
-        f"{tally.seeds} seeds, {tally.micros / HOUR:.2f} simulated hours, {tally.messages} messages, "
-        f"{tally.accepted} accepted by the provider, {tally.crashes} crashes"
-        + (f", in {took:.0f} s" if took is not None else "")
-    )
-    console.print(f"incidents: {faults}")

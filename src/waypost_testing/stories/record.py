@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -173,10 +174,7 @@ class SimulationRecord:
     """What an intruder could see or do."""
     surprises: list[str] = field(default_factory=list)
     """Answers that no caller should ever get."""
-    faults: dict[str, int] = field(default_factory=dict)
-
-    def count(self, fault: str) -> None:
-        self.faults[fault] = self.faults.get(fault, 0) + 1
+    faults: Counter[str] = field(default_factory=Counter)
 
     def add_view(self, org: str, asked: int, view: ObservedMessage) -> None:
         self.views.setdefault((org, view.id), []).append(ObservedView(asked, self.now(), view))

@@ -47,6 +47,8 @@ class StoryResult:
 
     seed: int
     record: SimulationRecord
+    faults: Counter[str]
+    """By kind: the incidents of the injector, and what the network did to requests."""
     complaints: list[Complaint]
     crashes: int
     micros: int
@@ -128,6 +130,7 @@ class StoryRun(ABC, Generic[R]):
         return {
             "seed": sim.seed,
             "record": self.record,
+            "faults": self.record.faults + sim.network.faults,
             "complaints": sim.complaints,
             "crashes": self.cluster.crashes,
             "micros": sim.loop.micros,

@@ -6,8 +6,9 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn, TypeVar
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 import typer.main
@@ -290,6 +291,12 @@ def doctor(json: Annotated[bool, typer.Option("--json", help="Print one JSON obj
     raise typer.Exit(asyncio.run(examine(as_json=json)))
 
 
+class SimulatedStory(StrEnum):
+    SENDING = "sending"
+    TALKING = "talking"
+    FOLLOWING = "following"
+
+
 @app.command()
 def simulate(
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds to run.")] = 20,
@@ -303,15 +310,17 @@ def simulate(
         ),
     ] = None,
     story: Annotated[
-        Literal["sending", "talking", "following"] | None,
+        list[SimulatedStory] | None,
         typer.Option(
-            help="Only callers who send, only customers and a bot, or only people on their devices; else all."
+            help="Only callers who send, only customers and a bot, or only people on their devices; else all. "
+            "May be given several times."
         ),
     ] = None,
+    summary: Annotated[Path | None, typer.Option(help="Also write the report to this file, as Markdown.")] = None,
 ) -> None:
-    """Run the whole server in simulated time under faults; prints violated invariants and their seeds."""
+    """Run the whole server in simulated time under faults; prints simulated hours, faults, checks and violations."""
     run = _from_test_kit("simulate")
-    raise typer.Exit(run(seeds=seeds, seed=seed, hours=hours, story=story))
+    raise typer.Exit(run(seeds=seeds, seed=seed, hours=hours, stories=story, summary=summary))
 
 
 def _from_test_kit(command: str) -> Callable[..., int]:

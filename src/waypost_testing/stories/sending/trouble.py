@@ -105,7 +105,7 @@ class FaultInjector:
             if self._record.now() >= until:
                 return
             _, incident = self._rng.choices(incidents, weights)[0]
-            self._record.count(incident.__name__.strip("_").replace("_", " "))
+            self._record.faults[incident.__name__.strip("_").replace("_", " ")] += 1
             self._under_way.append(asyncio.ensure_future(incident()))
 
     def incidents(self) -> Incidents:
