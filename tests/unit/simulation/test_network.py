@@ -298,3 +298,21 @@ def test_weather_of_the_most_exact_route_counts() -> None:
             await post(sim.network.transport(sim.node("c")), timeout=1)
 
     simulate(scenario)
+
+
+def test_what_the_network_does_to_requests_is_counted_by_kind() -> None:
+    async def scenario(sim: Simulation, app: Echo, wire: HttpTransport) -> None:
+        for conditions in (
+            NetworkConditions(request_lost=1.0, cut=1.0),
+            NetworkConditions(response_lost=1.0, cut=1.0),
+            NetworkConditions(refused=1.0),
+        ):
+            sim.network.set_conditions(conditions)
+            with pytest.raises((ConnectionCut, ConnectFailed)):
+                await post(wire)
+        sim.network.set_conditions(NetworkConditions(doubled=1.0))
+        await post(wire)
+        kinds = ("request lost", "response lost", "connection refused", "request doubled")
+        assert sim.network.faults == dict.fromkeys(kinds, 1)
+
+    simulate(scenario)
