@@ -21,6 +21,7 @@ from waypost_testing.simulation import Simulation
 from waypost_testing.stories.cluster import (
     GRAPH,
     SERVERS,
+    WITHOUT_DEVICES,
     Cluster,
     CustomiseParts,
 )
@@ -99,6 +100,7 @@ class SendingRun(StoryRun[ScenarioResult]):
             pace=1000,
         )
         self.cluster = Cluster(sim, self.record, tuning, self.ledger, dress)
+        self.cluster.roles = WITHOUT_DEVICES
 
     def injector(self) -> FaultInjector:
         return FaultInjector(self.sim, self.cluster, self.sandbox, self.record)

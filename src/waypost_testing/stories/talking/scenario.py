@@ -14,7 +14,7 @@ from waypost.model.conversation import TurnTiming
 from waypost.model.time import Span, hours, minutes, seconds
 from waypost.ports.conversations.bot import Bot
 from waypost_testing.simulation import Node, Simulation
-from waypost_testing.stories.cluster import GRAPH, Cluster, CustomiseParts
+from waypost_testing.stories.cluster import GRAPH, WITHOUT_DEVICES, Cluster, CustomiseParts
 from waypost_testing.stories.sending.trouble import Severity
 from waypost_testing.stories.story import StoryPlan, StoryResult, StoryRun
 from waypost_testing.stories.talking.bot import BotProfile, FaultyBot
@@ -110,6 +110,7 @@ class TalkingRun(StoryRun[TurnScenarioResult]):
             answering=True,
         )
         self.cluster = Cluster(sim, self.record, tuning, self.ledger, dress, self._bot)
+        self.cluster.roles = WITHOUT_DEVICES
 
     def _bot(self, node: Node) -> Bot:
         return FaultyBot(
