@@ -11,7 +11,7 @@ from waypost.adapters.sql.conversations.devices import SqlDeviceFeeds
 from waypost.adapters.sql.engine.plan import each
 from waypost.adapters.sql.history.archive_feed import SqlArchiveFeed
 from waypost.adapters.sql.kernel.conversation_work import ConversationWork, team_of
-from waypost.flow.history import archive
+from waypost.flow.history import archive, verify
 from waypost.flow.live import follow
 from waypost.flow.world import World
 from waypost.http.live import frames
@@ -23,6 +23,7 @@ from waypost.model.time import hours
 from waypost.ports.history.archive import ArchiveItem
 from waypost.rules.history import archive as rule
 from waypost.rules.history import consumer_ranges
+from waypost.rules.history.verification import RangeBodies
 from waypost_testing.stories.cluster import CustomiseParts, unchanged_parts
 
 
@@ -69,7 +70,19 @@ def a_team_that_hears_of_another_orgs_customers(patch: pytest.MonkeyPatch) -> Cu
     return unchanged_parts
 
 
+def bodies_that_go_without_asking_the_log(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    """As if it could not lose what it confirmed."""
+
+    async def take_its_word(bodies: RangeBodies, world: World) -> set[FeedRange]:
+        return set()
+
+    patch.setattr(verify, "append_missing", take_its_word)
+    return unchanged_parts
+
+
 def a_log_that_is_confirmed_before_it_was_asked(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    """And is not asked later, either: that would mend it."""
+
     async def confirm_first(behind: Sequence[ConsumerPosition], world: World) -> Sequence[ConsumerPosition]:
         ledger, stretches = world.ledger.archive, consumer_ranges.stretches(behind, archive.AT_ONCE)
         told = await ledger.entries(stretches)
@@ -78,7 +91,7 @@ def a_log_that_is_confirmed_before_it_was_asked(patch: pytest.MonkeyPatch) -> Cu
         return consumer_ranges.remaining_ranges(behind, stretches)
 
     patch.setattr(archive, "archive_ranges", confirm_first)
-    return unchanged_parts
+    return bodies_that_go_without_asking_the_log(patch)
 
 
 def bodies_that_go_before_the_log_has_confirmed_them(patch: pytest.MonkeyPatch) -> CustomiseParts:
@@ -102,4 +115,4 @@ def what_is_taken_back_and_stays_in_the_log(patch: pytest.MonkeyPatch) -> Custom
         return real_parcel(*given)._replace(erased={})
 
     patch.setattr(rule, "archive_batch", parcel)
-    return unchanged_parts
+    return bodies_that_go_without_asking_the_log(patch)

@@ -125,6 +125,22 @@ class Tuning:
         return Span(self.webhook_tick * 3)
 
 
+@dataclass
+class HistoryWatch:
+    """What this process knows of the history store's outages."""
+
+    answered_at: Instant | None = None
+    lost: tuple[Instant, Instant] | None = None
+    """From its last answer before a failure to the latest failure; None: what it confirmed then was verified since."""
+
+    def answered(self, now: Instant) -> None:
+        self.answered_at = now
+
+    def failed(self, now: Instant) -> None:
+        since = self.lost[0] if self.lost is not None else self.answered_at
+        self.lost = (now if since is None else since, now)
+
+
 @dataclass(frozen=True, kw_only=True)
 class World:
     clock: Clock
@@ -153,6 +169,7 @@ class World:
     """Earlier workers in this one's place, known to be gone."""
     history_separate: bool = False
     """Whether a separate history store is configured, to which bodies are archived."""
+    history_watch: HistoryWatch = field(default_factory=HistoryWatch)
     bot: Bot | None = None
     pusher: Pusher | None = None
     """None: push notifications are off."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
-from waypost.model.conversation import ArchiveKey, Entry
+from waypost.model.chat import FeedName
+from waypost.model.consumer import FeedRange
+from waypost.model.conversation import ArchiveKey, ConversationId, Entry
 from waypost.model.ids import OrgId
 from waypost.model.message import Status
 from waypost.model.time import Instant
@@ -38,3 +42,34 @@ class ArchivedStatus(msgspec.Struct, frozen=True, kw_only=True):
     rank: int
     """0 to 9"""
     expires_at: Instant | None = None
+
+
+class StoredEntry(NamedTuple):
+    """An entry that history has, without its body."""
+
+    conversation_id: ConversationId
+    id_at: Instant
+    """With the conversation: the parts of an archive key that never change."""
+    erased: bool
+
+
+class ConfirmedRange(NamedTuple):
+    """A range of a feed that history confirmed, and whose bodies are still in the Ledger."""
+
+    range: FeedRange
+    at: Instant
+    """When it was confirmed."""
+    indexed: bool
+    """Whether the search index has read it."""
+
+
+class ArchivedBody(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A message of a confirmed range."""
+
+    feed: FeedName
+    seq: int
+    """Of the feed item that it was archived from."""
+    key: ArchiveKey
+    erased: bool
+    unanswered: bool
+    """The bot has yet to answer it."""

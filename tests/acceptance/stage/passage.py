@@ -194,7 +194,10 @@ class Passage:
             if answer.status == 503:
                 return texts, False
             assert answer.status == 200, answer
-            texts += [each["content"]["text"] for each in answer.body["messages"]]
+            contents = [each["content"] for each in answer.body["messages"]]
+            lost = sum(content["type"] == "unavailable" for content in contents)
+            assert not lost, f"{lost} messages lost their text"
+            texts += [content["text"] for content in contents]
             if not answer.body["has_more"]:
                 return texts, True
             cursor = f"&cursor={answer.body['next_cursor']}"

@@ -108,6 +108,7 @@ async def test_the_doctor_finds_what_does_not_fit_together(url: str, cql: Ask) -
     assert [text for good, text, _ in told if good is False] == []
     assert ["the only copy" in text for good, text, _ in told if good is None] == [True]
     assert any("Cassandra 5.0" in text for _, text, _ in told)
+    assert any("commitlog_sync batch" in text for _, text, _ in told)
     await cql(f"ALTER KEYSPACE {NAME} WITH replication = {{'class': 'NetworkTopologyStrategy', 'datacenter1': 2}}")
     (few,) = await wrong(url)
     assert "2 copies in datacenter1" in few

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from tests.integration.conftest import OpenStage
 from tests.integration.stage.harness import ON_SQLITE, Stage
-from tests.integration.stage.history_apart import ShakyLog, bodies, handed_over, joined, only_in_the_log, texts
+from tests.integration.stage.history_apart import ShakyLog, bodies, handed_over, joined, only_in_the_log, prune, texts
 from tests.integration.stage.live_devices import chat, customer, history, people, person, posted_id, say
 from tests.integration.stage.thinking import wrote
 from waypost.adapters.local.history import MemoryHistory
@@ -29,9 +29,9 @@ async def test_bodies_stay_for_an_hour_after_they_were_handed_over(apart: Stage)
     await posted_id(apart, ann, await chat(apart, ann, [bob]), "hello")
     await handed_over(apart)
     apart.manual.jump(minutes(50))
-    assert await archive.prune_archived_bodies(apart.world) == 0
+    assert await prune(apart) == 0
     apart.manual.jump(minutes(10))
-    assert await archive.prune_archived_bodies(apart.world) == 1
+    assert await prune(apart) == 1
 
 
 async def test_what_is_taken_back_goes_from_the_log_too(apart: Stage, log: ShakyLog) -> None:
@@ -159,7 +159,7 @@ async def test_what_is_too_large_for_the_log_stays_in_the_database_and_the_other
     await wrote(apart, "after it")
     await handed_over(apart)
     apart.manual.jump(hours(1))
-    await archive.prune_archived_bodies(apart.world)
+    await prune(apart)
     assert sorted(map(bool, await bodies(apart))) == [False, False, True]
     assert [text for text in log.texts() if "so much" in text] == []
     ann = await person(apart)

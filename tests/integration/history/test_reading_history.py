@@ -10,11 +10,10 @@ from structlog.testing import capture_logs
 
 from tests.integration.conftest import OpenStage
 from tests.integration.stage.harness import ON_SQLITE, Stage
-from tests.integration.stage.history_apart import ShakyLog, bodies, handed_over, joined, only_in_the_log, texts
+from tests.integration.stage.history_apart import ShakyLog, bodies, handed_over, joined, only_in_the_log, prune, texts
 from tests.integration.stage.live_devices import Device, chat, customer, history, house, people, posted_id, sync
 from tests.integration.stage.thinking import PatientBot, wrote
 from waypost.adapters.local.history import MemoryHistory
-from waypost.flow.history import archive
 from waypost.flow.operations import check_invariants
 from waypost.model.time import days, hours, seconds
 from waypost.ports.history.history import History
@@ -88,11 +87,11 @@ async def test_the_doctor_finds_a_log_that_has_not_what_was_handed_over(set_up: 
     await only_in_the_log(apart)
     (well,) = await examined(apart, log)
     (another,) = await examined(apart, MemoryHistory())
-    assert (well.level, another.level, "it has 0 of 2" in another.text) == ("ok", "wrong", True)
+    assert (well.level, another.level, "it has 0 of 3" in another.text) == ("ok", "wrong", True)
     assert "is it the right one" in another.remedy
     log.kept.pop(next(iter(log.kept)))
     (hurt,) = await examined(apart, log)
-    assert (hurt.level, "it has 1 of 2" in hurt.text) == ("wrong", True)
+    assert (hurt.level, "it has 2 of 3" in hurt.text) == ("wrong", True)
     log.away = True
     assert await examined(apart, log) == [], "that is said of the history store itself"
 
@@ -121,7 +120,7 @@ async def test_while_the_log_is_away_the_recent_part_is_shown_and_nothing_leaves
     log.away = True
     await posted_id(apart, bob, where, "new")
     apart.manual.jump(hours(3))
-    assert await archive.prune_archived_bodies(apart.world) == 0
+    assert await prune(apart) == 0
     page = await history(apart, ann, where)
     assert (texts(page), page["has_more"]) == (["new"], True)
     refused = await apart.call(
@@ -183,6 +182,20 @@ async def test_what_the_log_has_lost_is_shown_as_that_and_found_out(apart: Stage
     assert shown["content"]["type"] == "unavailable"
     (found,) = await check_invariants.detect(apart.world, check_invariants.DetectorState())
     assert (found.invariant, found.subject) == (Invariant.BODY_LOST, f"conversation {where}")
+
+
+@ON_SQLITE
+async def test_one_lost_text_among_many_of_a_conversation_is_found_out(apart: Stage, log: ShakyLog) -> None:
+    ann, bob = await people(apart, 2)
+    where = await chat(apart, ann, [bob], "direct")
+    for n in range(12):
+        await posted_id(apart, ann, where, f"line {n}")
+    await only_in_the_log(apart)
+    state = check_invariants.DetectorState()
+    assert await check_invariants.detect(apart.world, state) == []
+    log.forget(sorted(log.kept)[7:8])
+    found = [one for _ in range(2) for one in await check_invariants.detect(apart.world, state)]
+    assert [(one.invariant, one.subject) for one in found] == [(Invariant.BODY_LOST, f"conversation {where}")]
 
 
 async def test_a_connected_device_stays_catching_up_while_the_log_is_away_and_goes_on(

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from tests.integration.stage.harness import Stage
 from tests.integration.stage.webhooks import PHONE
 from waypost.adapters.local.history import MemoryHistory
-from waypost.flow.history import archive
+from waypost.flow.history import verify
 from waypost.model.conversation import ArchiveKey, Entry
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.time import Instant, hours, seconds
 from waypost.model.webhook import WebhookBatch
-from waypost.ports.history.history import ArchivedStatus, ArchiveEntry
+from waypost.ports.history.history import ArchivedStatus, ArchiveEntry, StoredEntry
 from waypost.ports.platform.failure import ForeignHistory, Rejected, Unavailable
 from waypost_testing.contracts.examples import an_inbound
 from waypost_testing.contracts.receiving.inbound_messages import USER, known_as
@@ -48,6 +48,10 @@ class ShakyLog(MemoryHistory):
     async def some(self, spots: Sequence[ArchiveKey]) -> Sequence[Entry]:
         self._reached()
         return await super().some(spots)
+
+    async def stored(self, spots: Sequence[ArchiveKey]) -> Sequence[StoredEntry]:
+        self._reached()
+        return await super().stored(spots)
 
     async def erase(self, spots: Sequence[ArchiveKey], at: Instant) -> None:
         self._reached()
@@ -98,8 +102,15 @@ async def only_in_the_log(stage: Stage) -> None:
     """After the hour."""
     await handed_over(stage)
     stage.manual.jump(hours(1))
-    await archive.prune_archived_bodies(stage.world)
+    await prune(stage)
     assert set(await bodies(stage)) <= {"", "{}"}
+
+
+async def prune(stage: Stage) -> int:
+    """Verify and prune what was archived for the hour, without the pruner's own wait."""
+    upto = Instant(stage.world.clock.now() - stage.world.tuning.archive_grace)
+    due = await stage.world.ledger.archive.confirmed(Instant(0), upto, 1_000)
+    return await verify.prune_bodies(due, stage.world)
 
 
 def texts(page: Any) -> list[str]:

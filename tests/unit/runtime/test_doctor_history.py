@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from waypost.adapters.cassandra.address import parse
-from waypost.adapters.cassandra.facts import CassandraFacts
-from waypost.runtime.doctor.history import _of_the_copies, _of_the_server, _of_the_time, findings
+from waypost.adapters.cassandra.facts import CassandraFacts, seconds_of
+from waypost.runtime.doctor.history import _of_the_commit_log, _of_the_copies, _of_the_server, _of_the_time, findings
 
 
 def some_facts(**fields: Any) -> CassandraFacts:
@@ -45,6 +45,32 @@ def test_copies_and_consistency_fit_together_or_not(level: str, fields: Any, goo
     address = parse(f"cassandra://host/waypost?consistency={level}")
     ((found, text, remedy),) = _of_the_copies(some_facts(**fields), address)
     assert (found, said in text, bool(remedy)) == (good, True, not good)
+
+
+@pytest.mark.parametrize(
+    ("level", "fields", "good", "said"),
+    [
+        ("LOCAL_QUORUM", {"sync": "group"}, True, "loses nothing"),
+        ("LOCAL_QUORUM", {"sync": "batch", "copies": {"dc1": 1}}, True, "loses nothing"),
+        ("LOCAL_QUORUM", {"sync": "periodic", "sync_period": 10.0}, True, "only a crash of 2 nodes"),
+        ("LOCAL_QUORUM", {"sync": "periodic", "sync_period": 10.0, "copies": {"dc1": 1}}, None, "in the last 10 s"),
+        ("ONE", {"sync": "periodic", "sync_period": 10.0}, None, "appends it again"),
+        ("LOCAL_QUORUM", {"sync": "periodic", "sync_period": 60.0}, False, "every 60 s"),
+    ],
+)
+def test_a_commit_log_that_is_written_late_is_told(level: str, fields: Any, good: bool | None, said: str) -> None:
+    address = parse(f"cassandra://host/waypost?consistency={level}")
+    ((found, text, remedy),) = _of_the_commit_log(some_facts(**fields), address)
+    assert (found, said in text, bool(remedy)) == (good, True, not good)
+
+
+def test_of_a_commit_log_that_the_server_keeps_to_itself_nothing_is_told() -> None:
+    assert list(_of_the_commit_log(some_facts(), parse("cassandra://host/waypost"))) == []
+
+
+@pytest.mark.parametrize(("text", "expected"), [("10000ms", 10.0), ("10s", 10.0), ("2m", 120.0), ("", 0.0), ("x", 0.0)])
+def test_a_duration_is_read_as_cassandra_writes_it(text: str, expected: float) -> None:
+    assert seconds_of(text) == expected
 
 
 @pytest.mark.parametrize(

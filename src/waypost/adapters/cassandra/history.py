@@ -12,7 +12,7 @@ from waypost.adapters.cassandra.keyspace import CassandraRow, Keyspace
 from waypost.adapters.cassandra.paging import Pages, entry_of
 from waypost.model.conversation import ArchiveKey, ConversationId, Entry
 from waypost.model.time import Instant, days
-from waypost.ports.history.history import ArchivedStatus, ArchiveEntry
+from waypost.ports.history.history import ArchivedStatus, ArchiveEntry, StoredEntry
 from waypost.ports.platform.failure import Rejected
 
 GUARD = days(10)
@@ -99,6 +99,14 @@ class CassandraHistory:
         found = await self._ask("messages_some", keys)
         entries = [(entry_of(conversation, row)) for conversation, row in found]
         return [entry for entry in entries if entry is not None]
+
+    async def stored(self, keys: Sequence[ArchiveKey]) -> Sequence[StoredEntry]:
+        found = await self._ask("messages_stored", keys)
+        return [
+            StoredEntry(conversation, message_keys.moment_of(message_id), deleted_at is not None)
+            for conversation, (message_id, position, deleted_at) in found
+            if position is not None
+        ]
 
     async def _ask(self, statement: str, keys: Sequence[ArchiveKey]) -> list[tuple[ConversationId, CassandraRow]]:
         """One query per partition, concurrently; each row comes with its conversation."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from waypost.model.conversation import ArchiveKey, ConversationId, Entry
 from waypost.model.time import Instant
-from waypost.ports.history.history import ArchivedStatus, ArchiveEntry
+from waypost.ports.history.history import ArchivedStatus, ArchiveEntry, StoredEntry
 
 EntryKey = tuple[ConversationId, Instant]
 """The parts of an archive key that never change; a position may."""
@@ -35,6 +35,10 @@ class MemoryHistory:
         wanted = dict.fromkeys(map(_key, keys))
         return [self.kept[key] for key in wanted if key in self.kept]
 
+    async def stored(self, keys: Sequence[ArchiveKey]) -> Sequence[StoredEntry]:
+        wanted = dict.fromkeys(map(_key, keys))
+        return [StoredEntry(*key, self.kept[key].deleted_at is not None) for key in wanted if key in self.kept]
+
     async def erase(self, keys: Sequence[ArchiveKey], at: Instant) -> None:
         for key in map(_key, keys):
             if key in self.kept:
@@ -46,6 +50,12 @@ class MemoryHistory:
             if key in self.kept and rank > self._ranks.get(key, -1):
                 self._ranks[key] = rank
                 self.kept[key] = replace(self.kept[key], status=mark.status)
+
+    def forget(self, keys: Iterable[EntryKey]) -> None:
+        """Lose entries, as a store does that crashes before they are on its disk."""
+        for key in keys:
+            self.kept.pop(key, None)
+            self._ranks.pop(key, None)
 
     async def ping(self) -> None:
         """Always available."""

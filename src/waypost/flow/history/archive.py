@@ -1,4 +1,4 @@
-"""Appends message bodies to the history store, and later prunes them from the Ledger.
+"""Appends message bodies to the history store.
 
 Crashes and repeated work are harmless: appends are idempotent, and only confirmed items move the consumer.
 """
@@ -6,17 +6,17 @@ Crashes and repeated work are harmless: appends are idempotent, and only confirm
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import structlog
 
 from waypost.flow.history.feed_consumer import FeedConsumer
 from waypost.flow.world import World
 from waypost.model.consumer import Consumer, ConsumerPosition
-from waypost.model.conversation import ConversationId, Position
+from waypost.model.conversation import ArchiveKey, ConversationId, Position
 from waypost.model.history import PendingArchiveEntry
 from waypost.model.ids import OrgId
-from waypost.model.time import Instant, Span, hours, minutes, seconds
+from waypost.model.time import Span, hours, seconds
 from waypost.ports.history.archive import ArchiveItem
 from waypost.ports.ledger import Ledger
 from waypost.ports.platform.failure import HistoryUnavailable, LedgerError, Rejected, Unavailable
@@ -28,16 +28,12 @@ log = structlog.get_logger("archive")
 AT_ONCE = 500
 """Items that are archived together."""
 MOVED_AT_ONCE = 500
-EMPTY_AT_ONCE = 20
-"""Feed ranges per transaction, to keep transactions short."""
-LONGEST_REST: Span = minutes(1)
 PAUSE_WHEN_AWAY: Span = seconds(1)
 LOOK_EVERY: Span = seconds(5)
 CHECK_CONFIGURED_EVERY: Span = hours(1)
 FEEDS_ASKED = 1_000
 CONVERSATIONS_ASKED = 500
-SHARES = (0.0, 0.3, 0.6, 0.9)
-"""Where in a conversation, as shares of its length, to look for an archived body."""
+ENTRIES_ASKED = 5_000
 
 
 def archive_consumer(world: World) -> FeedConsumer:
@@ -58,10 +54,12 @@ async def archive_ranges(behind: Sequence[ConsumerPosition], world: World) -> Se
         archived = await archive_items(items, world)
     except HistoryUnavailable as unavailable:
         world.meters.history_failed(str(unavailable.__cause__ or unavailable))
+        world.history_watch.failed(world.clock.now())
         if isinstance(unavailable.__cause__, Rejected):
             return await _archive_each(behind, str(unavailable), world)
         await world.clock.sleep(PAUSE_WHEN_AWAY)
         raise
+    world.history_watch.answered(world.clock.now())
     confirmed = await ledger.confirm(ranges, world.clock.now())
     world.meters.archived(archived)
     if not confirmed:  # another worker archives the same feeds: let it go on for a while
@@ -105,11 +103,15 @@ async def _deliver_moved(conversation: ConversationId, world: World) -> int:
     return archived
 
 
-async def _post(waiting: Sequence[PendingArchiveEntry], world: World) -> int:
+def batch_of(waiting: Iterable[PendingArchiveEntry], world: World) -> rule.ArchiveBatch:
     def kept_for(org: OrgId) -> Span | None:
         return world.policies.known(org).history_retention
 
-    batch = rule.archive_batch(waiting, kept_for, world.clock.now())
+    return rule.archive_batch(waiting, kept_for, world.clock.now())
+
+
+async def _post(waiting: Sequence[PendingArchiveEntry], world: World) -> int:
+    batch = batch_of(waiting, world)
     try:
         if batch.lines:
             await world.history.append(batch.lines)
@@ -129,11 +131,10 @@ async def find_archived_messages(ledger: Ledger) -> list[PendingArchiveEntry]:
     if not any(one.read for one in await ledger.feed_consumers.standing(Consumer.ARCHIVE, "", FEEDS_ASKED)):
         return []
     newest = await ledger.invariants.newest_conversation()
-    found: dict[ConversationId, PendingArchiveEntry] = {}
+    found: dict[ArchiveKey, PendingArchiveEntry] = {}
     for after in {0, max(0, newest - CONVERSATIONS_ASKED)}:
-        for share in SHARES:
-            away = await ledger.archive.away(ConversationId(after), ConversationId(after + CONVERSATIONS_ASKED), share)
-            found |= {one.entry.conversation_id: one for one in away}
+        away, _ = await ledger.archive.away_after((ConversationId(after), Position(0)), ENTRIES_ASKED)
+        found |= {one.entry.archive_key: one for one in away}
     return list(found.values())
 
 
@@ -142,7 +143,7 @@ async def check_history_not_configured(world: World) -> None:
     if away := await find_archived_messages(world.ledger):
         log.warning(
             "history_not_configured",
-            conversations=len(away),
+            messages=len(away),
             what="message bodies are in a history store: set WAYPOST_HISTORY_URL to it and restart",
         )
 
@@ -153,23 +154,8 @@ async def check_history(world: World) -> None:
         await world.history.ping()
     except LedgerError as failure:
         lasting = not isinstance(failure, Unavailable)
+        world.history_watch.failed(world.clock.now())
         world.meters.history_reachable(str(failure) or type(failure).__name__, lasting=lasting)
     else:
+        world.history_watch.answered(world.clock.now())
         world.meters.history_reachable()
-
-
-def prune_interval(world: World) -> Span:
-    """Short enough that bodies do not stay much longer than the grace."""
-    return Span(min(LONGEST_REST, max(seconds(1), world.tuning.archive_grace // 4)))
-
-
-async def prune_archived_bodies(world: World) -> int:
-    """Prunes bodies from the Ledger that were archived for the grace, in small transactions."""
-    now, emptied, more = world.clock.now(), 0, True
-    before, again = Instant(now - world.tuning.archive_grace), now
-    while more:
-        done = await world.ledger.archive.empty(before, EMPTY_AT_ONCE, again, spare_waiting=world.tuning.answering)
-        emptied, more = emptied + done.bodies, done.more
-        world.meters.bodies_emptied(done.bodies)
-        await world.clock.sleep(Span(0))
-    return emptied

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from waypost.flow.world import Tuning, World
-from waypost.model.conversation import ConversationId, Entry
+from waypost.model.conversation import ConversationId, Entry, Position
+from waypost.model.history import PendingArchiveEntry
 from waypost.model.time import Instant, Span, minutes
 from waypost.ports.operations.invariants import ConversationScan, Invariant, InvariantFinding, LateTurn, MessageScan
 from waypost.ports.platform.failure import LedgerError
@@ -29,6 +30,9 @@ CLOCK_SLACK: Span = minutes(1)
 
 CONVERSATIONS = 1_000
 """How many conversations each run checks: the newest, and the next page of older ones."""
+ENTRIES = 5_000
+"""How many entries each run looks at for archived bodies, continuing where the last one ended."""
+FIRST = (ConversationId(0), Position(0))
 LATEST = 100
 FEEDS = 500
 OVERDUE: Span = minutes(5)
@@ -43,7 +47,7 @@ class DetectorState:
     last_message: int = 0
     last_conversation: int = 0
     last_feed: str = ""
-    last_archived: int = 0
+    last_archived: tuple[ConversationId, Position] | None = None
     late_turns: frozenset[LateTurn] = frozenset()
     reported: dict[InvariantFinding, None] = field(default_factory=dict)
     quotas: dict[str, Permit] = field(default_factory=dict)
@@ -100,29 +104,29 @@ async def check_feeds(world: World, state: DetectorState) -> Sequence[InvariantF
 
 
 async def check_bodies(world: World, state: DetectorState) -> list[InvariantFinding]:
-    """Whether the history store has the body of a random archived message in each of the next conversations."""
+    """Whether the history store has the archived ones of the next entries. Each process begins anywhere."""
     if not world.history_separate:
         return []
-    newest = await world.ledger.invariants.newest_conversation()
-    after = state.last_archived if state.last_archived < newest else 0
-    state.last_archived = min(after + CONVERSATIONS, newest)
-    away = await _archived_entries(ConversationId(after), ConversationId(state.last_archived), world)
+    after = state.last_archived
+    if after is None:
+        newest = await world.ledger.invariants.newest_conversation()
+        after = (ConversationId(int(world.random.unit() * newest)), Position(0))
+    away, last = await world.ledger.archive.away_after(after, ENTRIES)
+    state.last_archived = last or FIRST
+    entries = await _unexpired(away, world)
     try:
-        kept = {
-            (one.archive_key.conversation_id, one.archive_key.id_at)
-            for one in await world.history.some([e.archive_key for e in away])
-        }
+        stored = await world.history.stored([entry.archive_key for entry in entries]) if entries else []
     except LedgerError:
         return []  # an outage is not a violation
-    missing = [one for one in away if (one.archive_key.conversation_id, one.archive_key.id_at) not in kept]
+    kept = {(one.conversation_id, one.id_at) for one in stored}
+    missing = [one for one in entries if (one.archive_key.conversation_id, one.archive_key.id_at) not in kept]
     return [InvariantFinding(Invariant.BODY_LOST, f"conversation {one.conversation_id}") for one in missing]
 
 
-async def _archived_entries(after: ConversationId, upto: ConversationId, world: World) -> list[Entry]:
-    """Archived entries, except those whose retention has expired."""
+async def _unexpired(away: Sequence[PendingArchiveEntry], world: World) -> list[Entry]:
     await world.policies.refresh()
-    now, found = world.clock.now(), await world.ledger.archive.away(after, upto, world.random.unit())
-    return [one.entry for one in found if not has_expired(one, world.policies.known(one.org_id).history_retention, now)]
+    now = world.clock.now()
+    return [one.entry for one in away if not has_expired(one, world.policies.known(one.org_id).history_retention, now)]
 
 
 async def check_late_turns(world: World, state: DetectorState) -> list[InvariantFinding]:

@@ -9,8 +9,8 @@ import msgspec
 
 from waypost.model.chat import FeedName
 from waypost.model.consumer import FeedRange
-from waypost.model.conversation import ConversationId, Position
-from waypost.model.history import PendingArchiveEntry
+from waypost.model.conversation import ArchiveKey, ConversationId, Position
+from waypost.model.history import ArchivedBody, ConfirmedRange, PendingArchiveEntry
 from waypost.model.time import Instant
 
 
@@ -28,12 +28,6 @@ class ArchiveItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     several users' own feeds is archived from its sender's."""
 
 
-class PrunedBodies(msgspec.Struct, frozen=True):
-    bodies: int
-    more: bool
-    """There is more to do now."""
-
-
 class ArchiveFeed(Protocol):
     async def entries(self, ranges: Sequence[FeedRange]) -> Sequence[ArchiveItem]:
         """The items to archive in these ranges, feed by feed, in order."""
@@ -45,12 +39,23 @@ class ArchiveFeed(Protocol):
         """Record that history has all of these ranges. Returns those that began at the consumer's position; the others
         were confirmed by another worker, and do not change."""
 
-    async def empty(self, before: Instant, limit: int, again: Instant, *, spare_waiting: bool) -> PrunedBodies:
-        """Remove message bodies from the Ledger, in up to `limit` ranges that were confirmed before then, oldest first,
-        as far as the search index has read their feeds. Entries that were erased or moved since, or are larger than
-        `rules.history.archive.LARGEST_BODY`, keep theirs: history does not have it. With `spare_waiting`, messages
-        that the bot has yet to answer keep theirs, and the range is checked again at `again`."""
+    async def confirm_again(self, ranges: Sequence[FeedRange], now: Instant) -> None:
+        """Record that ranges which were confirmed before count from now on; a range that was emptied stays so."""
 
-    async def away(self, after: ConversationId, upto: ConversationId, share: float) -> Sequence[PendingArchiveEntry]:
-        """For each conversation with an id above `after`, up to `upto`: the entry at this fraction of it, if the body
-        is only in history. The invariant checks pass another fraction each time."""
+    async def confirmed(self, since: Instant, upto: Instant, limit: int) -> Sequence[ConfirmedRange]:
+        """Ranges that were confirmed between these times, both included, and not emptied yet; oldest first."""
+
+    async def bodies(self, ranges: Sequence[FeedRange]) -> Sequence[ArchivedBody]:
+        """The messages of these ranges that history should have: those with a body in the Ledger, and those whose
+        erasure is in the range. Without those that were moved since and those larger than
+        `rules.history.archive.LARGEST_BODY`: history may not have them, and they keep their bodies."""
+
+    async def empty(self, ranges: Sequence[FeedRange], keys: Sequence[ArchiveKey]) -> int:
+        """Remove these bodies from the Ledger and forget these ranges, in one transaction; returns how many it removed.
+        An entry that was erased or moved since `bodies` returned it does not change."""
+
+    async def away_after(
+        self, after: tuple[ConversationId, Position], limit: int
+    ) -> tuple[Sequence[PendingArchiveEntry], tuple[ConversationId, Position] | None]:
+        """Of the next `limit` entries after a place, by conversation and position, those whose body is only in history;
+        and the place to continue after, or None at the end."""

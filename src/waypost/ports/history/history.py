@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from waypost.model.conversation import ArchiveKey, Entry
-from waypost.model.history import ArchivedStatus, ArchiveEntry
+from waypost.model.history import ArchivedStatus, ArchiveEntry, StoredEntry
 from waypost.model.time import Instant
 
-__all__ = ["ArchiveEntry", "ArchivedStatus", "History"]
+__all__ = ["ArchiveEntry", "ArchivedStatus", "History", "StoredEntry"]
 
 
 class History(Protocol):
@@ -24,6 +24,9 @@ class History(Protocol):
 
     async def some(self, spots: Sequence[ArchiveKey]) -> Sequence[Entry]:
         """The entries that exist under these keys, from any conversations, in any order, each once."""
+
+    async def stored(self, spots: Sequence[ArchiveKey]) -> Sequence[StoredEntry]:
+        """As `some`, but only whether each exists and is erased: no body is read."""
 
     async def erase(self, spots: Sequence[ArchiveKey], at: Instant) -> None:
         """Erase these entries permanently but keep their positions. An entry that is not stored is ignored, so a caller

@@ -64,5 +64,8 @@ class Meters(Protocol):
     def history_reachable(self, trouble: str = "", *, lasting: bool = False) -> None:
         """The result of a history check: reachable if `trouble` is empty; `lasting` if an operator must act."""
 
+    def history_forgot(self, messages: int) -> None:
+        """The history store did not have this many messages that it had confirmed; they were appended again."""
+
     def bodies_emptied(self, bodies: int) -> None:
         """This many bodies were removed from the Ledger and are only in history now."""

@@ -1,4 +1,4 @@
-"""`waypost doctor` for the history store: version, schema, copies, consistency, response time, clocks."""
+"""`waypost doctor` for the history store: version, schema, copies, consistency, commit log, response time, clocks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from waypost.flow.history.archive import find_archived_messages
+from waypost.flow.history.verify import UNSYNCED
 from waypost.flow.policy_cache import PolicyCache
-from waypost.model.time import Instant
+from waypost.model.time import Instant, as_seconds
 from waypost.ports.history.history import History
 from waypost.ports.ledger import Ledger
 from waypost.ports.platform.failure import ForeignHistory, LedgerError, Unavailable
@@ -46,7 +47,12 @@ async def findings(history_url: str) -> Sequence[HistoryFinding]:
     except LedgerError as error:  # a wrong schema, whose message says what to do
         text, _, remedy = str(error).rpartition(": ")
         return [(False, f"history: {text}", remedy)]
-    return [*_of_the_server(facts), *_of_the_copies(facts, address), *_of_the_time(facts)]
+    return [
+        *_of_the_server(facts),
+        *_of_the_copies(facts, address),
+        *_of_the_commit_log(facts, address),
+        *_of_the_time(facts),
+    ]
 
 
 async def of_bodies(ledger: Ledger, store: History | None, policies: PolicyCache, now: Instant) -> Sequence[Shown]:
@@ -60,7 +66,7 @@ async def of_bodies(ledger: Ledger, store: History | None, policies: PolicyCache
         pass  # as below
     away = await find_archived_messages(ledger)
     if away and store is None:
-        text = f"history: bodies of at least {len(away)} conversations are in a history store, but none is set"
+        text = f"history: bodies of at least {len(away)} messages are in a history store, but none is set"
         return [wrong(text, "set WAYPOST_HISTORY_URL again, on every machine, and restart the servers")]
     await policies.refresh()
     spots = [
@@ -69,7 +75,7 @@ async def of_bodies(ledger: Ledger, store: History | None, policies: PolicyCache
     if not spots or store is None:
         return []
     try:
-        return [_of_the_missing(len(spots), len(await store.some(spots)))]
+        return [_of_the_missing(len(spots), len(await store.stored(spots)))]
     except LedgerError:
         return []  # reported by the check of the store itself
 
@@ -122,6 +128,27 @@ def _of_the_copies(facts: CassandraFacts, address: CassandraAddress) -> Iterator
         there = f"the keyspace {address.keyspace} has {copies}"
         text = f"history: WAYPOST_HISTORY_URL says {wanted} copies in {facts.centre}, {there}"
         yield None, text, "this applies to a new keyspace only: ALTER KEYSPACE and repair, or correct the setting"
+
+
+def _of_the_commit_log(facts: CassandraFacts, address: CassandraAddress) -> Iterator[HistoryFinding]:
+    """Nothing if the server does not say."""
+    if not facts.sync:
+        return
+    if facts.sync != "periodic":
+        yield True, f"history: commitlog_sync {facts.sync}: a crash loses nothing that it confirmed", ""
+        return
+    within, most = f"{facts.sync_period:.0f} s", as_seconds(UNSYNCED)
+    text = f"history: commitlog_sync periodic, every {within}"
+    copies = facts.copies.get(facts.centre, facts.copies.get(EVERYWHERE, 0))
+    needed = _needed(address.consistency, copies)
+    if facts.sync_period > most:
+        risk = f"a crash loses what it confirmed in that time; Waypost allows for {most:.0f} s"
+        yield False, f"{text}: {risk}", "set commitlog_sync_period to 10000ms in cassandra.yaml"
+    elif needed == 1:
+        risk = f"a crash loses what it confirmed in the last {within}; Waypost finds out and appends it again"
+        yield None, f"{text}: {risk}", "set commitlog_sync to group in cassandra.yaml, or run three nodes"
+    else:
+        yield True, f"{text}: only a crash of {needed} nodes within that time loses what it confirmed", ""
 
 
 def _needed(level: str, copies: int) -> int:

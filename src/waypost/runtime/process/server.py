@@ -11,7 +11,7 @@ from waypost.flow.accounts import budgets
 from waypost.flow.conversations import reclaim_turns
 from waypost.flow.conversations.answer_turn import TurnWorker
 from waypost.flow.conversations.search import indexer
-from waypost.flow.history import archive
+from waypost.flow.history import archive, verify
 from waypost.flow.live import notify
 from waypost.flow.operations import check_invariants, maintenance
 from waypost.flow.receiving.fetch_media import PRUNE_EVERY as PRUNE_MEDIA_EVERY
@@ -117,9 +117,8 @@ class Server:
             self._keep(indexer(world).run)
         if world.history_separate:
             self._keep(archive.archive_consumer(world).run)
-            self._keep(
-                lambda: maintenance.run_every(archive.prune_interval(world), archive.prune_archived_bodies, world)
-            )
+            self._keep(lambda: maintenance.run_every(verify.prune_interval(world), verify.BodyPruner().round, world))
+            self._keep(lambda: maintenance.run_every(archive.LOOK_EVERY, verify.append_lost_again, world))
         self._keep(lambda: maintenance.run_every(FAIL_OVER_EVERY, FailOver().round, world))
         self._keep(MediaFetcher(world).run)
         if world.pusher is not None:

@@ -130,6 +130,9 @@ METRICS: dict[str, CounterSpec | HistogramSpec | LatestGaugeSpec | SumGaugeSpec 
         "history_too_large", "Messages too large for the history store, which stay in the database"
     ),
     "history_failures": CounterSpec("history_failure", "Failed reads and writes of the history store"),
+    "history_forgotten": CounterSpec(
+        "history_forgotten", "Messages that the history store confirmed and lost; they were appended again"
+    ),
     "history_pruned": CounterSpec("history_bodies_pruned", "Archived bodies removed from the database"),
     "gates": LatestGaugeSpec("outbound_gates_closed", "Closed gates: throttle, hold or breaker", ("kind", "code")),
 }

@@ -85,6 +85,7 @@ class Telemetry:
     history_archived_count: Counter
     history_kept_back: Counter
     history_failures: Counter
+    history_forgotten: Counter
     history_pruned: Counter
 
     def __init__(self) -> None:
@@ -226,6 +227,15 @@ class Telemetry:
                 error=why,
                 what="messages are still sent and received, and wait in the database to be archived",
             )
+
+    def history_forgot(self, messages: int) -> None:
+        self.history_forgotten.inc(messages)
+        log.warning(
+            "history_forgot",
+            messages=messages,
+            what="the history store lost messages that it had confirmed; the database still had them and they were "
+            "appended again: see `waypost doctor` about its commit log",
+        )
 
     def bodies_emptied(self, bodies: int) -> None:
         _add(self.history_pruned, bodies)

@@ -11,7 +11,7 @@ from waypost.model.chat import FeedName, MemberChange
 from waypost.model.consumer import Consumer, ConsumerPosition, FeedRange
 from waypost.model.conversation import ConversationId, Entry, Position
 from waypost.model.message import Status
-from waypost.model.time import Instant, hours, minutes
+from waypost.model.time import Instant, hours
 from waypost.ports.conversations.search import NEWEST, SearchQuery
 from waypost.ports.history.archive import ArchiveItem
 from waypost.ports.ledger import Ledger
@@ -53,12 +53,11 @@ async def archive_all(ledger: Ledger, now: Instant = T0) -> list[ArchiveItem]:
     return taken
 
 
-async def empty(ledger: Ledger, before: Instant = LATER, *, spare_waiting: bool = False) -> int:
-    emptied, more = 0, True
-    while more:
-        done = await ledger.archive.empty(before, 2, Instant(before + minutes(1)), spare_waiting=spare_waiting)
-        emptied, more = emptied + done.bodies, done.more
-    return emptied
+async def empty(ledger: Ledger, before: Instant = LATER) -> int:
+    """Empty every range that was confirmed before then, as far as it is indexed."""
+    due = [one.range for one in await ledger.archive.confirmed(Instant(0), before, 100) if one.indexed]
+    found = await ledger.archive.bodies(due)
+    return await ledger.archive.empty(due, [one.key for one in found if not one.erased])
 
 
 def texts_of(items: Sequence[ArchiveItem]) -> list[str]:
@@ -221,10 +220,11 @@ class ArchivePruneContract:
     async def test_nothing_goes_that_is_not_in_the_index_of_words(self, ledger: Ledger) -> None:
         await write(ledger, "one")
         await archive_all(ledger)
+        assert [one.indexed for one in await ledger.archive.confirmed(T0, T0, 9)] == [False]
         assert await empty(ledger) == 0
         await index(ledger)
-        assert await empty(ledger) == 0, "it is looked at again later"
-        assert await empty(ledger, Instant(LATER + minutes(1))) == 1
+        assert [one.indexed for one in await ledger.archive.confirmed(T0, T0, 9)] == [True]
+        assert await empty(ledger) == 1
 
     async def test_what_is_too_large_for_the_log_stays(self, ledger: Ledger) -> None:
         """Counted in characters: both databases and the rule count alike."""
@@ -261,19 +261,13 @@ class ArchivePruneContract:
         (items,) = [one for one in await waits(ledger) if one.waiting is not None]
         assert (items.kind, items.waiting and items.waiting.entry) == ("deleted", entry)
 
-    async def test_what_the_bot_is_still_to_answer_stays_if_that_is_asked(self, ledger: Ledger) -> None:
+    async def test_a_body_says_whether_the_bot_is_still_to_answer_it(self, ledger: Ledger) -> None:
         claim = await a_turn(ledger, "one")
-        await index(ledger)
         await archive_all(ledger)
-        assert await empty(ledger, spare_waiting=True) == 0
+        (range_,) = [one.range for one in await ledger.archive.confirmed(T0, T0, 9)]
+        assert [one.unanswered for one in await ledger.archive.bodies([range_])] == [True]
         await commit(ledger, claim)
-        assert await empty(ledger, Instant(LATER + minutes(1)), spare_waiting=True) == 1
-
-    async def test_without_a_bot_nothing_waits_for_an_answer(self, ledger: Ledger) -> None:
-        await write(ledger, "one")
-        await index(ledger)
-        await archive_all(ledger)
-        assert await empty(ledger) == 1
+        assert [one.unanswered for one in await ledger.archive.bodies([range_])] == [False]
 
     async def test_what_was_moved_since_is_not_taken_for_what_was_there(self, ledger: Ledger) -> None:
         """Another message has its position now, and the history store may lack that one."""
@@ -309,16 +303,66 @@ class ArchivePruneContract:
             await index(ledger)
         assert len(places) == 2
 
-    async def test_the_detector_is_given_another_one_of_each_conversation_each_time(self, ledger: Ledger) -> None:
-        await write(ledger, "one", "two", "three", "four")
+    async def test_confirmed_ranges_are_found_by_time_the_oldest_first(self, ledger: Ledger) -> None:
+        for n in range(3):
+            await write(ledger, f"order {n}")
+            await archive_all(ledger, soon(T0, n))
+        found = await ledger.archive.confirmed(soon(T0, 1), soon(T0, 2), 9)
+        assert [(one.range.since, one.range.upto, one.at) for one in found] == [(n, n + 1, soon(T0, n)) for n in (1, 2)]
+        assert [one.at for one in await ledger.archive.confirmed(T0, LATER, 2)] == [T0, soon(T0, 1)]
+
+    async def test_what_is_confirmed_again_counts_from_then_and_what_was_emptied_stays_so(self, ledger: Ledger) -> None:
+        await write(ledger, "one", "two")
+        await ledger.archive.confirm([FeedRange(TEAM, 0, 1)], T0)
+        await ledger.archive.confirm([FeedRange(TEAM, 1, 2)], T0)
+        await index(ledger)
+        await ledger.archive.empty([FeedRange(TEAM, 0, 1)], [])
+        await ledger.archive.confirm_again([FeedRange(TEAM, 0, 1), FeedRange(TEAM, 1, 2)], LATER)
+        await ledger.archive.confirm_again([], LATER)
+        assert list(await ledger.archive.confirmed(Instant(0), Instant(LATER - 1), 9)) == []
+        assert [one.range for one in await ledger.archive.confirmed(LATER, LATER, 9)] == [FeedRange(TEAM, 1, 2)]
+
+    async def test_history_should_have_bodies_and_the_erasures_of_a_range(self, ledger: Ledger) -> None:
+        chat = await open_chat(ledger, ANN, BOB)
+        one, two = await say(ledger, chat, ANN, "one"), await say(ledger, chat, ANN, "two")
+        await archive_all(ledger)
+        early = [one.range for one in await ledger.archive.confirmed(T0, T0, 9)]
+        await erase(ledger, chat.id, one.position, ANN)
+        assert [(body.key.position, body.erased) for body in await ledger.archive.bodies(early)] == [
+            (two.position, False)
+        ], "the erasure is told by a later item"
+        await archive_all(ledger, LATER)
+        late = [one.range for one in await ledger.archive.confirmed(LATER, LATER, 9)]
+        assert [(body.key.position, body.erased) for body in await ledger.archive.bodies(late)] == [
+            (one.position, True)
+        ]
+
+    async def test_only_the_named_bodies_go(self, ledger: Ledger) -> None:
+        await write(ledger, "one", "two")
         conversation = await conversation_with(ledger)
+        await archive_all(ledger)
+        (range_,) = [one.range for one in await ledger.archive.confirmed(T0, T0, 9)]
+        keys = [one.key for one in await ledger.archive.bodies([range_])]
+        assert await ledger.archive.empty([], keys[1:]) == 1
+        assert await self.bodies(ledger, conversation.id) == ["one", ""]
+        assert await ledger.archive.empty([range_], []) == 0
+        assert list(await ledger.archive.confirmed(Instant(0), LATER, 9)) == []
+
+    async def test_the_detector_walks_through_what_is_only_in_history(self, ledger: Ledger) -> None:
+        await write(ledger, "one", "two", "three")
+        await write(ledger, "there", customer=USER, now=soon(T0, 1))
         await index(ledger)
         await ledger.archive.confirm([FeedRange(TEAM, 0, 2)], T0)
         assert await empty(ledger) == 2
-        for share, expected in ((0.0, [1]), (0.3, [2]), (0.6, []), (0.99, [])):
-            found = await ledger.archive.away(ConversationId(0), conversation.id, share)
-            assert [(one.org_id, one.entry.position) for one in found] == [(ORG, position) for position in expected]
-        assert list(await ledger.archive.away(conversation.id, ConversationId(conversation.id + 9), 0.0)) == []
+        place: tuple[ConversationId, Position] | None = (ConversationId(0), Position(0))
+        seen, looks = list[Position](), 0
+        while place is not None:
+            found, place = await ledger.archive.away_after(place, 1)
+            seen += [one.entry.position for one in found]
+            looks += 1
+        assert (seen, looks) == ([1, 2], 5), "each entry once, and the end"
+        whole, end = await ledger.archive.away_after((ConversationId(0), Position(0)), 100)
+        assert ([(one.org_id, one.entry.position) for one in whole], end) == ([(ORG, 1), (ORG, 2)], None)
 
 
 async def found_by_words(ledger: Ledger, query: str, where: ConversationId) -> list[Entry]:

@@ -95,6 +95,18 @@ class HistoryContract:
         assert sorted(found, key=lambda entry: entry.archive_key) == sorted(stored, key=lambda entry: entry.archive_key)
         assert list(await log.some([])) == []
 
+    async def test_it_says_what_it_has_and_what_of_that_is_erased(self, log: History) -> None:
+        entries = [an_entry(1), an_entry(2), an_entry(1, THERE), an_entry(9, id_at=Instant(T0 + days(400)))]
+        await log.append(lines(*entries))
+        await log.erase([spot(2)], T0)
+        await log.settle([ArchivedStatus(archive_key=spot(7), status="sent", generation=1, rank=3)])
+        wanted = [entry.archive_key for entry in (*entries, entries[0])]
+        found = await log.stored([*wanted, spot(5), spot(7), spot(5, THERE)])
+        assert sorted(found) == sorted(
+            (entry.conversation_id, entry.id_at, entry.position == 2) for entry in entries
+        ), "each once, without what was only settled"
+        assert list(await log.stored([])) == []
+
     async def test_what_is_erased_keeps_its_place_whatever_is_appended_again(self, log: History) -> None:
         stored = lines(*(an_entry(n) for n in (1, 2, 3)))
         await log.append(stored)

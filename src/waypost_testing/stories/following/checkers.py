@@ -63,14 +63,15 @@ def no_loss(evidence: FollowEvidence, checked: Counter[str]) -> Iterator[Simulat
 
 
 def _kept(evidence: FollowEvidence, checked: Counter[str]) -> Iterator[SimulationFinding]:
-    """A separate history store has every body in the end, unchanged, and a new device can read it."""
+    """In the end every body is in the database or in a separate history store, unchanged, and a new device can read
+    it. What is only in the database, the history store has lost, and was not asked about yet."""
     kept = evidence.ending.kept
     if kept is None:
         return
     for entries in evidence.truth.entries.values():
         for entry in entries.values():
             checked[NO_LOSS] += 1
-            if kept.get(entry.archive_key) != entry.body:
+            if kept.get(entry.archive_key, None if entry.emptied else entry.body) != entry.body:
                 yield entry.message_id, f"said {entry.body}, and the history store has {kept.get(entry.archive_key)}"
     for person, conversations in evidence.ending.read.items():
         for where, shown in conversations.items():

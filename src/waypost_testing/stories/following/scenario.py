@@ -28,7 +28,7 @@ from waypost_testing.stories.following.device import (
     SimulatedUser,
 )
 from waypost_testing.stories.following.lines import SimulatedSockets, SocketConditions
-from waypost_testing.stories.following.log import SharedHistory
+from waypost_testing.stories.following.log import LONGEST_UNSYNCED, SharedHistory
 from waypost_testing.stories.following.people import SimulatedUsers, UserHabits, opened
 from waypost_testing.stories.following.record import FollowRecord
 from waypost_testing.stories.following.trouble import PEOPLE, FollowFaultInjector
@@ -113,7 +113,9 @@ class FollowingRun(StoryRun[FollowScenarioResult]):
             pair_burst=1000,
             archive_grace=self.plan.archive_grace or hours(1),
         )
-        self.log = SharedHistory(sim) if self.plan.archive_grace is not None else None
+        self.log: SharedHistory | None = None
+        if (grace := self.plan.archive_grace) is not None:
+            self.log = SharedHistory(sim, Span(min(grace * 4 // 5, LONGEST_UNSYNCED)))
         history_of = self.log.of if self.log is not None else None
         self.cluster = Cluster(
             sim, self.record, tuning, self.ledger, dress, grapevine=self.plan.grapevine, history_of=history_of

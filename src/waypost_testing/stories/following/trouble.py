@@ -48,7 +48,7 @@ class FollowFaultInjector(TurnFaultInjector):
             (2, self._clock_jump),
             (2, self._ledger_outage),
             (3, self._feeds_forgotten),
-            *(((4, self._log_outage),) if self._log is not None else ()),
+            *(((4, self._log_outage), (6, self._log_crash)) if self._log is not None else ()),
         )
 
     async def _lines_cut(self) -> None:
@@ -83,6 +83,13 @@ class FollowFaultInjector(TurnFaultInjector):
         if self._log is not None:
             self._log.fail(self._rng.choice((0.2, 0.5, 1.0)))
             await self._pass(self._between(seconds(1), seconds(self._rng.choice((5, 60)))))
+            self._log.fail(0.0)
+
+    async def _log_crash(self) -> None:
+        """It starts again soon, without the latest entries that it confirmed."""
+        if self._log is not None:
+            self._log.crash()
+            await self._pass(self._between(seconds(0.2), seconds(self._rng.choice((2, 20)))))
             self._log.fail(0.0)
 
     def calm(self) -> None:

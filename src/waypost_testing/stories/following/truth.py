@@ -46,6 +46,8 @@ class LedgerEntry:
     """Its key in the history store: conversation and time of the id."""
     body: str
     """Before archiving."""
+    emptied: bool
+    """Only the history store has its body."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ def truth(rows: Rows) -> LedgerSnapshot:
 
 
 def _entry(row: tuple[Any, ...]) -> LedgerEntry:
-    where, position, id_at, sender, name, body, deleted_at, status, read_at, *spot = row
+    where, position, id_at, sender, name, body, deleted_at, status, read_at, kept_in, kept_at, emptied = row
     message = msgspec.json.decode(body or "{}")
     return LedgerEntry(
         str(where),
@@ -127,8 +129,9 @@ def _entry(row: tuple[Any, ...]) -> LedgerEntry:
         (message.get("text") or {}).get("body") if isinstance(message.get("text"), dict) else message.get("text"),
         deleted_at is not None,
         None if status is None else chat_status(Status(status), read_at is not None),
-        (spot[0], spot[1]),
+        (kept_in, kept_at),
         body,
+        bool(emptied),
     )
 
 
@@ -141,7 +144,8 @@ _ENTRIES = """SELECT e.conversation_id, e.position, e.id_at, e.sender, e.client_
     CASE WHEN e.body <> '' THEN e.body ELSE (
         SELECT s.body FROM said_for_ever s
         WHERE s.conversation_id = coalesce(e.kept_in, e.conversation_id) AND s.id_at = coalesce(e.kept_at, e.id_at)
-    ) END, e.deleted_at, d.status, d.read_at, coalesce(e.kept_in, e.conversation_id), coalesce(e.kept_at, e.id_at)
+    ) END, e.deleted_at, d.status, d.read_at, coalesce(e.kept_in, e.conversation_id), coalesce(e.kept_at, e.id_at),
+    e.body = ''
 FROM entry e LEFT JOIN delivery d ON d.message_id = e.message_id ORDER BY e.conversation_id, e.position"""
 _CONVERSATIONS = "SELECT id, org_id, kind, assignee, state, labels FROM conversation ORDER BY id"
 _MEMBERS = "SELECT conversation_id, user_id, sees_after FROM member ORDER BY conversation_id, user_id"

@@ -26,17 +26,18 @@ ON CONFLICT (feed, upto) DO NOTHING
 
 -- name: handed_over_entries
 -- The messages of archived ranges whose bodies are still in the Ledger, with their length and whether the bot still has
--- to answer them.
-SELECT i.feed, i.seq, e.conversation_id, e.position, e.id_at, length(e.body),
+-- to answer them, and those that were erased.
+SELECT i.feed, i.seq, e.conversation_id, e.position, e.id_at, length(e.body), e.deleted_at IS NOT NULL,
     coalesce(l.floor = 'bot' AND e.position > l.done AND e.position <= l.tail, FALSE)
 FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS u (feed, after, head) CROSS JOIN LATERAL (
     SELECT * FROM feed_item x
-    WHERE x.feed = u.feed AND x.seq > u.after AND x.seq <= u.head AND x.kind = 'message' ORDER BY x.seq
+    WHERE x.feed = u.feed AND x.seq > u.after AND x.seq <= u.head AND x.kind IN ('message', 'deleted') ORDER BY x.seq
 ) i
 CROSS JOIN LATERAL (
-    SELECT * FROM entry x WHERE x.conversation_id = i.conversation_id AND x.position = i.position
+    SELECT * FROM entry x WHERE x.conversation_id = i.conversation_id
+        AND x.position = CASE WHEN i.kind = 'deleted' THEN (i.body::json ->> 'position')::bigint ELSE i.position END
         AND (i.feed NOT LIKE 'user:%' OR i.feed = 'user:' || x.sender)
-        AND x.kept_in IS NULL AND x.deleted_at IS NULL AND x.body <> ''
+        AND x.kept_in IS NULL AND x.body <> '' AND (i.kind = 'deleted') = (x.deleted_at IS NOT NULL)
     LIMIT 1
 ) e
 LEFT JOIN LATERAL (
@@ -56,12 +57,3 @@ UPDATE entry e SET body = '' FROM unnest($1::bigint[], $2::bigint[], $3::bigint[
 WHERE e.conversation_id = u.id AND e.position = u.position AND e.id_at = u.id_at
     AND e.kept_in IS NULL AND e.deleted_at IS NULL AND e.body <> ''
 RETURNING e.position
-
--- name: entries_away
--- One entry per conversation, at a share of its length in millionths: a lookup by key, so that many are cheap.
-SELECT c.org_id, NULL, NULL, NULL, {entry} FROM (SELECT x.id, x.org_id, x.position FROM conversation x WHERE x.id > $1 AND x.id <= $2) c
-CROSS JOIN LATERAL (
-    SELECT * FROM entry x
-    WHERE x.conversation_id = c.id AND x.position = 1 + $3::bigint * c.position / 1000000 LIMIT 1
-) e
-WHERE e.body = ''

@@ -9,15 +9,17 @@ from waypost.adapters.sql.engine.engine import Engine
 from waypost.adapters.sql.engine.plan import Plan, Row, each
 from waypost.adapters.sql.rows import conversation_rows
 from waypost.model.consumer import Consumer, FeedRange
-from waypost.model.conversation import ConversationId, Position
-from waypost.model.history import PendingArchiveEntry
+from waypost.model.conversation import ArchiveKey, ConversationId, Position
+from waypost.model.history import ArchivedBody, ConfirmedRange, PendingArchiveEntry
 from waypost.model.message import Status
 from waypost.model.time import Instant
-from waypost.ports.history.archive import ArchiveItem, PrunedBodies
+from waypost.ports.history.archive import ArchiveItem
 from waypost.rules.history.archive import LARGEST_BODY
 
 _ITEM = 5
 _WAITING = 4
+_END = (2**62, 2**62)
+"""After every entry."""
 
 
 class SqlArchiveFeed:
@@ -37,24 +39,27 @@ class SqlArchiveFeed:
     async def confirm(self, ranges: Sequence[FeedRange], now: Instant) -> Sequence[FeedRange]:
         return await self._engine.transact(_confirm(sorted(ranges), now), "search")
 
-    async def empty(self, before: Instant, limit: int, again: Instant, *, spare_waiting: bool) -> PrunedBodies:
-        due = await self._engine.read("handed_over_due", before, limit)
-        indexed = [FeedRange(*row[:3]) for row in due if row[3] >= row[2]]
-        wait = {FeedRange(*row[:3]) for row in due if row[3] < row[2]}
-        rows = []
-        for feed, seq, where, position, id_at, length, is_waiting in await self._between(
-            "handed_over_entries", indexed
-        ):
-            if is_waiting and spare_waiting:
-                wait |= {one for one in indexed if one.feed == feed and one.since < seq <= one.upto}
-            elif length <= LARGEST_BODY:
-                rows.append((where, position, id_at))
-        done = [one for one in indexed if one not in wait]
-        bodies = await self._engine.transact(_empty(sorted(rows), done, sorted(wait), again), "search")
-        return PrunedBodies(bodies, more=len(due) == limit)
+    async def confirm_again(self, ranges: Sequence[FeedRange], now: Instant) -> None:
+        rows = [(range_.feed, range_.upto, now) for range_ in sorted(ranges)]
+        await self._engine.transact(each("handed_over_again", rows), "search")
 
-    async def away(self, after: ConversationId, upto: ConversationId, share: float) -> Sequence[PendingArchiveEntry]:
-        return [_waiting(row) for row in await self._engine.read("entries_away", after, upto, int(share * 1_000_000))]
+    async def confirmed(self, since: Instant, upto: Instant, limit: int) -> Sequence[ConfirmedRange]:
+        return [_confirmed(row) for row in await self._engine.read("handed_over_between", since, upto, limit)]
+
+    async def bodies(self, ranges: Sequence[FeedRange]) -> Sequence[ArchivedBody]:
+        rows = await self._between("handed_over_entries", ranges)
+        return [_body(row) for row in rows if row[5] <= LARGEST_BODY]
+
+    async def empty(self, ranges: Sequence[FeedRange], keys: Sequence[ArchiveKey]) -> int:
+        return await self._engine.transact(_empty(sorted(keys), sorted(ranges)), "search")
+
+    async def away_after(
+        self, after: tuple[ConversationId, Position], limit: int
+    ) -> tuple[Sequence[PendingArchiveEntry], tuple[ConversationId, Position] | None]:
+        ends = await self._engine.read("entry_place_after", *after, limit - 1)
+        last = (ConversationId(ends[0][0]), Position(ends[0][1])) if ends else None
+        found = await self._engine.read("entries_away_between", *after, *(last or _END))
+        return [_waiting(row) for row in found], last
 
 
 def _item(row: Row) -> ArchiveItem:
@@ -79,14 +84,24 @@ def _waiting(row: Row) -> PendingArchiveEntry:
     )
 
 
+def _confirmed(row: Row) -> ConfirmedRange:
+    feed, since, upto, at, read = row
+    return ConfirmedRange(FeedRange(feed, since, upto), at, indexed=read >= upto)
+
+
+def _body(row: Row) -> ArchivedBody:
+    feed, seq, conversation, position, id_at, _, erased, unanswered = row
+    key = ArchiveKey(conversation, position, id_at)
+    return ArchivedBody(feed=feed, seq=seq, key=key, erased=bool(erased), unanswered=bool(unanswered))
+
+
 def _confirm(ranges: Sequence[FeedRange], now: Instant) -> Plan[list[FeedRange]]:
     ours = yield from advance(Consumer.ARCHIVE, ranges)
     yield from each("handed_over_put", [(*range_, now) for range_ in ours])
     return ours
 
 
-def _empty(rows: Sequence[Row], done: Sequence[FeedRange], wait: Sequence[FeedRange], again: Instant) -> Plan[int]:
-    emptied = yield from each("entry_empty", rows)
-    yield from each("handed_over_drop", [(range_.feed, range_.upto) for range_ in done])
-    yield from each("handed_over_again", [(range_.feed, range_.upto, again) for range_ in wait])
+def _empty(keys: Sequence[ArchiveKey], ranges: Sequence[FeedRange]) -> Plan[int]:
+    emptied = yield from each("entry_empty", keys)
+    yield from each("handed_over_drop", [(range_.feed, range_.upto) for range_ in ranges])
     return len(emptied)

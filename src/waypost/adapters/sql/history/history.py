@@ -9,7 +9,7 @@ from waypost.adapters.sql.engine.plan import each
 from waypost.adapters.sql.rows import conversation_rows
 from waypost.model.conversation import ArchiveKey, Entry
 from waypost.model.time import Instant
-from waypost.ports.history.history import ArchivedStatus, ArchiveEntry
+from waypost.ports.history.history import ArchivedStatus, ArchiveEntry, StoredEntry
 
 
 class SqlHistory:
@@ -31,6 +31,11 @@ class SqlHistory:
         wanted = sorted({(key.conversation_id, key.position) for key in keys})
         found = await self._engine.transact(each("entry_find", wanted))
         return [conversation_rows.entry(row) for row in found]
+
+    async def stored(self, keys: Sequence[ArchiveKey]) -> Sequence[StoredEntry]:
+        """An entry whose body is only in another history store is not stored here."""
+        here = [entry for entry in await self.some(keys) if not entry.is_archived]
+        return [StoredEntry(one.conversation_id, one.id_at, one.deleted_at is not None) for one in here]
 
     async def erase(self, keys: Sequence[ArchiveKey], at: Instant) -> None:
         gone = sorted({(key.conversation_id, key.position, at) for key in keys})

@@ -9,14 +9,14 @@ WHERE c.id = $1 AND e.position > $2 AND e.kept_in IS NOT NULL ORDER BY e.positio
 -- The range is archived; its bodies may be pruned after the grace time.
 INSERT INTO handed_over (feed, since, upto, at) VALUES ($1, $2, $3, $4) ON CONFLICT (feed, upto) DO NOTHING
 
--- name: handed_over_due
--- The oldest first, with the search index's position in each feed.
-SELECT h.feed, h.since, h.upto,
+-- name: handed_over_between
+-- Those confirmed between two times, the oldest first, with the search index's position in each feed.
+SELECT h.feed, h.since, h.upto, h.at,
     coalesce((SELECT r.seq FROM feed_reader r WHERE r.reader = 'search' AND r.feed = h.feed), 0)
-FROM handed_over h WHERE h.at <= $1 ORDER BY h.at LIMIT $2
+FROM handed_over h WHERE h.at >= $1 AND h.at <= $2 ORDER BY h.at LIMIT $3
 
 -- name: handed_over_again
--- The history store did not confirm some of it: look again later.
+-- It counts as confirmed from then on: it was appended again, or cannot be emptied yet.
 UPDATE handed_over SET at = $3 WHERE feed = $1 AND upto = $2
 
 -- name: handed_over_drop
@@ -29,8 +29,12 @@ UPDATE entry SET body = '' WHERE conversation_id = $1 AND position = $2 AND id_a
     AND kept_in IS NULL AND deleted_at IS NULL AND body <> ''
 RETURNING position
 
--- name: entries_away
--- One entry per conversation, at a share of its length in millionths: a lookup by key, so that many are cheap.
-SELECT c.org_id, NULL, NULL, NULL, {entry} FROM conversation c
-JOIN entry e ON e.conversation_id = c.id AND e.position = 1 + $3 * c.position / 1000000
-WHERE c.id > $1 AND c.id <= $2 AND e.body = ''
+-- name: entry_place_after
+-- Skips a number of entries after a place.
+SELECT e.conversation_id, e.position FROM entry e WHERE (e.conversation_id, e.position) > ($1, $2)
+ORDER BY e.conversation_id, e.position LIMIT 1 OFFSET $3
+
+-- name: entries_away_between
+-- The archived entries between two places.
+SELECT c.org_id, NULL, NULL, NULL, {entry} FROM entry e JOIN conversation c ON c.id = e.conversation_id
+WHERE (e.conversation_id, e.position) > ($1, $2) AND (e.conversation_id, e.position) <= ($3, $4) AND e.body = ''
