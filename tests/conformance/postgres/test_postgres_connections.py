@@ -10,7 +10,9 @@ import pytest
 
 from waypost.adapters.postgres.access import PostgresAccess
 from waypost.adapters.postgres.columns import Batches
-from waypost.adapters.postgres.engine import PostgresEngine, ReconnectingConnection
+from waypost.adapters.postgres.connection_room import ConnectionRoom
+from waypost.adapters.postgres.engine import PostgresEngine
+from waypost.adapters.postgres.reconnecting import ReconnectingConnection
 from waypost.adapters.postgres.schema import PACKAGE, migrate
 from waypost.adapters.sql.engine.plan import Once, Plan, Row
 from waypost.adapters.sql.engine.statements import dialect
@@ -33,14 +35,14 @@ def look() -> Plan[list[Row]]:
 
 
 def tick() -> Plan[list[Row]]:
-    return (yield Once("door_tick", (0, 0)))
+    return (yield Once("door_tick", (0, 0, 0, "one", False)))
 
 
 async def test_a_connection_that_opens_as_its_asker_goes_is_the_next_ones(
     postgres_url: str, beside: asyncpg.Connection[asyncpg.Record]
 ) -> None:
     statements = await asyncio.to_thread(dialect, PACKAGE)
-    line = ReconnectingConnection(PostgresAccess(postgres_url), statements, Batches(statements))
+    line = ReconnectingConnection(PostgresAccess(postgres_url), statements, Batches(statements), ConnectionRoom())
     asker = asyncio.ensure_future(line.transact(look()))
     await asyncio.sleep(0)  # it has asked
     assert line._opening is not None

@@ -11,7 +11,6 @@ from asyncpg.connect_utils import SessionAttribute
 from waypost.ports.platform.failure import Unavailable
 
 PostgresConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
-PostgresPool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 
 TAKES_WRITES = SessionAttribute.primary
 """With several hosts or a floating address: a standby would refuse writes and return stale data."""
@@ -51,36 +50,34 @@ class PostgresAccess(NamedTuple):
 
     url: str
     pooled: bool = False
+    for_reading: bool = False
 
     @property
     def begin(self) -> str:
-        return _IN_EACH_TRANSACTION if self.pooled else "BEGIN"
+        return "BEGIN" if self.keeps_settings else _IN_EACH_TRANSACTION
+
+    @property
+    def reading(self) -> PostgresAccess:
+        """For a connection that reads. Should it have to write, each transaction applies the settings for that."""
+        return self._replace(for_reading=True)
+
+    @property
+    def keeps_settings(self) -> bool:
+        """Whether each connection has a writer's settings from its start."""
+        return not self.pooled and not self.for_reading
 
     async def line(self, kept: int = STATEMENTS_KEPT) -> PostgresConnection:
-        """A writing connection that keeps up to `kept` prepared statements."""
+        """A connection that keeps up to `kept` prepared statements."""
+        settings = {} if self.pooled else {"jit": "off"} if self.for_reading else WRITER_SETTINGS
         connection: PostgresConnection = await asyncpg.connect(
             self.url,
             timeout=CONNECT_TIMEOUT,
             command_timeout=ANSWER_TIMEOUT,
             target_session_attrs=TAKES_WRITES,
-            server_settings=_WRITER if self.pooled else {**_WRITER, **WRITER_SETTINGS},
+            server_settings={**(_READER if self.for_reading else _WRITER), **settings},
             statement_cache_size=0 if self.pooled else kept,
         )
         return connection
-
-    async def readers(self, most: int) -> PostgresPool:
-        pool: PostgresPool = await asyncpg.create_pool(
-            self.url,
-            min_size=1,
-            max_size=most,
-            timeout=CONNECT_TIMEOUT,
-            command_timeout=ANSWER_TIMEOUT,
-            target_session_attrs=TAKES_WRITES,
-            server_settings=_READER if self.pooled else {**_READER, "jit": "off"},
-            statement_cache_size=0 if self.pooled else 100,
-            reset=_leave,
-        )
-        return pool
 
 
 async def find_access(url: str) -> PostgresAccess:
@@ -103,9 +100,11 @@ async def find_access(url: str) -> PostgresAccess:
         await probe.close(timeout=CONNECT_TIMEOUT)
 
 
+class NoRoom(Unavailable):
+    """PostgreSQL has no free connection. Nothing was done."""
+
+
 def unreachable_error(error: Exception) -> Unavailable:
+    if isinstance(error, asyncpg.TooManyConnectionsError):
+        return NoRoom(f"PostgreSQL has no free connection ({error}): raise max_connections, or run fewer processes")
     return Unavailable(f"PostgreSQL cannot be reached: {str(error) or 'no answer'}")
-
-
-async def _leave(_: object) -> None:
-    """Readers do not change their session, so the pool's reset, a second round trip per read, is skipped."""

@@ -1,283 +1,98 @@
-"""The engine on PostgreSQL: connections for batches, claims, turns and search, and a pool of readers."""
+"""The engine on PostgreSQL: connections for batches, claims, turns, search and reading."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
-from typing import Any, TypeVar, get_args
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import TypeVar, get_args
 
 import asyncpg
 
 from waypost.adapters.postgres.access import (
-    CONNECT_TIMEOUT,
     LOST,
+    NoRoom,
     PostgresAccess,
     PostgresConnection,
-    PostgresPool,
     find_access,
     unreachable_error,
 )
 from waypost.adapters.postgres.columns import Batches
+from waypost.adapters.postgres.connection_room import LEFT, LOOK_EVERY, ConnectionRoom
+from waypost.adapters.postgres.reconnecting import CLOSING, ReconnectingConnection, translate_error
 from waypost.adapters.postgres.schema import PACKAGE, check_version
 from waypost.adapters.sql.engine.engine import CommitQueue, ConnectionName
 from waypost.adapters.sql.engine.group_commit import TransactionConflict, single_intent_error
 from waypost.adapters.sql.engine.migrations import NewerSchema
-from waypost.adapters.sql.engine.plan import AllOf, AtOnce, Each, Plan, Row, Step, Together
+from waypost.adapters.sql.engine.plan import Plan, Row
 from waypost.adapters.sql.engine.statements import SqlStatement, dialect
 from waypost.model.time import Instant
-from waypost.ports.platform.failure import Full, Unavailable
+from waypost.ports.platform.failure import LedgerError
 
 T = TypeVar("T")
-
-_MET_ANOTHER = (
-    asyncpg.DeadlockDetectedError,
-    asyncpg.SerializationError,
-    asyncpg.LockNotAvailableError,
-    asyncpg.QueryCanceledError,
-    asyncpg.InvalidCachedStatementError,
-)
-_CLOSING = (
-    asyncpg.OperatorInterventionError,
-    asyncpg.InsufficientResourcesError,
-    asyncpg.IdleInTransactionSessionTimeoutError,
-    asyncpg.ReadOnlySQLTransactionError,  # a standby: reconnecting finds the new primary
-)
-_POISON = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError, asyncpg.ProgramLimitExceededError)
-"""Errors of a single intent; every other refusal is a problem of the database."""
-
-_OVERTAKEN = (asyncpg.DivisionByZeroError, asyncpg.UniqueViolationError)
-"""How a statement fails if a row changed since it was read: see columns.at_once."""
 
 _OF_THE_DATABASE = (asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
-class ReconnectingConnection:
-    """One connection, opened when needed and again after it was lost; one transaction at a time."""
-
-    def __init__(self, access: PostgresAccess, statements: Mapping[str, SqlStatement], batches: Batches) -> None:
-        self._access = access
-        self._statements = statements
-        self._batches = batches
-        self._connection: PostgresConnection | None = None
-        self._opening: asyncio.Future[PostgresConnection] | None = None
-        self._turn = asyncio.Lock()
-        self._closed = False
-
-    async def transact(self, plan: Plan[T]) -> T:
-        async with self._turn:
-            connection = await self._connected()
-            committing = False
-            try:
-                await connection.execute(self._access.begin)
-                answer = await self._drive(connection, plan)
-                committing = True
-                await connection.execute("COMMIT")
-            except Exception as error:
-                await self._clean_up(connection, error)
-                raise translate_error(error, unknown_outcome=committing) from error
-            except BaseException as error:  # cancelled: its statements must not become part of the next transaction
-                await self._clean_up(connection, error)
-                raise
-            return answer
-
-    async def step_by_step(self, plan: Plan[T]) -> T:
-        """Run a plan whose last step is its only write: each statement is a transaction of its own."""
-        async with self._turn:
-            connection = await self._connected()
-            try:
-                return await self._drive(connection, plan, alone=self._access.pooled)
-            except Exception as error:
-                await self._clean_up(connection, error)
-                raise translate_error(error, unknown_outcome=True) from error
-            except BaseException as error:
-                await self._clean_up(connection, error)
-                raise
-
-    async def _connected(self) -> PostgresConnection:
-        if self._closed:
-            raise Unavailable("the ledger is closed")
-        if self._connection is None or self._connection.is_closed():
-            try:
-                return await asyncio.shield(self._opening or self._open())
-            except (*LOST, asyncpg.PostgresError) as error:
-                raise unreachable_error(error) from error
-        return self._connection
-
-    def _open(self) -> asyncio.Future[PostgresConnection]:
-        self._opening = asyncio.ensure_future(self._access.line())
-        self._opening.add_done_callback(self._opened)
-        return self._opening
-
-    def _opened(self, opening: asyncio.Future[PostgresConnection]) -> None:
-        """Keep the connection even if the caller was cancelled while it opened.
-
-        The next caller uses or closes it.
-        """
-        self._opening = None
-        if not opening.cancelled() and opening.exception() is None:
-            self._connection = opening.result()
-
-    async def _clean_up(self, connection: PostgresConnection, error: BaseException) -> None:
-        """Leave no open transaction: roll back, or terminate the connection, which has the same effect."""
-        if _is_lost(error) or connection.is_closed():
-            connection.terminate()
-            return
-        try:
-            await connection.execute("ROLLBACK")
-        except (*LOST, asyncpg.PostgresError):
-            connection.terminate()
-        except BaseException:
-            connection.terminate()
-            raise
-
-    async def _drive(self, connection: PostgresConnection, plan: Plan[T], *, alone: bool = False) -> T:
-        run = self._run_alone if alone else self._run
-        try:
-            step = next(plan)
-            while True:
-                step = plan.send(await run(connection, step))
-        except StopIteration as stop:
-            answer: T = stop.value
-            return answer
-
-    async def _run_alone(self, connection: PostgresConnection, step: Step) -> list[Row]:
-        """Run in a transaction of its own; if it was overtaken, its COMMIT rolls back."""
-        await connection.execute(self._access.begin)
-        found = await self._run(connection, step)
-        await connection.execute("COMMIT")
-        return found
-
-    async def _run(self, connection: PostgresConnection, step: Step) -> list[Row]:
-        found: list[Row]
-        if isinstance(step, Together):
-            whole = self._batches.together(step)
-            found = await connection.fetch(whole.text, *whole.arguments(step.writes))
-            return found
-        if isinstance(step, AllOf):
-            return await self._all_of(connection, step)
-        if isinstance(step, AtOnce):
-            return await self._at_once(connection, step)
-        if not isinstance(step, Each):
-            found = await connection.fetch(self._statements[step.statement].text, *step.arguments)
-        elif batch := self._batches.of(step.statement):
-            found = await connection.fetch(batch.text, *batch.arguments((step,)))
-        else:
-            found = await connection.fetchmany(self._statements[step.statement].text, step.rows)
-        return found
-
-    async def _all_of(self, connection: PostgresConnection, step: AllOf) -> list[Row]:
-        whole, arguments = self._batches.all_of(step)
-        found: list[list[Row]] = [[] for _ in step.reads]
-        for n, row in await connection.fetch(whole.text, *arguments):
-            found[n].append(row)
-        return list(found)
-
-    async def _at_once(self, connection: PostgresConnection, step: AtOnce) -> list[Row]:
-        whole = self._batches.at_once(step)
-        arguments = whole.arguments((*step.certain, *step.writes))
-        try:
-            done: list[Row] = await connection.fetch(
-                whole.text, *arguments, sum(len(sure.rows) for sure in step.certain)
-            )
-        except _OVERTAKEN:
-            return []
-        return done
-
-    async def close(self) -> None:
-        async with self._turn:
-            self._closed = True
-            if self._opening is not None:
-                with suppress(*LOST, asyncpg.PostgresError):
-                    self._connection = await self._opening
-            if self._connection is not None and not self._connection.is_closed():
-                await self._connection.close(timeout=CONNECT_TIMEOUT)
-
-    def terminate(self) -> None:
-        """Close at once, even in the middle of a transaction."""
-        self._closed = True
-        if self._opening is not None:
-            self._opening.cancel()
-        if self._connection is not None:
-            self._connection.terminate()
-
-
-def translate_error(error: Exception, *, unknown_outcome: bool) -> Exception:
-    """Translate asyncpg's errors; any other error is returned unchanged."""
-    if isinstance(error, _MET_ANOTHER):
-        return TransactionConflict(str(error))
-    if isinstance(error, asyncpg.DiskFullError):
-        return Full(f"PostgreSQL has no room left: {error}")
-    if _is_lost(error) and not isinstance(error, asyncpg.ReadOnlySQLTransactionError):
-        if unknown_outcome:
-            return Unavailable(f"PostgreSQL was lost during a commit: {error}")
-        return Unavailable(f"PostgreSQL was lost: {error}") if _is_down(error) else TransactionConflict(str(error))
-    if isinstance(error, asyncpg.PostgresError) and not isinstance(error, _POISON):
-        return Unavailable(f"PostgreSQL takes no writes: {error}")
-    return error
-
-
-def _is_lost(error: BaseException) -> bool:
-    return isinstance(error, (*LOST, *_CLOSING)) and not isinstance(error, asyncpg.DiskFullError)
-
-
-def _is_down(error: Exception) -> bool:
-    """An idle-session timeout, or a batch too big to finish in time, may run again (and be halved)."""
-    return not isinstance(error, asyncpg.IdleInTransactionSessionTimeoutError | asyncio.TimeoutError)
-
-
 class PostgresEngine:
-    def __init__(self, access: PostgresAccess, readers: PostgresPool, statements: Mapping[str, SqlStatement]) -> None:
+    """Each kind of work has its own connection; when PostgreSQL has no room for it, it shares another one's."""
+
+    def __init__(self, access: PostgresAccess, readers: int, statements: Mapping[str, SqlStatement]) -> None:
         self._statements = statements
         self._access = access
+        self._room = ConnectionRoom()
+        self._look_at = 0.0
         batches = Batches(statements)
-        self._lines = {queue: ReconnectingConnection(access, statements, batches) for queue in CommitQueue}
-        self._apart: dict[ConnectionName, ReconnectingConnection] = {
-            name: ReconnectingConnection(access, statements, batches) for name in get_args(ConnectionName)
-        }
-        self._readers = readers
 
-    async def run(self, queue: CommitQueue, plan: Plan[T]) -> T:
-        line = self._lines[queue]
-        return await (line.transact(plan) if queue is CommitQueue.FULL else line.step_by_step(plan))
+        def line(access: PostgresAccess) -> ReconnectingConnection:
+            return ReconnectingConnection(access, statements, batches, self._room)
+
+        self._lines = {queue: line(access) for queue in CommitQueue}
+        self._apart: dict[ConnectionName, ReconnectingConnection] = {
+            name: line(access) for name in get_args(ConnectionName)
+        }
+        self._readers = [line(access.reading) for _ in range(readers)]
+        self._free = list(self._readers)
+        self._slots = asyncio.Semaphore(readers)
+        self._all = (*self._readers, *self._apart.values(), *self._lines.values())
 
     @classmethod
     async def open(cls, url: str, *, readers: int = 4) -> PostgresEngine:
         """Connect and check the schema version."""
-        access = await find_access(url)
-        try:
-            pool = await access.readers(readers)
-        except (*LOST, asyncpg.PostgresError) as error:
-            raise unreachable_error(error) from error
-        engine = cls(access, pool, await asyncio.to_thread(dialect, PACKAGE))
+        engine = cls(await find_access(url), readers, await asyncio.to_thread(dialect, PACKAGE))
         try:
             await engine._check()
         except BaseException:
-            pool.terminate()
+            engine._terminate()
             raise
         return engine
 
     @property
     def most_connections(self) -> int:
         """The most connections that this process opens."""
-        readers: int = self._readers.get_max_size()
-        return len(self._lines) + len(self._apart) + readers
+        return len(self._all)
 
     def now(self) -> Instant:
         """A fallback for statements that take the time; PostgreSQL's own clock decides (`door_tick`)."""
         return Instant(time.time_ns() // 1000)
 
+    async def run(self, queue: CommitQueue, plan: Plan[T]) -> T:
+        if queue is CommitQueue.FULL:
+            return await self._with(self._lines[queue], lambda line: line.transact(plan))
+        return await self._with(self._lines[queue], lambda line: line.step_by_step(plan))
+
     async def transact(self, plan: Plan[T], line: ConnectionName = "claims") -> T:
         try:
-            return await self._apart[line].transact(plan)
+            return await self._with(self._apart[line], lambda able: able.transact(plan))
         except (TransactionConflict, *_OF_THE_DATABASE) as error:
             raise single_intent_error(error) from error
 
     async def read(self, statement: str, *arguments: object) -> list[Row]:
+        text = self._statements[statement].text
+        await self._look()
         try:
-            async with self._reading() as connection:
-                found: list[Row] = await connection.fetch(self._statements[statement].text, *arguments)
+            found: list[Row] = await self._reading(lambda connection: connection.fetch(text, *arguments))
         except (*LOST, *_OF_THE_DATABASE) as error:
             raise single_intent_error(translate_error(error, unknown_outcome=False)) from error
         return found
@@ -288,32 +103,61 @@ class PostgresEngine:
 
     async def _check(self) -> None:
         try:
-            async with self._reading() as connection:
-                await check_version(connection)
-        except (*LOST, *_CLOSING) as error:
+            await self._reading(check_version)
+        except (*LOST, *CLOSING) as error:
             raise unreachable_error(error) from error
 
-    @asynccontextmanager
-    async def _reading(self) -> AsyncIterator[Any]:
-        """Through a pooler, prepare and execute must use the same connection, so they share a transaction."""
-        async with self._readers.acquire() as connection:
-            if not self._access.pooled:
-                yield connection
-                return
-            async with connection.transaction():
-                yield connection
+    async def _reading(self, work: Callable[[PostgresConnection], Awaitable[T]]) -> T:
+        async with self._slots:
+            reader = self._free.pop()
+            try:
+                return await self._with(reader, lambda line: line.read(work))
+            finally:
+                self._free.append(reader)
+
+    # Sharing connections when there is no room for more
+
+    async def _with(self, line: ReconnectingConnection, work: Callable[[ReconnectingConnection], Awaitable[T]]) -> T:
+        """Work on this connection, or on an open one if this one cannot be opened: then nothing was done yet."""
+        first = self._able(line)
+        try:
+            return await work(first)
+        except NoRoom:
+            other = self._able(line)
+            if other is first:
+                raise
+            return await work(other)
+
+    def _able(self, line: ReconnectingConnection) -> ReconnectingConnection:
+        if line.is_open or self._room.may_open:
+            return line
+        opened = [each for each in self._all if each.is_open]
+        return next((each for each in opened if each.is_idle), opened[-1] if opened else line)
+
+    async def _look(self) -> None:
+        """Now and then, give back connections that other processes need more. Every process reads every few seconds."""
+        now = asyncio.get_running_loop().time()
+        opened = [each for each in self._all if each.is_open] if now >= self._look_at else []
+        if self._access.pooled or not opened:
+            return
+        self._look_at = now + LOOK_EVERY
+        with suppress(LedgerError, *LOST, *_OF_THE_DATABASE):
+            left = await opened[-1].read(lambda connection: connection.fetchval(LEFT))
+            if self._room.look(left, wanted=len(self._all) - len(opened)):
+                for each in [idle for idle in opened if idle.is_idle][: len(opened) - 1]:
+                    await each.give_back()
 
     async def close(self, finish: Callable[[], Awaitable[None]] | None = None) -> None:
         """Close in order; if cancelled, terminate at once."""
-        lines = (*self._lines.values(), *self._apart.values())
         try:
             if finish:
                 await finish()
-            for line in lines:
+            for line in self._all:
                 await line.close()
-            await self._readers.close()
         except BaseException:
-            for line in lines:
-                line.terminate()
-            self._readers.terminate()
+            self._terminate()
             raise
+
+    def _terminate(self) -> None:
+        for line in self._all:
+            line.terminate()
