@@ -24,7 +24,6 @@ SETTINGS = {
     "max_connections": "100",
     "server_encoding": "UTF8",
     "statement_timeout": "0",
-    "superuser_reserved_connections": "3",
     "synchronous_commit": "on",
     "synchronous_standby_names": "",
     "transaction_read_only": "off",
@@ -33,6 +32,7 @@ WELL = PostgresFacts(
     version=170_002,
     settings=SETTINGS,
     connections=10,
+    connections_left=87,
     in_recovery=False,
     standbys=[StandbyFacts("replica", "streaming", "sync", 0.0)],
     schema=13,
@@ -62,6 +62,17 @@ def test_a_server_that_is_well_has_no_finding_but_good_ones() -> None:
 
 
 @pytest.mark.parametrize(
+    ("left", "level"),
+    [(4 * (LINES + READERS), None), (4 * (LINES + READERS) - 1, "warning"), (4, "warning"), (3, "wrong")],
+)
+def test_so_many_processes_fit_or_share_or_cannot_run(left: int, level: str | None) -> None:
+    found = judge.fits(left, 4, READERS)
+    assert (found and found.level.value) == level
+    text = f"4 processes take up to 44 connections to PostgreSQL (11 each), and {left} can be opened"
+    assert found is None or (found.text == text and "max_connections" in found.remedy)
+
+
+@pytest.mark.parametrize(
     ("facts", "level", "said"),
     [
         (replace(WELL, version=140_010), "wrong", "PostgreSQL 14.10 is too old"),
@@ -69,7 +80,7 @@ def test_a_server_that_is_well_has_no_finding_but_good_ones() -> None:
         (replace(WELL, schema=12, missing=["log"]), "wrong", "schema 12: `waypost migrate` would apply log"),
         (replace(WELL, copying=True), "wrong", "a copy into this database is not finished"),
         (replace(WELL, is_moved=True), "wrong", "this database was copied to another"),
-        (replace(WELL, connections=97 - LINES - READERS + 1), "wrong", "no room for one more process"),
+        (replace(WELL, connections_left=LINES + READERS - 1), "wrong", "no room for one more process"),
         (replace(WELL, in_recovery=True), "wrong", "it is a standby"),
         (replace(WELL, standbys=[]), "warning", "no standby"),
         (replace(WELL, standbys=[StandbyFacts("far", "streaming", "async", 60.0)]), "warning", "60.0 s behind"),

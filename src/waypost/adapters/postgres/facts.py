@@ -9,6 +9,8 @@ from typing import get_args
 
 import msgspec
 
+from waypost.adapters.postgres.access import find_access
+from waypost.adapters.postgres.connection_room import LEFT
 from waypost.adapters.postgres.copy_target import connected
 from waypost.adapters.postgres.schema import COPYING, MOVED, PACKAGE, SchemaConnection, there, version
 from waypost.adapters.sql.engine.engine import CommitQueue, ConnectionName
@@ -26,7 +28,6 @@ _SETTINGS = (
     "max_connections",
     "server_encoding",
     "statement_timeout",
-    "superuser_reserved_connections",
     "synchronous_commit",
     "synchronous_standby_names",
     "transaction_read_only",
@@ -52,6 +53,8 @@ class PostgresFacts(msgspec.Struct, frozen=True, kw_only=True):
     settings: Mapping[str, str]
     connections: int
     """In use by all clients."""
+    connections_left: int
+    """That our role may still open."""
     in_recovery: bool
     standbys: Sequence[StandbyFacts]
     schema: int
@@ -79,6 +82,7 @@ async def facts(url: str) -> PostgresFacts:
             version=int(await connection.fetchval("SELECT current_setting('server_version_num')")),
             settings={row[0]: row[1] for row in named},
             connections=await connection.fetchval(used),
+            connections_left=await connection.fetchval(LEFT),
             in_recovery=await connection.fetchval("SELECT pg_is_in_recovery()"),
             standbys=[StandbyFacts(*row) for row in await connection.fetch(_STANDBYS)],
             schema=schema,
@@ -89,6 +93,16 @@ async def facts(url: str) -> PostgresFacts:
             answered_in=answered_in,
             ahead=ahead,
         )
+
+
+async def connections_left(url: str) -> int | None:
+    """Connections that our role may still open; None through a pooler, which shares them."""
+    access = await find_access(url)
+    if access.pooled:
+        return None
+    async with connected(url) as connection:
+        left: int = await connection.fetchval(LEFT)
+    return left + 1  # ours
 
 
 async def _clock(connection: SchemaConnection) -> tuple[float, float]:

@@ -15,6 +15,7 @@ BEHIND = 10.0
 MB, GB = 10**6, 10**9
 SHORTEST_STATEMENT = 10_000
 """Milliseconds that one of our batches may take."""
+MORE_CONNECTIONS = "raise max_connections, lower WAYPOST_DATABASE_READERS, or run fewer processes"
 BACKUPS = "docs/how-to/back-up-and-restore.md"
 
 
@@ -82,14 +83,25 @@ def _of(facts: PostgresFacts) -> str:
 
 
 def _connections(facts: PostgresFacts, each: int) -> Iterator[DoctorFinding]:
-    most = int(facts.settings.get("max_connections", "0"))
-    left = most - int(facts.settings.get("superuser_reserved_connections", "0")) - facts.connections
-    more, text = left // each, f"{facts.connections} of {most} connections are taken"
+    more = facts.connections_left // each
+    text = f"{facts.connections} of {facts.settings.get('max_connections')} connections are taken"
     size = f"a process takes up to {each}"
     if more < 1:
-        yield wrong(f"{text}: no room for one more process ({size})", "raise max_connections, or run fewer processes")
+        yield wrong(f"{text}: no room for one more process ({size})", MORE_CONNECTIONS)
     else:
         yield good(f"{text}: room for {more} more processes ({size})")
+
+
+def fits(left: int, processes: int, readers: int) -> DoctorFinding | None:
+    """Whether so many processes can open their connections; each needs one and wants more."""
+    each = LINES + readers
+    wanted = (
+        f"{processes} {'process takes' if processes == 1 else 'processes take'} up to {processes * each} connections"
+    )
+    text = f"{wanted} to PostgreSQL ({each} each), and {left} can be opened"
+    if left < processes:
+        return wrong(text, MORE_CONNECTIONS)
+    return warning(text, MORE_CONNECTIONS) if left < processes * each else None
 
 
 def _timeouts(facts: PostgresFacts) -> Iterator[DoctorFinding]:
