@@ -18,6 +18,7 @@ from waypost.http.accounts import accounts, dossiers, mailboxes, org_policy, qui
 from waypost.http.conversations import chats, conversations, media, search
 from waypost.http.edge import problems
 from waypost.http.edge.context import SCOPE_KEY, Host, host_of, reader, world_of
+from waypost.http.edge.last_answer import LastAnswer
 from waypost.http.edge.sandbox_proxy import BELOW, sandbox_proxy
 from waypost.http.edge.strict_body import StrictRequest
 from waypost.http.edge.web_app import WebApp, is_of_the_page
@@ -106,6 +107,8 @@ class ServerApp:
 
     async def __call__(self, scope: AsgiScope, receive: AsgiReceive, send: AsgiSend) -> None:
         if scope["type"] == "http":
+            last = LastAnswer(scope, receive, send)
+            receive, send = last.receive, last.send
             if scope["path"] == PATH:
                 await webhook_endpoint(scope, receive, send, self._host.world)
                 return

@@ -7,12 +7,15 @@ import re
 from typing import Any
 
 import msgspec
+import structlog
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 
 from waypost.model.message import Status
 from waypost.ports.platform.failure import Busy, Full, HistoryNotConfigured, HistoryUnavailable, LedgerError, Rejected
+
+log = structlog.get_logger("http")
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -141,7 +144,14 @@ def on_validation(_: Request[Any, Any, Any], error: ValidationException) -> Resp
     return _response(Problem(400, "invalid_parameter", f"{field}: {what}" if field else what, field=field))
 
 
+HUNG_UP = "client disconnected prematurely"
+"""Litestar's words, in an error like any other of the server's."""
+
+
 def on_http(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
+    if error.detail == HUNG_UP:
+        log.debug("client_hung_up", path=request.url.path)
+        return _response(Problem(400, "invalid_json", "the body ended too early"))
     if error.status_code >= 500:
         return on_bug(request, error)
     code = _CODES.get(error.status_code, "error")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from waypost.http.app import ServerApp
+from waypost.http.edge.last_answer import LastAnswer
 from waypost.http.edge.problems import MEDIA_TYPE, Problem, body
 from waypost.http.edge.webhook_endpoint import AsgiReceive, AsgiScope, AsgiSend
 from waypost.http.live.websocket_handshake import PATH as WEBSOCKET
@@ -43,5 +44,6 @@ class RoleApp:
             return
         refusal = _REFUSALS[needed]
         headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(refusal)).encode())]
-        await send({"type": "http.response.start", "status": 503, "headers": headers})
-        await send({"type": "http.response.body", "body": refusal})
+        last = LastAnswer(scope, receive, send)
+        await last.send({"type": "http.response.start", "status": 503, "headers": headers})
+        await last.send({"type": "http.response.body", "body": refusal})
