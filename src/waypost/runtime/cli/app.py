@@ -155,7 +155,7 @@ def serve(
 
     SIGTERM stops it. With several processes, SIGHUP restarts them one by one without losing a request.
     """
-    from waypost.runtime.process.uvicorn_runner import CannotListen, listen  # noqa: PLC0415
+    from waypost.runtime.process.uvicorn_runner import CannotListen, listen_when_free  # noqa: PLC0415
 
     settings = logged(load())
     warn_unknown_settings(os.environ)
@@ -163,8 +163,9 @@ def serve(
     alone = workers is None and len(groups) == 1 and "=" not in roles[0]
     if not alone:
         _check_before_start(settings)
+    _check_connections(settings, sum(group.count for group in groups))
     try:
-        sock = listen(host, port)
+        sock = listen_when_free(host, port)
     except CannotListen as failure:
         raise CommandFailed(str(failure)) from failure
     if alone:
@@ -197,6 +198,26 @@ def _check_before_start(settings: Settings) -> None:
         await ports.close()
 
     asyncio.run(opened())
+
+
+def _check_connections(settings: Settings, processes: int) -> None:
+    """Warns if the processes could not open all their connections, and refuses if not every one could open one."""
+    from waypost.runtime.wiring.wiring import sqlite_path  # noqa: PLC0415
+
+    if sqlite_path(settings.database_url) is not None:
+        return
+    import structlog  # noqa: PLC0415  # only a server warns
+
+    from waypost.adapters.postgres.facts import connections_left  # noqa: PLC0415
+    from waypost.runtime.doctor.database import fits  # noqa: PLC0415
+    from waypost.runtime.doctor.findings import FindingLevel  # noqa: PLC0415
+
+    left = asyncio.run(connections_left(settings.database_url))
+    finding = None if left is None else fits(left, processes, settings.database_readers)
+    if finding is not None and finding.level is FindingLevel.WRONG:
+        raise CommandFailed(f"{finding.text}: {finding.remedy}")
+    if finding is not None:
+        structlog.get_logger("server").warning("too_few_connections", what=finding.text, remedy=finding.remedy)
 
 
 @app.command()

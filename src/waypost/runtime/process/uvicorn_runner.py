@@ -8,6 +8,7 @@ import errno
 import logging
 import signal
 import socket
+import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,8 +34,34 @@ BACKLOG = 4096
 """Connections that may wait to be accepted: after a restart all clients reconnect at once."""
 
 
+PORT_PATIENCE, PORT_PAUSE = 10.0, 0.1
+"""Seconds."""
+
+
 class CannotListen(Exception):
     """The address is in use or not available."""
+
+
+class PortTaken(CannotListen):
+    """Another program listens there."""
+
+
+def listen_when_free(host: str, port: int) -> socket.socket:
+    """Waits a little for the port: the workers of a supervisor that was killed keep it until they notice."""
+    until = time.monotonic() + PORT_PATIENCE
+    waits = False
+    while True:
+        try:
+            return listen(host, port)
+        except PortTaken:
+            if time.monotonic() >= until:
+                raise
+            if not waits:
+                log.warning(
+                    "waiting_for_port", port=port, what=f"it is in use: waiting for {PORT_PATIENCE:.0f} seconds"
+                )
+            waits = True
+        time.sleep(PORT_PAUSE)
 
 
 def listen(host: str, port: int, option: str = "--port") -> socket.socket:
@@ -45,9 +72,10 @@ def listen(host: str, port: int, option: str = "--port") -> socket.socket:
         sock.listen(BACKLOG)
     except OSError as error:
         sock.close()
-        taken = error.errno == errno.EADDRINUSE
-        why = f"another program listens there: choose another {option}" if taken else error.strerror
-        raise CannotListen(f"cannot listen on {host}:{port}: {why}") from error
+        where = f"cannot listen on {host}:{port}"
+        if error.errno == errno.EADDRINUSE:
+            raise PortTaken(f"{where}: another program listens there: choose another {option}") from error
+        raise CannotListen(f"{where}: {error.strerror}") from error
     except (OverflowError, UnicodeError) as error:
         sock.close()
         raise CannotListen(f"cannot listen on {host}:{port}: that is no address") from error
