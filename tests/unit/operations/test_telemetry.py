@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from structlog.testing import capture_logs
 
@@ -9,7 +11,7 @@ from waypost.model.gate import DispatchGroup, Gate, GateId, GateKind, GateName
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.queue_stats import ClosedGates, QueueSurvey, QuotaUse, WaitingFiles, WaitingMessages
 from waypost.model.time import Instant, Span, seconds
-from waypost.ports.platform.failure import HistoryNotConfigured, HistoryUnavailable, Unavailable
+from waypost.ports.platform.failure import Busy, HistoryNotConfigured, HistoryUnavailable, Rejected, Unavailable
 from waypost.rules.limits.queue_survey import waiting_totals, waits_for
 from waypost.rules.limits.send_pace import Permit
 from waypost.runtime.telemetry.telemetry import Telemetry
@@ -78,6 +80,24 @@ def test_a_log_that_is_away_is_no_failure_of_the_ledger() -> None:
         telemetry.ledger_failed(failure)
     found = {name: count for name, count in shown(telemetry).items() if "failure_total" in name and count}
     assert found == {'ledger_failure_total{reason="unavailable"}': 1, "history_failure_total": 2}
+
+
+def test_a_lost_ledger_is_told_once_and_so_is_its_return(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr("waypost.runtime.telemetry.telemetry.time", SimpleNamespace(monotonic=lambda: clock.now))
+    telemetry = Telemetry()
+    with capture_logs() as logs:
+        telemetry.ledger_answered()
+        for _ in range(3):
+            telemetry.ledger_failed(Unavailable("no connection"))
+            telemetry.ledger_answered()  # one part reaches it, another does not
+        clock.now += 5
+        for _ in range(2):
+            telemetry.ledger_answered()
+        telemetry.ledger_failed(Rejected("one message"))
+        telemetry.ledger_failed(Busy("too many writes"))
+    assert [each["event"] for each in logs] == ["ledger_lost", "ledger_is_back", "ledger_lost"]
+    assert logs[0]["error"] == "no connection"
 
 
 def test_what_must_never_be_is_counted_by_its_name() -> None:

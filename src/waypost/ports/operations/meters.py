@@ -37,6 +37,9 @@ class Meters(Protocol):
     def stale_at_start(self, turns: int) -> None:
         """The number of turns with an ended lease that a worker found at its start."""
 
+    def ledger_answered(self) -> None:
+        """Background work has reached the Ledger."""
+
     def ledger_failed(self, failure: LedgerError) -> None:
         """An operation of the Ledger or of history failed."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import time
 from collections import deque
 from typing import Any
 
@@ -17,7 +18,7 @@ from waypost.model.message import Channel, Delivery, Status
 from waypost.model.queue_stats import QueueSurvey
 from waypost.model.time import Instant, Span, as_seconds, seconds
 from waypost.model.webhook import WebhookBatch
-from waypost.ports.platform.failure import HistoryUnavailable, LedgerError
+from waypost.ports.platform.failure import HistoryUnavailable, LedgerError, Rejected
 from waypost.ports.receiving.journal import AppliedWebhook, Journal, UnmatchedStatuses
 from waypost.ports.sending.outbox import Outbox, Settled, Settlement, StaleLimits, SweptAttempts
 from waypost.rules.sending.delivery import GiveUp, TryAgain
@@ -28,6 +29,8 @@ _WAITS_KEPT = 2_000
 _CODES_KEPT = 100
 """Most error codes with a label of their own: a misbehaving provider must not flood the metrics."""
 _WARN_EVERY: Span = seconds(60)
+_BACK_AFTER = 5.0
+"""Seconds without a failure."""
 VIOLATIONS = METRICS["violations"].name
 
 log = structlog.get_logger("telemetry")
@@ -103,7 +106,8 @@ class Telemetry:
         self._unknown: set[str] = set()
         self._warned_at: Instant | None = None
         self._unwarned = 0
-        self._history_lost = self._history_fails = False
+        self._history_lost = self._history_fails = self._ledger_lost = False
+        self._ledger_failed_at = 0.0
         self._history_error = ""
 
     def text(self) -> bytes:
@@ -169,11 +173,22 @@ class Telemetry:
             )
 
     def ledger_failed(self, failure: LedgerError) -> None:
-        """A failure of the history store is not counted as one of the Ledger."""
+        """A failure of the history store is not counted as one of the Ledger. The first of a streak is logged."""
         if isinstance(failure, HistoryUnavailable):
             self.history_failures.inc()
-        else:
-            self.ledger_failures.labels(type(failure).__name__.lower()).inc()
+            return
+        self.ledger_failures.labels(_kind(failure)).inc()
+        if isinstance(failure, Rejected):  # it concerns one operation
+            return
+        self._ledger_failed_at = time.monotonic()
+        if not self._ledger_lost:
+            self._ledger_lost = True
+            log.warning("ledger_lost", error=str(failure), what="requests get 503, and work waits until it is back")
+
+    def ledger_answered(self) -> None:
+        if self._ledger_lost and time.monotonic() - self._ledger_failed_at >= _BACK_AFTER:
+            self._ledger_lost = False
+            log.info("ledger_is_back")
 
     def connected(self, devices: int) -> None:
         self.devices.set(devices)
@@ -383,3 +398,9 @@ class _OurWay(logging.Handler):
         elif record.exc_info:
             about["error"] = repr(record.exc_info[1])
         structlog.get_logger().log(record.levelno, record.getMessage().strip(), **about)
+
+
+def _kind(failure: LedgerError) -> str:
+    """As the port names it; an adapter may be more precise."""
+    port = LedgerError.__module__
+    return next(each.__name__.lower() for each in type(failure).__mro__ if each.__module__ == port)
