@@ -19,10 +19,20 @@ from waypost.model.time import Instant, Span, minutes, seconds
 from waypost.model.webhook import StatusUpdate, WebhookBatch
 from waypost.ports.platform.http_transport import HttpReply
 from waypost.ports.receiving.journal import AppliedWebhook
-from waypost.ports.sending.outbox import Created, Settled, Settlement, StaleLimits, Submitted, SweptAttempts
+from waypost.ports.sending.outbox import (
+    Created,
+    Settled,
+    Settlement,
+    StaleLimits,
+    Submitted,
+    SweptAttempts,
+    UptimeTick,
+)
 from waypost.rules.sending import delivery
 from waypost.rules.sending.delivery import DeliveryTransition
 from waypost_testing.stories.cluster import CustomiseParts, ServerParts, unchanged_parts
+from waypost_testing.stories.sending import levers
+from waypost_testing.stories.sending.trouble import FaultInjector
 
 Mutation = Callable[[pytest.MonkeyPatch], CustomiseParts]
 
@@ -105,6 +115,24 @@ def a_sweep_that_is_impatient(_: pytest.MonkeyPatch) -> CustomiseParts:
             return await parts.ledger.outbox.sweep(replace(patience, limit=seconds(1), slack=Span(0)), limit, now)
 
         return _with_outbox(parts, sweep=sweep)
+
+    return dress
+
+
+def webhook_uptime_that_counts_while_a_server_refuses_webhooks(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    """As if there were one listener, which never refuses: it is up as long as any server is.
+
+    Among all other incidents and limits, a starved server is rarely what matters.
+    """
+    patch.setattr(FaultInjector, "incidents", lambda self: ((1, self._starved_server),))
+    patch.setattr(levers, "FEW", (levers.PLENTY,))
+
+    def dress(parts: ServerParts) -> ServerParts:
+        async def tick(tick: UptimeTick) -> int:
+            return await parts.ledger.webhook_uptime.tick(replace(tick, listener="all", refused=False))
+
+        uptime = Overlay(parts.ledger.webhook_uptime, tick=tick)
+        return with_parts(parts, ledger=Overlay(parts.ledger, webhook_uptime=uptime))
 
     return dress
 

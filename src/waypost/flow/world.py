@@ -141,6 +141,15 @@ class HistoryWatch:
         self.lost = (now if since is None else since, now)
 
 
+@dataclass(kw_only=True)
+class WebhookRefusals:
+    """Webhooks that this process did not store."""
+
+    count: int = 0
+    reported: int = 0
+    """How many of them the Ledger knows of."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class World:
     clock: Clock
@@ -165,6 +174,8 @@ class World:
     meters: Meters
     tuning: Tuning
     worker: WorkerId
+    listener: str
+    """The name under which this process counts webhook uptime; a restarted process has the same one."""
     predecessors: tuple[WorkerId, ...] = ()
     """Earlier workers in this one's place, known to be gone."""
     history_separate: bool = False
@@ -187,5 +198,6 @@ class World:
     """One-time sign-in codes: only the demo offers one."""
     works: tuple[Callable[[], Awaitable[None]], ...] = ()
     """Background work that runs as long as the server."""
+    refusals: WebhookRefusals = field(default_factory=WebhookRefusals)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server stops, so that waiting requests return."""

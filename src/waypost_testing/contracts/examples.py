@@ -20,7 +20,7 @@ from waypost.model.webhook import Echo, FailureClosing, JournalItem, StatusKind,
 from waypost.ports.ledger import Ledger
 from waypost.ports.receiving.journal import AppliedWebhook
 from waypost.ports.sending.messages import MessageRecord
-from waypost.ports.sending.outbox import Created, Demand, Settled, Settlement, StaleLimits
+from waypost.ports.sending.outbox import Created, Demand, Settled, Settlement, StaleLimits, UptimeTick
 from waypost.rules.sending.delivery import Accept, DeliveryVerdict, GiveUp, StayUnsure, TryAgain, Unsettled
 
 Ledgers: TypeAlias = tuple[Ledger, Ledger]
@@ -39,7 +39,7 @@ OTHER_CUSTOMER = "+4915100000002"
 W1 = WorkerId("worker-1")
 W2 = WorkerId("worker-2")
 UNKNOWN = MessageId(987_654_321)
-GAP = days(1)
+GAP, FORGET = days(1), days(2)
 """Longer than any gap between two uptime ticks in these tests."""
 
 PATIENCE = StaleLimits(limit=minutes(10), slack=seconds(5), policy=Unsettled.REQUEUE)
@@ -267,11 +267,15 @@ async def event_kinds(ledger: Ledger, message: MessageId) -> list[str]:
     return [event.kind for event in (await life(ledger, message)).events]
 
 
+def a_tick(listener: str = "one", gap: Span = GAP, forget: Span = FORGET, *, refused: bool = False) -> UptimeTick:
+    return UptimeTick(listener=listener, gap=gap, forget=forget, refused=refused)
+
+
 async def webhooks_up(ledger: Ledger, pass_time: PassTime, span: Span) -> None:
     """Webhooks could be received for this long."""
-    await ledger.webhook_uptime.tick(GAP)
+    await ledger.webhook_uptime.tick(a_tick())
     await pass_time(span)
-    await ledger.webhook_uptime.tick(GAP)
+    await ledger.webhook_uptime.tick(a_tick())
 
 
 async def requeue_stale(ledger: Ledger, pass_time: PassTime, now: Instant = T0) -> list[MessageId]:

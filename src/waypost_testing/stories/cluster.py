@@ -27,7 +27,7 @@ from waypost.rules.limits import send_pace
 from waypost.runtime.process.server import Server
 from waypost.runtime.settings.roles import ALL_ROLES, ProcessRole
 from waypost.runtime.telemetry.telemetry import Telemetry
-from waypost.runtime.wiring.wiring import Ports, build_world
+from waypost.runtime.wiring.wiring import Ports, ProcessNames, build_world
 from waypost_testing.simulation import Node, NodeCrashed, Simulation
 from waypost_testing.simulation.life import context_of
 from waypost_testing.stories.record import ServerLife, SimulationRecord
@@ -90,6 +90,7 @@ class SharedLedger:
         self._record = record
         self._trouble = 0.0
         self._since = 0
+        self._starving: set[str] = set()
 
     def engine(self, node: Node) -> InlineEngine:
         return InlineEngine(self.store, self.clock.now, self._pause_of(node))
@@ -104,6 +105,8 @@ class SharedLedger:
                 await asyncio.sleep(0.0002 + (0.04 * slow if slow < 0.02 else 0.002 * slow))
             if self._trouble and rng.random() < self._trouble:
                 raise Unavailable(f"the simulated Ledger is away ({point})")
+            if node.name in self._starving and point != "after commit":
+                raise Unavailable("the simulated Ledger has no free connection")
 
         return pause
 
@@ -112,6 +115,21 @@ class SharedLedger:
         self.heal()
         self._trouble, self._since = share, self._record.now()
         self._sim.trace.note("ledger", trouble=share)
+
+    @property
+    def starves(self) -> bool:
+        return bool(self._starving)
+
+    async def starve(self, server: str, span: Span) -> None:
+        """Give one server no connection for a while; the other goes on."""
+        self._starving.add(server)
+        self._sim.trace.note("starve", node=server)
+        since = self._record.now()
+        try:
+            await asyncio.sleep(as_seconds(span))
+        finally:
+            self._starving.discard(server)
+            self._record.starved.append((server, since, self._record.now()))
 
     def limit(self, org: str, most: int) -> None:
         """An operator's PUT of a quota, applied at this moment."""
@@ -167,6 +185,8 @@ class Cluster:
         self._listening: set[str] = set()
         self._hints: dict[str, ProcessHints] = {}
         self._holds = dict.fromkeys(SERVERS, 0)
+        self.balanced = list(SERVERS)
+        """The servers to which the balancer sends webhooks."""
         self.crashes = 0
         self.roles: frozenset[ProcessRole] = ALL_ROLES
 
@@ -217,7 +237,8 @@ class Cluster:
             bot=parts.bot,
             history=self._history_of(node) if self._history_of is not None else None,
         )
-        return build_world(ports, self.tuning, telemetry, graph_url=GRAPH_URL, graph_timeout=GRAPH_TIMEOUT)
+        names = ProcessNames(listener=node.name)
+        return build_world(ports, self.tuning, telemetry, graph_url=GRAPH_URL, graph_timeout=GRAPH_TIMEOUT, names=names)
 
     def _hints_of(self, node: Node) -> ProcessHints:
         self._hints[node.name] = ProcessHints(lambda topics: self._forward(node.name, topics))

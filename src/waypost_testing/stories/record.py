@@ -129,6 +129,8 @@ class PostedStatus:
     kind: str
     echo: bool
     ok: bool
+    refused: bool = False
+    """By the server itself, which could not store it."""
 
 
 @dataclass
@@ -167,6 +169,8 @@ class SimulationRecord:
     lives: list[ServerLife] = field(default_factory=list)
     outages: list[tuple[int, int]] = field(default_factory=list)
     """Of the Ledger."""
+    starved: list[tuple[str, int, int]] = field(default_factory=list)
+    """Servers that got no connection to the Ledger, and from when to when."""
     pauses: list[tuple[int, int]] = field(default_factory=list)
     """Of servers that were paused and resumed."""
     intrusions: int = 0
@@ -189,12 +193,15 @@ class SimulationRecord:
         life = next(one for one in self.lives if (one.server, one.life) == (sent.server, sent.life))
         if life.until is None:
             return True
-        blocked = _overlap(self.outages, sent.answered, life.until)
+        blocked = _overlap([*self.outages, *self._starved(sent.server)], sent.answered, life.until)
         return life.until - sent.answered - blocked >= SURVIVES
 
     def troubled(self, since: int, until: int) -> bool:
-        """Whether the Ledger was unavailable for part of it: a gate may have been stored late."""
-        return _overlap(self.outages, since, until) > 0
+        """Whether the Ledger was unavailable to a server for part of it: a gate may have been stored late."""
+        return _overlap([*self.outages, *self._starved()], since, until) > 0
+
+    def _starved(self, server: str | None = None) -> list[tuple[int, int]]:
+        return [(since, until) for name, since, until in self.starved if server in (None, name)]
 
     def paused(self, since: int, until: int) -> int:
         """How long, in all, a server was paused."""

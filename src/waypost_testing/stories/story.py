@@ -18,7 +18,6 @@ from waypost_testing.simulation import Complaint, Simulation, run_simulation
 from waypost_testing.stories.cluster import (
     GRAPH,
     GRAPH_URL,
-    SERVERS,
     Cluster,
     CustomiseParts,
     SharedLedger,
@@ -98,7 +97,8 @@ class StoryRun(ABC, Generic[R]):
 
     def _provider(self) -> Sandbox:
         sim, node = self.sim, self.sim.node(GRAPH)
-        transport = BalancedTransport(sim.network.transport(node), self.record, SERVERS, sim.chance.stream("balancer"))
+        rng, servers = sim.chance.stream("balancer"), self.cluster.balanced
+        transport = BalancedTransport(sim.network.transport(node), self.record, servers, rng)
         sandbox = Sandbox(node.clock, node.random, node.ids, transport, [sandbox_number(org) for org in self.orgs])
         sim.network.listen(GRAPH, node, sandbox)
         return sandbox

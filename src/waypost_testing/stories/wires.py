@@ -15,6 +15,10 @@ FRONT = "waypost"
 """The host name behind which a balancer picks one of the servers."""
 
 
+_REFUSED = b'"status":503'
+"""In the answer of a server; a balancer's own answer has none."""
+
+
 class RecordingTransport:
     """A server's transport; records each request to the provider, and whether its acceptance came back."""
 
@@ -107,23 +111,23 @@ class BalancedTransport:
     ) -> HttpReply:
         target = url.replace(f"//{FRONT}/", f"//{self._rng.choice(self._servers)}/", 1)
         asked = self._record.now()
-        ok = False
         try:
             reply = await self._transport.request(
                 method, target, headers=headers, body=body, timeout=timeout, limit=limit
             )
-            ok = reply.status == 200
         except TransportError:
-            self._note(body, asked, ok)
+            self._note(body, asked, None)
             raise
-        self._note(body, asked, ok)
+        self._note(body, asked, reply)
         return reply
 
-    def _note(self, body: bytes, asked: int, ok: bool) -> None:
+    def _note(self, body: bytes, asked: int, reply: HttpReply | None) -> None:
+        ok = reply is not None and reply.status == 200
+        refused = reply is not None and _REFUSED in reply.body
         value = msgspec.json.decode(body)["entry"][0]["changes"][0]["value"]
         for status in value.get("statuses", ()):
             echo = "biz_opaque_callback_data" in status
-            posted = PostedStatus(asked, self._record.now(), status["id"], status["status"], echo, ok)
+            posted = PostedStatus(asked, self._record.now(), status["id"], status["status"], echo, ok, refused)
             self._record.posted.setdefault(posted.wamid, []).append(posted)
         for message in value.get("messages", ()):
             pair = (value["metadata"]["phone_number_id"], f"+{message['from']}")

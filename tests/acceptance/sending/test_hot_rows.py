@@ -29,7 +29,7 @@ from waypost.model.message import Message, Status
 from waypost.model.time import minutes
 from waypost.ports.sending.messages import Query
 from waypost_testing.clock import ManualClock
-from waypost_testing.contracts.examples import GAP, ORG, PARKING, drain, life
+from waypost_testing.contracts.examples import ORG, PARKING, a_tick, drain, life
 
 HAMMER = Path(__file__).parents[1] / "stage" / "hammer.py"
 PATIENCE = 60.0
@@ -228,9 +228,9 @@ class TestSqlite:
         clock = ManualClock(SystemClock().now())
         ledger = SqlLedger(await asyncio.to_thread(ThreadedEngine, path, clock.now))
         await drain(ledger, now=clock.now())
-        await ledger.webhook_uptime.tick(GAP)
+        await ledger.webhook_uptime.tick(a_tick())
         clock.jump(minutes(11))
-        await ledger.webhook_uptime.tick(GAP)
+        await ledger.webhook_uptime.tick(a_tick())
         parked = set((await ledger.outbox.sweep(PARKING, 1_000, clock.now())).parked)
         await drain(ledger, now=clock.now())
         assert len(parked) <= MOST_IN_HAND

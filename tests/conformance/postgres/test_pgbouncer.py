@@ -80,7 +80,8 @@ def ledger(ledgers: Ledgers) -> SqlLedger:
 @pytest.fixture
 def pass_time(connection: asyncpg.Connection[asyncpg.Record]) -> PassTime:
     async def put_back(span: Span) -> None:
-        await connection.execute("UPDATE door SET ticked_at = ticked_at - $1", span)
+        for table in ("door", "webhook_listener"):
+            await connection.execute(f"UPDATE {table} SET ticked_at = ticked_at - $1", span)
 
     return put_back
 

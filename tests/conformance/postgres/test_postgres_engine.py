@@ -19,7 +19,18 @@ from waypost.model.message import Status
 from waypost.model.time import hours
 from waypost.ports.platform.failure import Busy, Unavailable
 from waypost.ports.sending.outbox import MessageChanged
-from waypost_testing.contracts.examples import GAP, ORG, T0, a_draft, attempts, claim, claim_one, later, status, submit
+from waypost_testing.contracts.examples import (
+    ORG,
+    T0,
+    a_draft,
+    a_tick,
+    attempts,
+    claim,
+    claim_one,
+    later,
+    status,
+    submit,
+)
 from waypost_testing.services.processes import Postgres
 
 PATIENCE = 10.0
@@ -90,7 +101,7 @@ async def test_a_cancelled_transaction_is_not_committed_by_the_next(
         claiming.cancel()
         with pytest.raises(asyncio.CancelledError):
             await claiming
-    await ledger.webhook_uptime.tick(GAP)
+    await ledger.webhook_uptime.tick(a_tick())
     assert await status(ledger, message.id) is Status.QUEUED
     assert [claimed.id for claimed in await claim(ledger, now=later(hours(1)))] == [message.id]
 

@@ -86,7 +86,7 @@ DO $$ DECLARE name text; BEGIN
         WHERE schemaname = 'public' AND tablename NOT IN ('waypost_schema', 'door') LOOP
         EXECUTE format('DELETE FROM %I', name);
     END LOOP;
-    UPDATE door SET open_total = 0, ticked_at = 0;
+    UPDATE door SET open_total = 0, refused_total = 0, ticked_at = 0;
 END $$
 """
 """Empty every table: rows of one test must not be found by the next."""
@@ -133,7 +133,8 @@ def pass_time(connection: asyncpg.Connection[asyncpg.Record]) -> PassTime:
     """PostgreSQL's own clock cannot be set, but the last tick can be put back."""
 
     async def put_back(span: Span) -> None:
-        await connection.execute("UPDATE door SET ticked_at = ticked_at - $1", span)
+        for table in ("door", "webhook_listener"):
+            await connection.execute(f"UPDATE {table} SET ticked_at = ticked_at - $1", span)
 
     return put_back
 

@@ -38,7 +38,8 @@ class Database:
     async def put_back_last_tick(self, span: Span) -> None:
         """PostgreSQL's clock cannot be set: to let an hour pass, the last tick is moved back by an hour."""
         if self.kind == "postgres":
-            await self.run(f"UPDATE door SET ticked_at = ticked_at - {int(span)}")
+            for table in ("door", "webhook_listener"):
+                await self.run(f"UPDATE {table} SET ticked_at = ticked_at - {int(span)}")
 
     async def refuse_writes(self, table: str, verb: str = "INSERT") -> None:
         """Break a constraint: this table accepts no such write until `take_writes`."""
@@ -94,7 +95,7 @@ BEGIN
             EXECUTE format('DELETE FROM %I', name);
         END IF;
     END LOOP;
-    UPDATE door SET open_total = 0, ticked_at = 0;
+    UPDATE door SET open_total = 0, refused_total = 0, ticked_at = 0;
     PERFORM setval(sequencename::regclass, 1, false) FROM pg_sequences WHERE schemaname = 'public';
     DROP FUNCTION IF EXISTS public.broken CASCADE;
 END $$

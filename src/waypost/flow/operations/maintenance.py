@@ -12,7 +12,7 @@ from waypost.ports.conversations.chats import FIRST_DEVICE
 from waypost.ports.platform.failure import LedgerError
 from waypost.ports.platform.hints import OUTBOX, about_message
 from waypost.ports.receiving.journal import UnmatchedStatuses
-from waypost.ports.sending.outbox import StaleLimits, SweptAttempts
+from waypost.ports.sending.outbox import StaleLimits, SweptAttempts, UptimeTick
 
 SWEEP_AT_MOST = 500
 KEEP_UNMATCHED: Span = days(8)
@@ -43,15 +43,35 @@ async def count_webhook_uptime(world: World) -> None:
 async def _first_tick(world: World) -> bool:
     """The time before the first tick never counts: a server that restarts every few seconds has no uptime."""
     try:
-        await world.ledger.webhook_uptime.tick(Span(0))
-    except LedgerError:
+        await _tick(world, gap=Span(0))
+    except LedgerError as failure:
+        world.meters.ledger_failed(failure)
         return False
     return True
 
 
 async def tick_webhook_uptime(world: World) -> int:
     """Records that webhooks can reach us; the time between two ticks counts as uptime."""
-    return await world.ledger.webhook_uptime.tick(world.tuning.webhook_gap)
+    return await _tick(world, world.tuning.webhook_gap)
+
+
+async def _tick(world: World, gap: Span) -> int:
+    """A refusal is reported until a tick succeeds."""
+    refused = world.refusals.count
+    forget = max(world.tuning.stale, world.tuning.webhook_gap)
+    tick = UptimeTick(listener=world.listener, gap=gap, forget=forget, refused=refused > world.refusals.reported)
+    total = await world.ledger.webhook_uptime.tick(tick)
+    world.refusals.reported = refused
+    return total
+
+
+async def leave_webhook_uptime(world: World) -> None:
+    """Webhooks no longer reach this process; if it cannot say so, its silence will."""
+    try:
+        await tick_webhook_uptime(world)
+        await world.ledger.webhook_uptime.leave(world.listener)
+    except LedgerError as failure:
+        world.meters.ledger_failed(failure)
 
 
 async def record_worker_seen(world: World) -> None:
@@ -180,6 +200,7 @@ async def run_every(span: Span, task: Callable[[World], Awaitable[object]], worl
     while True:
         try:
             await task(world)
+            world.meters.ledger_answered()
         except LedgerError as failure:
             world.meters.ledger_failed(failure)
             await world.clock.sleep(PAUSE_AFTER_TROUBLE)

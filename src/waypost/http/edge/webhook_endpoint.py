@@ -33,7 +33,11 @@ async def webhook_endpoint(scope: AsgiScope, receive: AsgiReceive, send: AsgiSen
         problem = await _answer(scope, receive, send, world)
     except LedgerError as failure:
         world.meters.ledger_failed(failure)
+        world.refusals.count += 1
         problem = ledger_problem(failure)
+    except Exception:
+        world.refusals.count += 1
+        raise
     if problem is not None:
         await _refuse(send, problem)
 

@@ -171,18 +171,39 @@ class Outbox(Protocol):
         """End the wait for attempts that stayed unsettled for the whole limit, measured in webhook uptime.
 
         An unmatched status update for the same number and recipient since the attempt means that the provider may have
-        the message: it is parked for a person, never requeued.
+        the message: it is parked for a person, never requeued. A refused webhook (see `WebhookUptime`) may have been
+        the status update of any attempt, so it starts the limit anew for all of them.
         """
+
+
+class UptimeTick(msgspec.Struct, frozen=True, kw_only=True):
+    listener: str
+    """The process that ticks: the same name after a restart, and no other process's."""
+    gap: Span
+    forget: Span
+    """A listener that is silent for longer is forgotten."""
+    refused: bool = False
+    """It refused a webhook since its last tick."""
 
 
 class WebhookUptime(Protocol):
-    """Total time that webhooks could reach us: the clock that determines when an attempt is stale."""
+    """Total time that webhooks could reach us: the clock that determines when an attempt is stale.
 
-    async def tick(self, gap: Span) -> int:
-        """Add the time since any process last ticked, unless it is longer than `gap` or negative; return the total.
+    A process that cannot reach the Ledger refuses webhooks and cannot say so. So each process that webhooks can reach
+    is a listener from its first tick until it leaves, and its silence is taken for a refusal.
+    """
 
-        Measured by the Ledger's clock, so that neither an outage of ours nor a jump of one process's clock counts.
+    async def tick(self, tick: UptimeTick) -> int:
+        """Add the time since any process last ticked, and return the total.
+
+        The time counts if neither it nor any listener's silence is longer than `gap` or negative. It is measured by
+        the Ledger's clock, so that neither an outage of ours nor a jump of one process's clock counts. A refusal is
+        recorded if this process reports one, if it was itself silent for longer than `gap`, or when a listener is
+        forgotten.
         """
+
+    async def leave(self, listener: str) -> None:
+        """Webhooks no longer reach this process. A name that is unknown changes nothing."""
 
 
 class MessageLookup(Protocol):

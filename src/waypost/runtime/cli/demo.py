@@ -20,7 +20,7 @@ from rich.console import Console
 from waypost.flow.accounts import sign_in
 from waypost.http.edge.webhook_endpoint import PATH
 from waypost.runtime.process import freeze_gc
-from waypost.runtime.process.serve import build_server
+from waypost.runtime.process.serve import build_server, listener_name
 from waypost.runtime.process.server import Server
 from waypost.runtime.process.uvicorn_runner import (
     address,
@@ -87,7 +87,7 @@ async def demo(settings: Settings, place: DemoOptions) -> None:
     front, back = listen("127.0.0.1", place.port), listen("127.0.0.1", place.sandbox_port, "--sandbox-port")
     url, sandbox_url = address(front), address(back)
     ports = await system_ports(settings, answering=True, serving=True)
-    server = build_server(ports, settings, ALL_ROLES)
+    server = build_server(ports, settings, ALL_ROLES, listener_name(front))
     account = await demo_account(place.data / DEMO_ACCOUNT, server.world)
     await connect_sandbox(account, f"{sandbox_url}/{API_VERSION}", server.world)
     sandbox = server.phones = demo_sandbox(account, ports, url, sandbox_url)

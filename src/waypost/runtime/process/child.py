@@ -1,4 +1,4 @@
-"""One of several server processes: the supervisor runs `python -m waypost.runtime.process.child SOCKET PULSE ROLES`."""
+"""One of several server processes, run as `python -m waypost.runtime.process.child SOCKET PULSE ROLES SLOT`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ def main() -> int:
     from waypost.runtime.process.serve import serve_blocking  # noqa: PLC0415  # the metrics folder is set before this is imported
 
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a terminal signals every process; the supervisor decides what to do
-    descriptor, pulse, roles = sys.argv[1:4]
+    descriptor, pulse, roles, slot = sys.argv[1:5]
     configure_logs(Settings().log_level, Settings().log_format)  # until we know better
     try:
         settings = load()
         configure_logs(settings.log_level, settings.log_format)
         sock = _socket(int(descriptor))
-        serve_blocking(settings, sock, frozenset(ProcessRole(role) for role in roles.split(",")), int(pulse))
+        wanted = frozenset(ProcessRole(role) for role in roles.split(","))
+        serve_blocking(settings, sock, wanted, int(pulse), int(slot))
     except (SettingsError, LedgerError) as failure:
         structlog.get_logger("server").error("cannot_start", error=str(failure))
         return 1

@@ -12,6 +12,7 @@ from functools import partial
 import structlog
 import uvloop
 
+from waypost.model.ids import WorkerId
 from waypost.runtime.process import exiting, freeze_gc
 from waypost.runtime.process.heartbeat import Heartbeat
 from waypost.runtime.process.server import GRACE, LEAVING_GRACE, Server
@@ -28,7 +29,7 @@ from waypost.runtime.settings.in_force import settings_in_force
 from waypost.runtime.settings.roles import ProcessRole
 from waypost.runtime.telemetry.telemetry import Telemetry
 from waypost.runtime.wiring.demo_account import connect_from_environment
-from waypost.runtime.wiring.wiring import Ports, build_world, system_ports
+from waypost.runtime.wiring.wiring import Ports, ProcessNames, build_world, system_ports
 
 log = structlog.get_logger("server")
 
@@ -36,7 +37,7 @@ FIRST_LOOK = 3.0
 """Seconds after which a process that is not ready accepts requests, to report it."""
 
 
-def build_server(ports: Ports, settings: Settings, roles: frozenset[ProcessRole]) -> Server:
+def build_server(ports: Ports, settings: Settings, roles: frozenset[ProcessRole], listener: str = "") -> Server:
     telemetry = Telemetry()
     world = build_world(
         ports,
@@ -45,8 +46,7 @@ def build_server(ports: Ports, settings: Settings, roles: frozenset[ProcessRole]
         graph_url=settings.graph_url,
         graph_timeout=settings.graph_timeout_sec,
         smtp_timeout=settings.smtp_timeout_sec,
-        worker=settings.worker_id,
-        predecessors=settings.predecessors.split(),
+        names=ProcessNames(settings.worker_id, listener, tuple(map(WorkerId, settings.predecessors.split()))),
     )
     origins = [origin.strip() for origin in settings.allowed_origins.split(",") if origin.strip()]
     shown_settings = partial(settings_in_force, settings, os.environ)
@@ -57,10 +57,12 @@ def in_force(settings: Settings, roles: frozenset[ProcessRole]) -> frozenset[Pro
     return roles if settings.outbound_worker_enabled else roles - {ProcessRole.WORKER}
 
 
-async def _start(settings: Settings, roles: frozenset[ProcessRole], wanted: frozenset[ProcessRole]) -> Server:
+async def _start(
+    settings: Settings, roles: frozenset[ProcessRole], wanted: frozenset[ProcessRole], listener: str
+) -> Server:
     log_unhandled_errors()
     ports = await system_ports(settings, answering=ProcessRole.WORKER in wanted, serving=True)
-    server = build_server(ports, settings, roles)
+    server = build_server(ports, settings, roles, listener)
     await connect_from_environment(settings, os.environ, server.world)
     await server.start()
     freeze_gc.freeze_gc()
@@ -68,13 +70,17 @@ async def _start(settings: Settings, roles: frozenset[ProcessRole], wanted: froz
 
 
 async def serve(
-    settings: Settings, sock: socket.socket | None, roles: frozenset[ProcessRole], heartbeat: int | None = None
+    settings: Settings,
+    sock: socket.socket | None,
+    roles: frozenset[ProcessRole],
+    heartbeat: int | None = None,
+    slot: int = 0,
 ) -> None:
     """A process without a socket: reports its state to the supervisor, and others publish its metrics."""
     stop = stop_signal()
     leave = leave_signal(stop)
     wanted = in_force(settings, roles)
-    server = await _start(settings, roles, wanted)
+    server = await _start(settings, roles, wanted, listener_name(sock, slot))
     pulse = Heartbeat(heartbeat) if heartbeat is not None else None
     await _first_look(server)
     webs = [(web_server(server.app, server.websockets), sock)] if sock is not None else []
@@ -99,6 +105,11 @@ async def serve(
         exiting.exit_now(0)  # a thread that waits for the database would delay the exit
 
 
+def listener_name(sock: socket.socket | None, slot: int = 0) -> str:
+    """Names this process's place, so that a restarted process has the same name."""
+    return "" if sock is None else f"{socket.gethostname()}:{sock.getsockname()[1]}/{slot}"
+
+
 def _log_address(sock: socket.socket | None, **what: object) -> None:
     if sock is None:
         log.info("working", pid=os.getpid(), **what)
@@ -115,7 +126,11 @@ async def _first_look(server: Server) -> None:
 
 
 def serve_blocking(
-    settings: Settings, sock: socket.socket | None, roles: frozenset[ProcessRole], heartbeat: int | None = None
+    settings: Settings,
+    sock: socket.socket | None,
+    roles: frozenset[ProcessRole],
+    heartbeat: int | None = None,
+    slot: int = 0,
 ) -> None:
-    uvloop.run(serve(settings, sock, roles, heartbeat))
+    uvloop.run(serve(settings, sock, roles, heartbeat, slot))
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # another signal must not change the exit code of a finished stop

@@ -204,6 +204,8 @@ class Server:
             await self.wind_down(grace)
         for task in self._tasks:
             task.cancel()
+        if ProcessRole.API in self._roles:
+            await _in_time("uptime_did_not_end", ENDING, maintenance.leave_webhook_uptime(self.world))
         self.world.hints.close()
         await self.world.mailer.close()
         if self.world.bot is not None:

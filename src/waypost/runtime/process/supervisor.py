@@ -68,6 +68,7 @@ class WorkerSlot:
     """One slot for a process, with its current process and its successor."""
 
     group: ProcessGroup
+    number: int
     child: WorkerProcess | None = None
     successor: WorkerProcess | None = None
     not_before: float = 0.0
@@ -82,7 +83,8 @@ class WorkerSlot:
 class Supervisor:
     def __init__(self, sock: socket.socket, groups: Sequence[ProcessGroup]) -> None:
         self._sock = sock
-        self._places = [WorkerSlot(group) for group in groups for _ in range(group.count)]
+        wanted = [group for group in groups for _ in range(group.count)]
+        self._places = [WorkerSlot(group, number) for number, group in enumerate(wanted)]
         self._shared = SharedFolder()
         self._post = LocalBroadcast(self._shared.hints, "supervisor")
         self._asked_to_renew = False
@@ -166,6 +168,7 @@ class Supervisor:
             str(listening),
             str(theirs),
             place.group.written,
+            str(place.number),
         ]
         process = subprocess.Popen(  # runs our own interpreter and module
             command,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -106,6 +106,17 @@ def catalogues() -> Mapping[str, ErrorCatalogue]:
     return {name: parse(name, folder.joinpath(f"{name}_error_codes.csv").read_text()) for name in CATALOGUES}
 
 
+class ProcessNames(NamedTuple):
+    worker: str = ""
+    """Empty: a new one."""
+    listener: str = ""
+    """Empty: the worker's."""
+    predecessors: tuple[WorkerId, ...] = ()
+
+
+NEW_NAMES = ProcessNames()
+
+
 def build_world(
     ports: Ports,
     tuning: Tuning,
@@ -114,10 +125,9 @@ def build_world(
     graph_url: str,
     graph_timeout: float,
     smtp_timeout: float = 30.0,
-    worker: str = "",
-    predecessors: Sequence[str] = (),
+    names: ProcessNames = NEW_NAMES,
 ) -> World:
-    worker = worker or ports.ids.token(9)
+    worker = names.worker or ports.ids.token(9)
     presence, shown = _shared(ports, telemetry, worker)
     ledger = _Metered(ports.ledger, telemetry, shown)
     return World(
@@ -143,7 +153,8 @@ def build_world(
         meters=telemetry,
         tuning=tuning,
         worker=WorkerId(worker),
-        predecessors=tuple(map(WorkerId, predecessors)),
+        listener=names.listener or worker,
+        predecessors=names.predecessors,
         bot=ports.bot,
         pusher=ports.pusher,
         works=() if shown is None else (shown.run,),

@@ -15,7 +15,6 @@ from waypost.ports.sending.outbox import StaleLimits, SweptAttempts
 from waypost.rules.sending.delivery import Unsettled
 from waypost_testing.contracts.examples import (
     CUSTOMER,
-    GAP,
     NUMBER,
     ORG,
     OTHER_CUSTOMER,
@@ -28,6 +27,7 @@ from waypost_testing.contracts.examples import (
     Ledgers,
     PassTime,
     a_report,
+    a_tick,
     a_wamid,
     accept,
     attempts,
@@ -90,12 +90,45 @@ class SweepContract:
 
     async def test_time_with_the_door_closed_does_not_count(self, ledger: Ledger, pass_time: PassTime) -> None:
         message = await submit(ledger)
-        await ledger.webhook_uptime.tick(GAP)
+        await ledger.webhook_uptime.tick(a_tick())
         await claim_one(ledger)
         await pass_time(hours(20))
-        await ledger.webhook_uptime.tick(seconds(15))
+        await ledger.webhook_uptime.tick(a_tick(gap=seconds(15)))
         assert await ledger.outbox.sweep(PATIENCE, 100, later(hours(20))) == NOTHING
         assert await status(ledger, message.id) is Status.SENDING
+
+    async def test_a_refused_webhook_starts_the_limit_anew(self, ledger: Ledger, pass_time: PassTime) -> None:
+        message = await submit(ledger)
+        await claim_one(ledger)
+        await webhooks_up(ledger, pass_time, minutes(9))
+        await ledger.webhook_uptime.tick(a_tick(refused=True))
+        await webhooks_up(ledger, pass_time, minutes(9))
+        assert await ledger.outbox.sweep(PATIENCE, 100, T0) == NOTHING
+        await webhooks_up(ledger, pass_time, minutes(2))
+        assert await ledger.outbox.sweep(PATIENCE, 100, T0) == SweptAttempts([message.id], [])
+
+    @pytest.mark.parametrize("comes_back", [True, False])
+    async def test_a_silent_listener_may_have_refused_webhooks(
+        self, ledger: Ledger, pass_time: PassTime, *, comes_back: bool
+    ) -> None:
+        """It is heard of again, or forgotten: the limit starts anew either way."""
+        uptime, gap, forget = ledger.webhook_uptime, minutes(30), hours(2)
+        for listener in ("one", "two"):
+            await uptime.tick(a_tick(listener, gap, forget))
+        message = await submit(ledger)
+        await claim_one(ledger)
+        await pass_time(minutes(9))
+        await uptime.tick(a_tick("one", gap, forget))
+        await pass_time(hours(1 if comes_back else 3))
+        await uptime.tick(a_tick("two" if comes_back else "one", gap, forget))
+        await pass_time(minutes(8))
+        await uptime.tick(a_tick("one", gap, forget))
+        assert await ledger.outbox.sweep(PATIENCE, 100, T0) == NOTHING
+        for listener in ("one", "two"):
+            await uptime.tick(a_tick(listener, gap, forget))
+        await pass_time(minutes(11))
+        await uptime.tick(a_tick("one", gap, forget))
+        assert await ledger.outbox.sweep(PATIENCE, 100, T0) == SweptAttempts([message.id], [])
 
     async def test_the_worker_s_clock_does_not_count(self, ledger: Ledger) -> None:
         message = await submit(ledger)

@@ -115,11 +115,15 @@ class Evidence:
 
     def silent_until(self, acceptance: AcceptedCall, moment: int) -> bool:
         """The one named exception: for the whole stale limit, counted while a server was up, the provider neither
-        answered nor had a status of this call acknowledged."""
+        answered nor had a status of this call acknowledged, and no server refused one. A server that refused one needs
+        `told_within` to say so."""
         acknowledged = acceptance.acknowledged_at
         if self.answered(acceptance) or (acknowledged is not None and acknowledged < moment - IN_A_MOMENT):
             return False
-        return self.record.open_between(acceptance.at, moment) >= self.ending.stale
+        refused = sorted(posted.over for posted in acceptance.posted if posted.refused and posted.over < moment)
+        ends = [*(min(at + self.ending.told_within, moment) for at in refused), moment]
+        stretches = zip([acceptance.at, *refused], ends, strict=True)
+        return any(self.record.open_between(since, until) >= self.ending.stale for since, until in stretches)
 
     def tried_again(self, acceptance: AcceptedCall) -> bool:
         """A later attempt of the same message, after the stale limit, may have ended it."""

@@ -45,6 +45,8 @@ class ScenarioResult(StoryResult):
 
     policy: Unsettled
     stale: Span
+    told_within: Span
+    """How long a server may take to report that it refused a webhook."""
     views: dict[tuple[str, int], ObservedMessage]
     attempts: dict[tuple[str, int], list[ObservedAttempt]]
     logged: dict[str, int]
@@ -150,6 +152,7 @@ class SendingRun(StoryRun[ScenarioResult]):
         return ScenarioResult(
             policy=self.plan.policy,
             stale=self.cluster.tuning.stale,
+            told_within=self.cluster.tuning.webhook_gap,
             views=views,
             attempts={key: await auditor.attempts(by_name[key[0]], key[1]) for key in wanted},
             logged=self.ledger.logged(),

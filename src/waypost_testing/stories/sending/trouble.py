@@ -118,6 +118,7 @@ class FaultInjector:
             (2, self._cut),
             (2, self._clock_jump),
             (2, self._ledger_outage),
+            (3, self._starved_server),
             (6, self._provider_moods),
         )
 
@@ -186,6 +187,33 @@ class FaultInjector:
         self._cluster.ledger.fail(self._rng.choice((0.2, 0.5, 1.0)))
         await self._pass(self._between(seconds(1), minutes(self._rng.choice((0.2, 3)))))
         self._cluster.ledger.heal()
+
+    async def _starved_server(self) -> None:
+        """One server gets no connection to the Ledger while it sends, and the balancer may send every webhook to it.
+
+        Sometimes for longer than an attempt takes to go stale.
+        """
+        name, sticky = self._rng.choice(SERVERS), self._rng.random() < 0.7
+        low, high = self._rng.choice(((seconds(5), minutes(2)), (minutes(12), minutes(18)), (minutes(12), minutes(18))))
+        span = self._between(low, high)
+        await self._sends(name, minutes(3))
+        if self._cluster.ledger.starves:
+            return
+        if sticky:
+            self._cluster.balanced[:] = [name]
+        try:
+            await self._cluster.ledger.starve(name, span)
+        finally:
+            self._cluster.balanced[:] = SERVERS
+
+    async def _sends(self, name: str, longest: Span) -> None:
+        """Return when this server has a caller's message under way to the provider."""
+        until, texts = self._record.now() + longest, self._record.wishes
+        while self._record.now() < until:
+            sent = self._record.sent[-1] if self._record.sent else None
+            if sent and (sent.server, sent.answered) == (name, None) and tuple(sent.text.split(":")) in texts:
+                return
+            await self._pass(seconds(0.05))
 
     async def _provider_moods(self) -> None:
         """A few calls, or a share of all, fail in one way."""

@@ -359,8 +359,17 @@ WHERE g.until <= u.now FOR UPDATE OF g SKIP LOCKED
 -- name: door_tick
 -- By the database's own clock, so that a jump of one server's clock does not count.
 UPDATE door SET
-    open_total = open_total
-        + CASE WHEN clock.now - ticked_at BETWEEN 0 AND $2::bigint THEN clock.now - ticked_at ELSE 0 END,
+    open_total = open_total + CASE
+        WHEN clock.now - ticked_at BETWEEN 0 AND $2::bigint AND NOT EXISTS (
+            SELECT 1 FROM webhook_listener l WHERE clock.now - l.ticked_at NOT BETWEEN 0 AND $2::bigint
+        )
+        THEN clock.now - ticked_at ELSE 0 END,
+    refused_total = CASE
+        WHEN $5::boolean OR EXISTS (
+            SELECT 1 FROM webhook_listener l
+            WHERE clock.now - l.ticked_at NOT BETWEEN 0 AND CASE WHEN l.name = $4 THEN $2::bigint ELSE $3::bigint END
+        )
+        THEN open_total ELSE refused_total END,
     ticked_at = clock.now
 FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now, $1::bigint AS caller_now) AS clock
 WHERE id = 1 RETURNING open_total

@@ -22,7 +22,7 @@ from waypost.adapters.sql.sending.messages import SqlMessages
 from waypost.model.audit import SYSTEM
 from waypost.model.ids import MessageId, OrgId, WorkerId
 from waypost.model.message import Delivery, Draft
-from waypost.model.time import Instant, Span
+from waypost.model.time import Instant
 from waypost.ports.sending.outbox import (
     Batch,
     Demand,
@@ -35,6 +35,7 @@ from waypost.ports.sending.outbox import (
     StaleLimits,
     Submitted,
     SweptAttempts,
+    UptimeTick,
 )
 
 
@@ -98,8 +99,10 @@ class SqlOutbox:
         return answer
 
     async def sweep(self, patience: StaleLimits, limit: int, now: Instant) -> SweptAttempts:
-        ((open_total,),) = await self._engine.read("door_total")
+        ((open_total, refused_total),) = await self._engine.read("door_total")
         stale_before = open_total - patience.limit - patience.slack
+        if refused_total > stale_before:
+            return SweptAttempts([], [])
         found = await self._engine.read("stale_claims", stale_before, limit)
         if not found:
             return SweptAttempts([], [])
@@ -112,13 +115,23 @@ class SqlWebhookUptime:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def tick(self, gap: Span) -> int:
-        return await self._engine.transact(_tick(self._engine.now(), gap))
+    async def tick(self, tick: UptimeTick) -> int:
+        return await self._engine.transact(_tick(self._engine.now(), tick))
+
+    async def leave(self, listener: str) -> None:
+        await self._engine.transact(_leave(listener))
 
 
-def _tick(now: Instant, gap: Span) -> Plan[int]:
-    ((total,),) = yield Once("door_tick", (now, gap))
+def _tick(now: Instant, tick: UptimeTick) -> Plan[int]:
+    """The row of the count is locked first, so that listeners cannot deadlock."""
+    ((total,),) = yield Once("door_tick", (now, tick.gap, tick.forget, tick.listener, tick.refused))
+    yield Once("listener_forget", (tick.forget,))
+    yield Once("listener_tick", (tick.listener,))
     return int(total)
+
+
+def _leave(listener: str) -> Plan[None]:
+    yield Once("listener_leave", (listener,))
 
 
 class SqlMessageLookup:

@@ -273,14 +273,39 @@ UPDATE gate SET until = $2 WHERE id = $1
 SELECT message_id FROM delivery WHERE status = 'SENDING' AND NOT parked AND open_at_claim >= 0 AND owner = $1
 
 -- name: door_total
--- The webhook uptime so far, by which stale attempts are measured.
-SELECT open_total FROM door WHERE id = 1
+-- The webhook uptime so far, by which stale attempts are measured, and what it was at the last refusal.
+SELECT open_total, refused_total FROM door WHERE id = 1
 
 -- name: door_tick
+-- Nothing counts while a listener is silent. One that ticks again after a silence, or is silent for so long that it is
+-- forgotten ($3), may have refused webhooks and counts as if it had said so ($5).
 UPDATE door SET
-    open_total = open_total + CASE WHEN $1 - ticked_at BETWEEN 0 AND $2 THEN $1 - ticked_at ELSE 0 END,
+    open_total = open_total + CASE
+        WHEN $1 - ticked_at BETWEEN 0 AND $2
+            AND NOT EXISTS (SELECT 1 FROM webhook_listener l WHERE $1 - l.ticked_at NOT BETWEEN 0 AND $2)
+        THEN $1 - ticked_at ELSE 0 END,
+    refused_total = CASE
+        WHEN $5 OR EXISTS (
+            SELECT 1 FROM webhook_listener l
+            WHERE $1 - l.ticked_at NOT BETWEEN 0 AND CASE WHEN l.name = $4 THEN $2 ELSE $3 END
+        )
+        THEN open_total ELSE refused_total END,
     ticked_at = $1
 WHERE id = 1 RETURNING open_total
+
+-- name: listener_forget
+-- Listeners that have been silent for too long, by the time of the tick.
+DELETE FROM webhook_listener
+WHERE (SELECT ticked_at FROM door WHERE id = 1) - ticked_at NOT BETWEEN 0 AND $1
+
+-- name: listener_tick
+-- Registers a listener, or notes that it is not silent.
+INSERT INTO webhook_listener (name, ticked_at) SELECT $1, ticked_at FROM door WHERE id = 1
+ON CONFLICT (name) DO UPDATE SET ticked_at = excluded.ticked_at
+
+-- name: listener_leave
+-- A listener that stopped in order.
+DELETE FROM webhook_listener WHERE name = $1
 
 -- name: stale_claims
 -- Attempts that stayed unsettled while the webhook endpoint was up for the whole limit.
