@@ -13,7 +13,7 @@ from waypost_testing.simulation import Simulation, run_simulation
 from waypost_testing.stories.cluster import GRAPH, SERVERS, Cluster, CustomiseParts, SharedLedger, unchanged_parts
 from waypost_testing.stories.record import SimulationRecord
 from waypost_testing.stories.sending.callers import MESSAGES, ApiClient, phone
-from waypost_testing.stories.sending.scenario import founded, sandbox_number
+from waypost_testing.stories.story import founded, sandbox_number
 from waypost_testing.stories.wires import BalancedTransport
 
 AWAY = seconds(30)

@@ -108,7 +108,7 @@ async def test_a_webhook_that_is_refused_is_reported_with_the_next_tick(
 
     post = envelope((stage.acme, [change(stage.acme, messages=[a_text("wamid.in")])]))
     with monkeypatch.context() as patched:
-        patched.setattr(stage.world.ledger.journal, "take", away)
+        patched.setattr(stage.world.ledger.journal, "apply_webhook", away)
         patched.setattr(stage.world.ledger.webhook_uptime, "tick", away)
         assert (await stage.post(post)).status == 503
         with pytest.raises(Unavailable):
