@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.simulation.naive_mechanisms import Overlay
+from waypost.adapters.local.ledger_clock import LedgerClock
 from waypost.adapters.sql.kernel import fast_statuses, kernel, transaction_state
 from waypost.adapters.sql.rows.message_rows import MessageFacts
 from waypost.flow.receiving import receive_webhook
@@ -28,6 +29,7 @@ from waypost.ports.sending.outbox import (
     SweptAttempts,
     UptimeTick,
 )
+from waypost.rules.limits import claim_age
 from waypost.rules.sending import delivery
 from waypost.rules.sending.delivery import DeliveryTransition
 from waypost_testing.stories.cluster import CustomiseParts, ServerParts, unchanged_parts
@@ -206,3 +208,20 @@ def a_settle_that_raises(_: pytest.MonkeyPatch) -> CustomiseParts:
         return _with_outbox(parts, settle=settle)
 
     return dress
+
+
+# Standing still, and wrong clocks
+
+
+def a_claim_whose_age_is_not_asked(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    patch.setattr(claim_age, "is_old", lambda *_: False)
+    return unchanged_parts
+
+
+def a_process_that_goes_by_its_own_clock(patch: pytest.MonkeyPatch) -> CustomiseParts:
+    async def trusted(self: LedgerClock) -> Instant:
+        return self.now()
+
+    patch.setattr(LedgerClock, "now", lambda self: self._machine.now())
+    patch.setattr(LedgerClock, "trusted", trusted)
+    return unchanged_parts

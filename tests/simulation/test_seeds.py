@@ -37,11 +37,16 @@ FOUND_BY_SIMULATION = {
     24: "a disabled number and a hold shared one row: enabling it released the hold, releasing it enabled the number",
     27: "a message in line, due by a clock that was ahead, waited for the slower clock of whoever promoted it",
     85: "an unmatched status, heard by a clock that was behind, did not keep its try from being sent again",
+    8: "a throttle was judged by the clock of a process, which was hours wrong",
+    10: "the window was judged by the clock of a process, which was hours wrong",
+    13: "a throttle of the number was judged by the clock of a process, which was hours wrong",
     290: "a message that failed, was retried and expired before its next try was to be FAILED still, by the checker",
 }
 """Each showed a bug that is mended now; contracts/queues.py, contracts/sweeping.py, contracts/holds.py,
 unit/test_other_clocks.py and test_door.py pin them down."""
 FOUND_IN_CONVERSATIONS = {
+    2: "processes whose clocks were hours wrong left a customer without an answer",
+    4: "as above: the bot was asked, and its answer never came",
     1: "a Ledger that was away when the bot was to be told what was written ended the worker's turn with an error",
     116: "an answer and the message that superseded it shared a commit, and the answer was sent all the same",
     163: "the beginning of a burst of 57 lines, of which a bot answers 50 and is told the rest before, was called lost",

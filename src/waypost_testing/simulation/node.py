@@ -23,13 +23,14 @@ class NodeCrashed(SimulationError):
 
 
 class NodeClock:
-    """Simulated time plus this node's skew. A jump moves `now` only, neither sleeps nor `monotonic`."""
+    """Simulated time plus this node's skew. A jump moves `now` only, neither sleeps, `monotonic` nor `boot`."""
 
     def __init__(self, node: str, loop: SimulationLoop, trace: Trace) -> None:
         self._node = node
         self._loop = loop
         self._trace = trace
         self.skew = Span(0)
+        self._lost = 0
         self.history: list[tuple[int, Span]] = [(0, Span(0))]
         """The skew from each moment on, in microseconds of simulated time."""
 
@@ -39,8 +40,16 @@ class NodeClock:
     def monotonic(self) -> float:
         return self._loop.time()
 
+    def boot(self) -> int:
+        return self._loop.micros - self._lost
+
     async def sleep(self, span: Span) -> None:
         await asyncio.sleep(as_seconds(span))
+
+    def lose(self, span: Span) -> None:
+        """The machine stood still and did not notice: only its wall clock was set right afterwards."""
+        self._lost += span
+        self._trace.note("lose", node=self._node, span=span)
 
     def jump(self, span: Span) -> None:
         """Set this node's wall clock forward, or back when negative."""

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from waypost.adapters.local.hints import ProcessHints
+from waypost.adapters.local.ledger_clock import LedgerClock
 from waypost.adapters.local.vault import AesVault
 from waypost.adapters.sql.engine.plan import Once, Plan
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.adapters.sqlite.engine import InlineEngine
 from waypost.adapters.sqlite.store import SqliteStore
+from waypost.flow.claim_age import trusted_now
 from waypost.flow.world import Tuning, World
 from waypost.http.live.gateway import Gateway
 from waypost.model.dossier import ConsentStatus
@@ -40,6 +42,8 @@ GRAPH_TIMEOUT = 30.0
 VAULT = AesVault("simulation")
 WITHOUT_DEVICES = ALL_ROLES - {ProcessRole.GATEWAY}
 """For a story without devices: an idle gateway takes a fifth of a run's time."""
+SKEWS = (0, 0.05, 3, 3 * 3600, 26 * 3600)
+"""Seconds, at most, that a server's clock is wrong from the start."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +83,10 @@ def _statement(name: str, *arguments: object) -> Plan[None]:
     yield Once(name, arguments)
 
 
+_CLAIMED = """SELECT (SELECT count(*) FROM delivery WHERE status = 'SENDING' AND owner IS NOT NULL)
+    + (SELECT count(*) FROM lane WHERE owner IS NOT NULL)"""
+
+
 class SharedLedger:
     """The real SQL in memory, shared by every server; sometimes slow, sometimes unavailable."""
 
@@ -91,6 +99,7 @@ class SharedLedger:
         self._trouble = 0.0
         self._since = 0
         self._starving: set[str] = set()
+        self._claims: dict[str, tuple[int, asyncio.Future[None]]] = {}
 
     def engine(self, node: Node) -> InlineEngine:
         return InlineEngine(self.store, self.clock.now, self._pause_of(node))
@@ -102,6 +111,7 @@ class SharedLedger:
             """Where a crash may fall: before a commit, between it and its answer, in a read."""
             slow = rng.random()
             if point != "read" or slow < 0.1:
+                self._tell_of_claim(node.name, point)
                 await asyncio.sleep(0.0002 + (0.04 * slow if slow < 0.02 else 0.002 * slow))
             if self._trouble and rng.random() < self._trouble:
                 raise Unavailable(f"the simulated Ledger is away ({point})")
@@ -109,6 +119,23 @@ class SharedLedger:
                 raise Unavailable("the simulated Ledger has no free connection")
 
         return pause
+
+    async def next_claim(self, name: str) -> None:
+        """Return when the server has claimed a message or a turn, before it knows."""
+        self._claims[name] = (self._claimed(), asyncio.get_running_loop().create_future())
+        await self._claims[name][1]
+
+    def _tell_of_claim(self, name: str, point: str) -> None:
+        if point != "after commit" or name not in self._claims:
+            return
+        before, waiting = self._claims[name]
+        if self._claimed() > before and not waiting.done():
+            waiting.set_result(None)
+            del self._claims[name]
+
+    def _claimed(self) -> int:
+        ((count,),) = self.rows(_CLAIMED)
+        return int(count)
 
     def fail(self, share: float) -> None:
         """From now on this share of operations fails, before or after the commit."""
@@ -194,7 +221,7 @@ class Cluster:
         rng = self._sim.chance.stream("skew")
         for name in SERVERS:
             node = self.node(name)
-            node.clock.jump(Span(round(rng.choice((0, 0.05, 3)) * rng.uniform(-1, 1) * 1_000_000)))
+            node.clock.jump(Span(round(rng.choice(SKEWS) * rng.uniform(-1, 1) * 1_000_000)))
             self._start(name)
 
     def node(self, name: str) -> Node:
@@ -215,6 +242,7 @@ class Cluster:
         lived = ServerLife(name, node.generation, self._record.now())
         self._record.lives.append(lived)
         node.life.watch(lambda: setattr(lived, "until", self._record.now()))
+        await trusted_now(world)  # as a process that begins to serve has measured it
         await server.start()
         self._sim.network.listen(name, node, server.app)
         self._listening.add(name)
@@ -227,7 +255,7 @@ class Cluster:
             ServerParts(ledger=SqlLedger(engine), engine=engine, transport=transport, clock=node.clock, bot=bot)
         )
         ports = Ports(
-            clock=node.clock,
+            clock=LedgerClock(node.clock, parts.ledger.time),
             random=node.random,
             ids=node.ids,
             ledger=parts.ledger,
@@ -294,8 +322,11 @@ class Cluster:
         finally:
             self._let_go(name)
 
-    async def pause(self, name: str, span: Span) -> None:
-        """As by SIGSTOP and SIGCONT: it continues as if nothing had happened, even if it lost its leases meanwhile."""
+    async def pause(self, name: str, span: Span, *, unnoticed: bool = False) -> None:
+        """As by SIGSTOP and SIGCONT: it continues as if nothing had happened, even if it lost its leases meanwhile.
+
+        `unnoticed`: the whole machine stood still, and the clock that counts its uptime with it.
+        """
         node = self.node(name)
         if not node.alive or node.life.paused:
             return
@@ -303,6 +334,8 @@ class Cluster:
         try:
             await asyncio.sleep(as_seconds(span))
         finally:
+            if unnoticed:
+                node.clock.lose(Span(self._record.now() - since))
             node.resume(life)
             self._record.pauses.append((since, self._record.now()))
 

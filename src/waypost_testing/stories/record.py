@@ -203,9 +203,9 @@ class SimulationRecord:
     def _starved(self, server: str | None = None) -> list[tuple[int, int]]:
         return [(since, until) for name, since, until in self.starved if server in (None, name)]
 
-    def paused(self, since: int, until: int) -> int:
-        """How long, in all, a server was paused."""
-        return _overlap(self.pauses, since, until)
+    def resumed(self, at: int, within: Span) -> int:
+        """When a server that knew something at this moment had the time to store it: one may have stood still."""
+        return max([at, *(end for start, end in sorted(self.pauses) if start <= at + within and end >= at)])
 
     def open_between(self, since: int, until: int) -> int:
         """How long, in all, at least one server was up."""

@@ -20,7 +20,7 @@ PEOPLE = CALLERS
 
 
 class FollowFaultInjector(TurnFaultInjector):
-    longest_jump = minutes(2)
+    jump_together = minutes(2)
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class FollowFaultInjector(TurnFaultInjector):
         return (
             (8, self._crash),
             (3, self._stop),
-            (4, self._pause),
+            (4, self._stand_still),
             (1, self._all_down),
             (2, self._server_outage),
             (8, self._lines_cut),

@@ -109,6 +109,11 @@ class Evidence:
         sent = acceptance.sent
         return sent is not None and sent.wamid == acceptance.wamid and self.record.lived_on(sent)
 
+    def answered_by(self, acceptance: AcceptedCall, moment: int) -> bool:
+        """A process that stands still reads the answer later."""
+        sent = acceptance.sent
+        return self.answered(acceptance) and sent is not None and sent.answered is not None and sent.answered <= moment
+
     def linked(self, acceptance: AcceptedCall) -> bool:
         """The statuses could be matched to the message."""
         return acceptance.echoed or self.answered(acceptance)
@@ -118,7 +123,7 @@ class Evidence:
         answered nor had a status of this call acknowledged, and no server refused one. A server that refused one needs
         `told_within` to say so."""
         acknowledged = acceptance.acknowledged_at
-        if self.answered(acceptance) or (acknowledged is not None and acknowledged < moment - IN_A_MOMENT):
+        if self.answered_by(acceptance, moment) or (acknowledged is not None and acknowledged < moment - IN_A_MOMENT):
             return False
         refused = sorted(posted.over for posted in acceptance.posted if posted.refused and posted.over < moment)
         ends = [*(min(at + self.ending.told_within, moment) for at in refused), moment]
@@ -134,9 +139,9 @@ class Evidence:
         """Whether `later` may follow `earlier` in the same generation."""
         return self.ending.policy is Unsettled.REQUEUE and self.silent_until(earlier, later.at)
 
-    def skews(self, server: str, since: int, until: int) -> list[int]:
-        """How far a server's clock was off, at any moment in between."""
-        history = self.ending.skews[server]
+    def skews(self, since: int, until: int) -> list[int]:
+        """How far the Ledger's clock was off, at any moment in between."""
+        history = self.ending.skew
         ends = [at for at, _ in history[1:]] + [until + 1]
         return [skew for (at, skew), end in zip(history, ends, strict=True) if at <= until and end >= since]
 

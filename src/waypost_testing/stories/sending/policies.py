@@ -1,7 +1,7 @@
 """The rules before a send, judged from outside: by the servers' requests, customers' messages, operators' changes.
 
-A server acts by its own clock, and the simulation sets that wrong on purpose: each moment is judged by the clock of the
-server that acted. A message that was claimed before a change may still go after it: ALREADY_CLAIMED is that tolerance.
+Each moment is judged by the Ledger's clock, whatever the clock of the server that acted shows. A message that was
+claimed before a change may still go after it: ALREADY_CLAIMED is that tolerance, also for a server that stood still.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def outside_the_window(evidence: Evidence) -> Seen:
     for sent in evidence.record.sent:
         if sent.template:
             continue
-        clock = START + sent.at + min(evidence.skews(sent.server, sent.at - AT_ONCE, sent.at + AT_ONCE))
+        clock = START + sent.at + min(evidence.skews(sent.at - AT_ONCE, sent.at + AT_ONCE))
         written = evidence.record.written.get((sent.number, sent.to), [])
         latest = max((at for at in written if at <= START + sent.at), default=None)
         if latest is None:
@@ -58,7 +58,7 @@ def after_its_time(evidence: Evidence) -> Seen:
     for sent in evidence.record.sent:
         if sent.text not in expires:
             continue
-        clock = START + sent.at + min(evidence.skews(sent.server, sent.at - AT_ONCE, sent.at + AT_ONCE))
+        clock = START + sent.at + min(evidence.skews(sent.at - AT_ONCE, sent.at + AT_ONCE))
         late = clock >= expires[sent.text]
         yield sent.text, f"went {_ago(clock, expires[sent.text])} after it had expired" if late else None
 
@@ -95,8 +95,10 @@ class ClosedScope:
     number: str
     to: str | None
     since: int
+    stored: int
+    """When the Ledger knew it, at the latest."""
     until: int
-    """By the simulated clock, or, with `server`, by the clock of the sending server."""
+    """By the simulated clock, or, with `by_clock`, by the Ledger's."""
     why: str
     by_clock: bool = False
 
@@ -105,9 +107,9 @@ def through_a_closed_gate(evidence: Evidence) -> Seen:
     """Throttled, held or disabled: nothing claimed since then is sent, from any server, until it is over."""
     for shut in [*_throttled(evidence), *_held(evidence), *_disabled(evidence)]:
         for sent in evidence.record.sent:
-            if sent.number != shut.number or shut.to not in (None, sent.to) or sent.at <= shut.since + ALREADY_CLAIMED:
+            if sent.number != shut.number or shut.to not in (None, sent.to) or sent.at <= shut.stored + ALREADY_CLAIMED:
                 continue
-            skew = max(evidence.skews(sent.server, sent.at - ALREADY_CLAIMED, sent.at)) if shut.by_clock else 0
+            skew = max(evidence.skews(sent.at - ALREADY_CLAIMED, sent.at)) if shut.by_clock else 0
             if sent.at + skew < shut.until and not evidence.record.troubled(shut.since, sent.at):
                 yield sent.text, f"went as {sent.stamp}, {_ago(sent.at, shut.since)} after {shut.why}"
         yield shut.why, None
@@ -118,19 +120,19 @@ def _throttled(evidence: Evidence) -> Iterator[ClosedScope]:
         refusal = sent.refused
         if refusal is None or refusal.code not in THROTTLES or not refusal.retry_after:
             continue
-        skew = min(evidence.skews(sent.server, answered, answered + ALREADY_CLAIMED))
+        skew = min(evidence.skews(answered, answered + ALREADY_CLAIMED))
         until = answered + skew + round(refusal.retry_after * 1_000_000)
         to = sent.to if THROTTLES[refusal.code] == "pair" else None
-        yield ClosedScope(
-            sent.number, to, answered, until, f"{refusal.code}, wait {refusal.retry_after:g} s", by_clock=True
-        )
+        stored, why = evidence.record.resumed(answered, ALREADY_CLAIMED), f"wait {refusal.retry_after:g} s"
+        yield ClosedScope(sent.number, to, answered, stored, until, f"{refusal.code}, {why}", by_clock=True)
 
 
 def _held(evidence: Evidence) -> Iterator[ClosedScope]:
     for sent, answered in _refused(evidence):
         if sent.refused and sent.refused.code in HOLDS:
             until = _first(evidence, sent.number, "release", answered)
-            yield ClosedScope(sent.number, None, answered, until, f"{sent.refused.code}, until somebody releases it")
+            stored, why = evidence.record.resumed(answered, ALREADY_CLAIMED), "until somebody releases it"
+            yield ClosedScope(sent.number, None, answered, stored, until, f"{sent.refused.code}, {why}")
 
 
 def _disabled(evidence: Evidence) -> Iterator[ClosedScope]:
@@ -138,7 +140,7 @@ def _disabled(evidence: Evidence) -> Iterator[ClosedScope]:
         for change in changes:
             if change.what == "off":
                 until = _first(evidence, number, "on", change.asked)
-                yield ClosedScope(number, None, change.answered, until, "the number was disabled")
+                yield ClosedScope(number, None, change.answered, change.answered, until, "the number was disabled")
 
 
 def _refused(evidence: Evidence) -> Iterator[tuple[ProviderRequest, int]]:

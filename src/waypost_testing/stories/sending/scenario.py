@@ -20,7 +20,6 @@ from waypost.sandbox.graph.calls import RecordedCall
 from waypost_testing.simulation import Simulation
 from waypost_testing.stories.cluster import (
     GRAPH,
-    SERVERS,
     WITHOUT_DEVICES,
     Cluster,
     CustomiseParts,
@@ -52,8 +51,8 @@ class ScenarioResult(StoryResult):
     logged: dict[str, int]
     """Customers' messages by wamid: how many entries each has."""
     calls: list[RecordedCall]
-    skews: dict[str, list[tuple[int, Span]]]
-    """Server -> how far its clock was off, from each moment on."""
+    skew: list[tuple[int, Span]]
+    """How far the Ledger's clock was off, from each moment on: the rules are judged by it."""
     detected: Sequence[InvariantFinding]
     """The findings of the invariant checks in the final database."""
 
@@ -68,6 +67,7 @@ class ScenarioPlan(StoryPlan):
     tick: Span
     """How often servers poll; the default of 5 s takes most of a run's time, so most runs poll less often."""
 
+    stale: Span
     slots: int
     """Sends under way at once, per server."""
 
@@ -80,6 +80,7 @@ class ScenarioPlan(StoryPlan):
             slots=rng.choice((1, 3, 128)),
             incidents=rng.choice((60, 120, 240)),
             tick=rng.choice((seconds(5), seconds(20), seconds(30), seconds(30))),
+            stale=rng.choice((minutes(2), minutes(10))),
         )
 
 
@@ -95,6 +96,7 @@ class SendingRun(StoryRun[ScenarioResult]):
             figures=False,
             indexing=False,
             unsure=plan.policy,
+            stale=plan.stale,
             webhook_tick=plan.tick,
             poll=plan.tick,
             slots=plan.slots,
@@ -157,7 +159,7 @@ class SendingRun(StoryRun[ScenarioResult]):
             attempts={key: await auditor.attempts(by_name[key[0]], key[1]) for key in wanted},
             logged=self.ledger.logged(),
             calls=calls,
-            skews={name: self.sim.node(name).clock.history for name in SERVERS},
+            skew=self.ledger.clock.history,
             detected=await self._detected(),
             messages=len(views),
             accepted=sum(1 for call in calls if call.wamid is not None),

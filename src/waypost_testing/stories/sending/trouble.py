@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from waypost_testing.stories.record import SimulationRecord
 Incidents = tuple[tuple[int, Callable[[], Awaitable[None]]], ...]
 """The incidents, and their relative frequencies."""
 CALLERS = "callers"
+JUMP_ALONE: Span = hours(26)
+"""At most: longer than a window, and than the period of a quota."""
 
 FAULTS = (
     Fault(error_code=131016),
@@ -78,7 +81,10 @@ class FaultInjector:
     """One incident after another, some at the same time; each heals itself, and `calm` heals the rest."""
 
     faults: tuple[Fault, ...] = FAULTS
-    longest_jump: Span = hours(1)
+    jump_together: Span = hours(1)
+    """At most; what was deferred by a Ledger that was ahead waits for as long."""
+    pauses: tuple[Span, ...] = (seconds(8), seconds(40), minutes(16))
+    """At most: longer than a claim may wait for its call, than a turn's lease, than the stale limit."""
 
     def __init__(self, sim: Simulation, cluster: Cluster, sandbox: Sandbox, record: SimulationRecord) -> None:
         self._sim = sim
@@ -117,6 +123,7 @@ class FaultInjector:
             (2, self._server_outage),
             (2, self._cut),
             (2, self._clock_jump),
+            (6, self._stand_still),
             (2, self._ledger_outage),
             (3, self._starved_server),
             (6, self._provider_moods),
@@ -174,7 +181,8 @@ class FaultInjector:
 
     async def _clock_jump(self) -> None:
         """One server's clock, or the clock of the machine that runs servers and Ledger."""
-        span = Span(self._rng.choice((-1, 1)) * self._between(minutes(1), self.longest_jump))
+        most = self.jump_together if self._same_machine else self._rng.choice((self.jump_together, JUMP_ALONE))
+        span = Span(self._rng.choice((-1, 1)) * self._between(minutes(1), most))
         nodes = [self._sim.node(name).clock for name in SERVERS]
         clocks = [*nodes, self._cluster.ledger.clock] if self._same_machine else [self._rng.choice(nodes)]
         for clock in clocks:
@@ -182,6 +190,14 @@ class FaultInjector:
         await self._pass(self._between(minutes(1), minutes(20)))
         for clock in clocks:
             clock.jump(Span(-span))
+
+    async def _stand_still(self) -> None:
+        """A process, or the machine under it, stops and goes on later; its connections stay open."""
+        name, span = self._rng.choice(SERVERS), self._between(seconds(1), self._rng.choice(self.pauses))
+        if self._rng.random() < 0.7:  # in the worst moment: with a claim in its hands
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._cluster.ledger.next_claim(name), 120)
+        await self._cluster.pause(name, span, unnoticed=self._rng.random() < 0.3)
 
     async def _ledger_outage(self) -> None:
         self._cluster.ledger.fail(self._rng.choice((0.2, 0.5, 1.0)))

@@ -22,7 +22,7 @@ from waypost_testing.stories.verdict import (
 )
 
 ALREADY_CLAIMED: Span = seconds(5)
-"""A reply that was being sent when the floor was taken may still go out; later if its server is paused."""
+"""A reply that was being sent when the floor was taken may still go out, but not after its server stood still."""
 PARKED = ("SENDING", "UNSURE")
 """At rest: it is unknown whether the provider has the last attempt, and a person must decide."""
 EXPLAINS: dict[str, set[BotCallEnd | None]] = {
@@ -261,7 +261,7 @@ def floor(evidence: TurnEvidence, checked: Counter[str]) -> Iterator[SimulationF
                     f"turn {reply.reply.turn} was decided after a person took the floor, and sent",
                 )
             at = first_sent.get(texts[reply.wamid], 0)
-            if taken + ALREADY_CLAIMED + evidence.record.paused(taken, at) < at < back:
+            if taken + ALREADY_CLAIMED < at < back:
                 yield (
                     str(spell.conversation),
                     f"{texts[reply.wamid]} left {(at - taken) / 1e6:.1f} s after a person took over",

@@ -27,13 +27,14 @@ class TurnFaultInjector(FaultInjector):
         Fault(delay_ms=28_000),
         Fault(delay_ms=40_000),
     )
-    longest_jump = minutes(4)
+    jump_together = minutes(4)
+    pauses = (seconds(8), seconds(25))
 
     def incidents(self) -> Incidents:
         return (
             (8, self._crash),
             (2, self._stop),
-            (8, self._pause),
+            (8, self._stand_still),
             (1, self._all_down),
             (1, self._provider_outage),
             (2, self._server_outage),
@@ -47,10 +48,6 @@ class TurnFaultInjector(FaultInjector):
         steps = self._rng.choice((self._rng.randint(1, 40), self._rng.randint(1, 400)))
         away = self._between(seconds(0.1), seconds(self._rng.choice((1, 20))))
         await self._cluster.kill(self._rng.choice(SERVERS), steps, away)
-
-    async def _pause(self) -> None:
-        """Mostly for longer than a lease."""
-        await self._cluster.pause(self._rng.choice(SERVERS), self._between(seconds(1), seconds(25)))
 
     async def _all_down(self) -> None:
         away = self._between(seconds(5), minutes(2))
