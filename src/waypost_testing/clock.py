@@ -26,6 +26,12 @@ class ManualClock:
     def monotonic(self) -> float:
         return as_seconds(self._passed)
 
+    async def trusted(self) -> Instant:
+        return self._now
+
+    async def measure(self) -> Span:
+        return Span(0)
+
     async def sleep(self, span: Span) -> None:
         if span <= 0:
             await asyncio.sleep(0)

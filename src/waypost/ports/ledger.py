@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from waypost.model.time import Instant
 from waypost.ports.accounts.accounts import Accounts
 from waypost.ports.accounts.consents import Consents
 from waypost.ports.accounts.dossiers import Dossiers
@@ -103,6 +104,9 @@ class Ledger(Protocol):
     def queue_stats(self) -> QueueStats: ...
     @property
     def files(self) -> Files: ...
+
+    async def time(self) -> Instant:
+        """The Ledger's own time: one clock for all processes, wherever they run."""
 
     async def ping(self) -> None:
         """Return if the Ledger answers and its schema matches this code; raise otherwise."""

@@ -97,6 +97,10 @@ class PostgresEngine:
             raise single_intent_error(translate_error(error, unknown_outcome=False)) from error
         return found
 
+    async def time(self) -> Instant:
+        ((now,),) = await self.read("ledger_time")
+        return Instant(now)
+
     async def ping(self) -> None:
         with suppress(NewerSchema):  # a running server continues until it is upgraded
             await self._check()

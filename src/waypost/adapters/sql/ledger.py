@@ -31,6 +31,7 @@ from waypost.adapters.sql.sending.failover import SqlFailover
 from waypost.adapters.sql.sending.messages import SqlMessages
 from waypost.adapters.sql.sending.outbox import SqlMessageLookup, SqlOutbox, SqlWebhookUptime
 from waypost.adapters.sql.sending.templates import SqlTemplates
+from waypost.model.time import Instant
 
 
 class SqlLedger:
@@ -75,6 +76,9 @@ class SqlLedger:
         self.archive = SqlArchiveFeed(engine)
         self.search = SqlSearch(engine)
         self.notifications = SqlNotifications(engine)
+
+    async def time(self) -> Instant:
+        return await self._engine.time()
 
     async def ping(self) -> None:
         await self._engine.ping()

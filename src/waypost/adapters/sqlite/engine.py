@@ -49,6 +49,9 @@ class ThreadedEngine:
         except FAILURES as error:
             raise single_intent_error(error) from error
 
+    async def time(self) -> Instant:
+        return self.now()
+
     async def ping(self) -> None:
         with suppress(NewerSchema):  # a running server continues until it is upgraded
             await _in_thread(self._reading, self._reader.check)
@@ -103,6 +106,12 @@ class InlineEngine:
             return self._store.read(statement, arguments)
         except FAILURES as error:
             raise single_intent_error(error) from error
+
+    async def time(self) -> Instant:
+        await self._pause("read")
+        now = self.now()
+        await self._pause("read")
+        return now
 
     async def ping(self) -> None:
         self._store.check()

@@ -26,6 +26,7 @@ PRUNE_EVERY: Span = hours(1)
 PRUNE_AT_ONCE = 1_000
 PRUNE_DEVICES_EVERY: Span = hours(6)
 """Each run reads all devices."""
+MEASURE_CLOCK_EVERY: Span = seconds(10)
 WORKER_SEEN_EVERY: Span = seconds(10)
 SURVEY_EVERY: Span = seconds(10)
 SHOWN_AT_MOST = 20
@@ -72,6 +73,11 @@ async def leave_webhook_uptime(world: World) -> None:
         await world.ledger.webhook_uptime.leave(world.listener)
     except LedgerError as failure:
         world.meters.ledger_failed(failure)
+
+
+async def measure_clock(world: World) -> None:
+    """Follows the Ledger's time, and shows how far this machine's clock is off."""
+    world.meters.clock_is_off(await world.clock.measure())
 
 
 async def record_worker_seen(world: World) -> None:

@@ -59,6 +59,9 @@ class Host(Protocol):
     async def readiness(self) -> dict[str, list[str]]:
         """By role of the process: why it is not ready; empty when it is."""
 
+    def warnings(self) -> list[str]:
+        """What an operator should know although the process is ready."""
+
     async def parts(self) -> list[Component]:
         """The health of components that only the process itself knows."""
 

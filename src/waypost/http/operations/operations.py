@@ -19,6 +19,8 @@ class Health(msgspec.Struct):
 class Readiness(Health):
     roles: dict[str, list[str]]
     """Why each role of this process is not ready; empty when it is."""
+    warnings: list[str]
+    """What an operator should know although the process works."""
 
 
 _NOT_READY = ResponseSpec(data_container=Readiness, description="`problems` has the reasons", generate_examples=False)
@@ -34,7 +36,7 @@ async def readyz(host: CurrentHost) -> Response[Readiness]:
     """For this process; it is not ready if any of its roles is not."""
     roles = await host.readiness()
     problems = list(dict.fromkeys(problem for waits in roles.values() for problem in waits))
-    readiness = Readiness("not ready" if problems else "ok", problems, roles)
+    readiness = Readiness("not ready" if problems else "ok", problems, roles, host.warnings())
     return Response(readiness, status_code=503 if problems else 200)
 
 

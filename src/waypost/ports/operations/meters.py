@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from waypost.model.queue_stats import QueueSurvey
-from waypost.model.time import Instant
+from waypost.model.time import Instant, Span
 from waypost.ports.platform.failure import LedgerError
 
 
@@ -42,6 +42,9 @@ class Meters(Protocol):
 
     def ledger_failed(self, failure: LedgerError) -> None:
         """An operation of the Ledger or of history failed."""
+
+    def clock_is_off(self, ahead: Span) -> None:
+        """How far this machine's clock is ahead of the Ledger's; negative if it is behind."""
 
     def connected(self, devices: int) -> None:
         """The number of devices connected to this process now."""

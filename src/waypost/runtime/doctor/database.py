@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from waypost.adapters.postgres.facts import LINES, PostgresFacts, StandbyFacts
 from waypost.adapters.sqlite.facts import PathFacts, SqliteFacts
+from waypost.model.time import as_seconds, seconds
+from waypost.rules.operations import clock_offset
 from waypost.runtime.doctor.findings import DoctorFinding, good, warning, wrong
 
 OLDEST = 150_000
-SLOW, SKEWED, FAR_APART = 0.02, 1.0, 30.0
+SLOW = 0.02
 """Seconds."""
 BEHIND = 10.0
 MB, GB = 10**6, 10**9
@@ -150,12 +152,11 @@ def _standby(each: StandbyFacts) -> DoctorFinding:
 
 
 def of_clock(whose: str, ahead: float) -> list[DoctorFinding]:
-    """The difference beyond the round trip."""
-    if abs(ahead) <= SKEWED:
-        return [good(f"{whose} clock agrees with ours to within {SKEWED:.0f} s")]
+    """The difference beyond the round trip. Nothing is decided by our clock, so it is only a warning."""
+    if not clock_offset.is_off(seconds(ahead)):
+        return [good(f"{whose} clock agrees with ours to within {as_seconds(clock_offset.TOLERATED):.0f} s")]
     text = f"{whose} clock is {abs(ahead):.1f} s {'ahead of' if ahead > 0 else 'behind'} ours"
-    remedy = "run chrony or another NTP client on both machines"
-    return [wrong(text, remedy) if abs(ahead) > FAR_APART else warning(text, remedy)]
+    return [warning(text, "run chrony or another NTP client on both machines")]
 
 
 def of_sqlite(facts: SqliteFacts) -> list[DoctorFinding]:

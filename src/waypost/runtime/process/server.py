@@ -32,6 +32,7 @@ from waypost.model.time import Span, seconds
 from waypost.ports.live.push import Pusher
 from waypost.ports.platform.failure import LedgerError
 from waypost.ports.platform.hints import ACCOUNTS, FEED
+from waypost.rules.operations import clock_offset
 from waypost.runtime.process.role_app import RoleApp
 from waypost.runtime.settings.roles import ALL_ROLES, LISTENING, ProcessRole
 from waypost.runtime.telemetry.telemetry import Telemetry
@@ -80,6 +81,7 @@ class Server:
     async def start(self) -> None:
         world = self.world
         self._keep(self._follow_accounts)
+        self._keep(lambda: maintenance.run_every(maintenance.MEASURE_CLOCK_EVERY, maintenance.measure_clock, world))
         for work in world.works:
             self._keep(work)
         world.ledger.feeds.on_moved(lambda heads: world.hints.give([f"{FEED}:{feed}" for feed in heads]))
@@ -226,7 +228,11 @@ class Server:
             Component(f"this process: {role}", _state(waits), "; ".join(waits) or "ready")
             for role, waits in troubles.items()
         ]
-        return [_redis(self._telemetry.redis), *own]
+        return [_redis(self._telemetry.redis), *own, *(_clock(text) for text in self.warnings())]
+
+    def warnings(self) -> list[str]:
+        """What an operator should know although the process is ready."""
+        return [text] if (text := clock_offset.warning(self._telemetry.clock_ahead)) else []
 
     async def violations(self) -> dict[str, int]:
         return await asyncio.to_thread(self._telemetry.violations_found)
@@ -270,6 +276,10 @@ async def _in_time(failure: str, most: float, work: Awaitable[object]) -> bool:
 
 def _state(waits: Sequence[str]) -> ComponentState:
     return ComponentState.TROUBLE if waits else ComponentState.OK
+
+
+def _clock(warning: str) -> Component:
+    return Component("this process: clock", ComponentState.TROUBLE, warning)
 
 
 def _redis(known: tuple[str, bool] | None) -> Component:

@@ -88,6 +88,10 @@ METRICS: dict[str, CounterSpec | HistogramSpec | LatestGaugeSpec | SumGaugeSpec 
     "orphaned": CounterSpec("status_orphaned", "Status updates whose message never appeared"),
     "violations": CounterSpec("invariant_violation", "Invariant violations found in live data", ("invariant",)),
     "ledger_failures": CounterSpec("ledger_failure", "Ledger calls that failed, by reason", ("reason",)),
+    "clock_offset": LatestGaugeSpec(
+        "waypost_clock_offset_seconds",
+        "How far this machine's clock is ahead of the Ledger's; negative: behind",
+    ),
     "alerts": CounterSpec("webhook_alert", "Account updates from the provider that need attention", ("field",)),
     "queued": LatestGaugeSpec(
         "outbound_queue_messages", "Due messages, by org and by what defers them", ("org", "reason")

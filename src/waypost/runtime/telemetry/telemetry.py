@@ -21,6 +21,7 @@ from waypost.model.webhook import WebhookBatch
 from waypost.ports.platform.failure import HistoryUnavailable, LedgerError, Rejected
 from waypost.ports.receiving.journal import AppliedWebhook, Journal, UnmatchedStatuses
 from waypost.ports.sending.outbox import Outbox, Settled, Settlement, StaleLimits, SweptAttempts
+from waypost.rules.operations.clock_offset import is_off
 from waypost.rules.sending.delivery import GiveUp, TryAgain
 from waypost.runtime.telemetry.gauge_snapshot import GaugeSnapshot
 from waypost.runtime.telemetry.metrics import METRICS
@@ -55,6 +56,7 @@ class Telemetry:
     orphaned: Counter
     violations: Counter
     ledger_failures: Counter
+    clock_offset: Gauge
     alerts: Counter
     queued: Gauge
     age: Gauge
@@ -100,6 +102,8 @@ class Telemetry:
         self.of_whatsapp = _Labelled(self, Channel.WHATSAPP.value.lower())
         self._of: dict[Channel, _Labelled] = {Channel.WHATSAPP: self.of_whatsapp}
         self.board = GaugeSnapshot(self)
+        self.clock_ahead = Span(0)
+        """How far this machine's clock is ahead of the Ledger's."""
         self.redis: tuple[str, bool] | None = None
         """Its kind and whether it is reachable; None without Redis."""
         self._waits: deque[float] = deque(maxlen=_WAITS_KEPT)
@@ -189,6 +193,13 @@ class Telemetry:
         if self._ledger_lost and time.monotonic() - self._ledger_failed_at >= _BACK_AFTER:
             self._ledger_lost = False
             log.info("ledger_is_back")
+
+    def clock_is_off(self, ahead: Span) -> None:
+        was_off = is_off(self.clock_ahead)
+        self.clock_ahead = ahead
+        self.clock_offset.set(as_seconds(ahead))
+        if is_off(ahead) and not was_off:
+            log.warning("clock_is_off", seconds=as_seconds(ahead), what="nothing is decided by it; run an NTP client")
 
     def connected(self, devices: int) -> None:
         self.devices.set(devices)

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 import waypost
 from waypost.adapters.local.blob_store import FolderBlobStore, MemoryBlobStore
 from waypost.adapters.local.clock import SystemClock, SystemIds, SystemRandomSource
+from waypost.adapters.local.ledger_clock import LedgerClock
 from waypost.adapters.local.presence import LocalPresence
 from waypost.adapters.local.vault import AesVault
 from waypost.adapters.reqwest.transport import ReqwestTransport
@@ -41,7 +42,7 @@ from waypost.ports.history.history import History
 from waypost.ports.ledger import Ledger
 from waypost.ports.live.presence import Presence
 from waypost.ports.live.push import Pusher
-from waypost.ports.platform.clock import Clock, Ids, RandomSource
+from waypost.ports.platform.clock import Clock, Ids, LedgerTime, RandomSource
 from waypost.ports.platform.failure import Unavailable
 from waypost.ports.platform.hints import Hints
 from waypost.ports.platform.http_transport import HttpTransport
@@ -73,7 +74,7 @@ _POSTGRES = ("postgresql://", "postgres://")
 class Ports:
     """The adapters of a server; a simulation has its own."""
 
-    clock: Clock
+    clock: LedgerTime
     random: RandomSource
     ids: Ids
     ledger: Ledger
@@ -201,6 +202,7 @@ class _Metered:
         self.money = ledger.money
         self.queue_stats = ledger.queue_stats
         self.files = MeteredFiles(ledger.files, telemetry)
+        self.time = ledger.time
         self.ping = ledger.ping
         self.close = ledger.close
         self._of_conversations(ledger, telemetry)
@@ -368,11 +370,14 @@ async def system_ports(
 ) -> Ports:
     """The real adapters. Call inside the event loop that will use them. Only a server claims a history store that
     has no owner yet: a command that runs in the wrong folder must not."""
-    clock = SystemClock()
+    machine = SystemClock()
     redis_address(settings)  # before anything is opened
     if vault is None and not settings.local:
         vault = open_vault(settings)
-    ledger = await open_ledger(settings, clock)  # before a key is created beside it
+    ledger = await open_ledger(settings, machine)  # before a key is created beside it
+    clock: LedgerTime = machine
+    if sqlite_path(settings.database_url) is None:
+        clock = await LedgerClock.measured(machine, ledger.time)
     transport, blob_store = ReqwestTransport(f"waypost/{waypost.__version__}"), FolderBlobStore(media_folder(settings))
     seen = pictures(ledger.files, blob_store, clock)
     hints, redis = open_hints(settings)

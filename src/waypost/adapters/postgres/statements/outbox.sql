@@ -356,6 +356,9 @@ ON CONFLICT (sender, recipient) DO UPDATE SET free_at = excluded.free_at, counte
 SELECT g.id FROM unnest($1::bigint[], $2::bigint[]) AS u (id, now) JOIN gate g USING (id)
 WHERE g.until <= u.now FOR UPDATE OF g SKIP LOCKED
 
+-- name: ledger_time
+SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+
 -- name: door_tick
 -- By the database's own clock, so that a jump of one server's clock does not count.
 UPDATE door SET

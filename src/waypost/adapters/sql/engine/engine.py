@@ -38,6 +38,9 @@ class Engine(Protocol):
     async def read(self, statement: str, *arguments: object) -> list[Row]:
         """Run one reading statement on committed data; an argument may be a list."""
 
+    async def time(self) -> Instant:
+        """The Ledger's time: the database's own clock, if it has one."""
+
     async def ping(self) -> None:
         """Return if the database answers and has the right schema."""
 
