@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -23,7 +24,7 @@ from waypost.ports.ledger import Ledger
 from waypost.ports.live.presence import Presence
 from waypost.ports.live.push import Pusher
 from waypost.ports.operations.meters import Meters
-from waypost.ports.platform.clock import Clock, Ids, RandomSource
+from waypost.ports.platform.clock import Ids, LedgerTime, RandomSource
 from waypost.ports.platform.hints import Hints
 from waypost.ports.platform.vault import Vault
 from waypost.ports.receiving.media import BlobStore, MediaSource
@@ -46,6 +47,8 @@ YEAR = days(365)
 HOUR = hours(1)
 PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
 """The pause before a step retries after a LedgerError."""
+CLAIMS_TIMED = 8
+"""Their quickest shows how slow the Ledger is; a process that stands still makes only one of them slow."""
 UPLOADS_AT_ONCE = 2
 """Each file is held in memory, up to 100 MB; further callers wait before their files are read."""
 
@@ -152,7 +155,7 @@ class WebhookRefusals:
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    clock: Clock
+    clock: LedgerTime
     random: RandomSource
     ids: Ids
     ledger: Ledger
@@ -188,6 +191,8 @@ class World:
     """The results of this process's latest attempts with each provider."""
     just_closed: dict[tuple[OrgId, GateName], Instant] = field(default_factory=dict)
     """Gates that this process just closed; they also stop messages that it claimed before."""
+    claims_took: deque[Span] = field(default_factory=lambda: deque(maxlen=CLAIMS_TIMED))
+    """How long the latest claims of messages took."""
     uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(UPLOADS_AT_ONCE))
     """Limits concurrent uploads to the provider."""
     downloads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(UPLOADS_AT_ONCE))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from waypost.model.message import Message, Status
+from waypost.model.time import days
 from waypost.ports.ledger import Ledger
 from waypost.ports.platform.failure import Rejected, Unavailable
 from waypost_testing.contracts.examples import (
@@ -32,6 +33,11 @@ UNWRITABLE = "half of a character: \ud83d"
 class LedgerContract:
     async def test_it_answers_a_ping(self, ledger: Ledger) -> None:
         await ledger.ping()
+
+    async def test_its_time_passes_and_is_the_same_for_every_process(self, ledgers: Ledgers) -> None:
+        times = [await ledgers[turn % 2].time() for turn in range(6)]
+        assert times == sorted(times)
+        assert times[0] > T0 - days(36_500), "microseconds since 1970"
 
     @pytest.mark.parametrize("poison", [{"subject": UNWRITABLE}, {"dossier_id": 2**63}], ids=["text", "number"])
     async def test_one_draft_that_cannot_be_stored_fails_alone(self, poison: dict[str, Any], ledger: Ledger) -> None:

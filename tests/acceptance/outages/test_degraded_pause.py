@@ -7,15 +7,23 @@ import os
 import signal
 import time
 
+import pytest
+
 from tests.acceptance.conftest import Place, Report
 from tests.acceptance.sending.test_kill_nine import QUIET, seeded
 from tests.acceptance.stage.clients import Api
 from tests.acceptance.stage.harness import free_port, until
 from tests.acceptance.stage.inside import connect
 from tests.acceptance.stage.passage import check, passage
+from tests.acceptance.stage.storm import REPORTED
 
 PAUSE = float(os.environ.get("WAYPOST_TEST_PAUSE_SEC") or 4)
 """Seconds; longer than a transaction may be left open. 30 is what a machine that swaps takes."""
+
+TAKEN_OVER = "outbound_message_unsure_total"
+SENT = "outbound_message_send_success_total"
+STALE, STRIKES = 5.0, int(os.environ.get("WAYPOST_TEST_STRIKES") or 0)
+"""Seconds; and how often it is stopped, at most. By default never: whether it holds a claim then is chance."""
 
 
 async def test_a_process_is_paused(place: Place, report: Report) -> None:
@@ -39,14 +47,48 @@ async def test_a_process_is_paused(place: Place, report: Report) -> None:
         told = await flow.through(stand_still)
         since = time.monotonic()
         await beside.ready()
-        took, taken = time.monotonic() - since, await beside.figure("outbound_message_send_success_total")
+        took, taken = time.monotonic() - since, await beside.figure(SENT)
     report(f"{told}; the paused one answered {took:.2f} s later and had sent {taken:.0f}")
     await check(told, here)
     assert not told.refused, "the other one goes on"
 
 
+@pytest.mark.skipif(not STRIKES, reason="WAYPOST_TEST_STRIKES says how often a process is stopped")
+async def test_a_process_that_stood_still_beyond_the_stale_limit_sends_nothing_twice(
+    place: Place, report: Report
+) -> None:
+    """What it had claimed is taken over and sent by the other one; the provider answers and reports every call.
+
+    More is posted than the number's pace allows, so that each process always holds claims that wait for their start.
+    """
+    here = place("postgres")
+    here.settings |= QUIET | {"WAYPOST_OUTBOUND_STALE_MINUTES": str(STALE / 60), "WAYPOST_OUTBOUND_PACE": "80"}
+    await connect(here)
+    other = free_port()
+    here.serve()
+    paused = here.start("serve", "--port", str(other))
+    async with passage(here, seeded(report), faults=[{"to": REPORTED, "status_error": 131026}]) as flow:
+        beside = Api(flow.api.session, f"http://127.0.0.1:{other}", flow.api.headers)
+        await beside.ready()
+
+        async def stand_still() -> None:
+            for _ in range(STRIKES):
+                await until(lambda: has_sent(beside), "the one to be paused sends, too")
+                paused.signal(signal.SIGSTOP)
+                await asyncio.sleep(STALE * 3)  # the limit, and how far the count of it may lag
+                paused.signal(signal.SIGCONT)
+                await beside.ready()
+                if await flow.api.figure(TAKEN_OVER):
+                    return
+
+        told = await flow.through(stand_still)
+        taken = await flow.api.figure(TAKEN_OVER)
+    report(f"{told}; taken over: {taken:.0f}")
+    await check(told, here)
+
+
 async def has_sent(api: Api) -> bool:
-    return await api.figure("outbound_message_send_success_total") > 0
+    return await api.figure(SENT) > 0
 
 
 async def answers_within(api: Api, seconds: float) -> bool:

@@ -12,6 +12,7 @@ import pytest
 from waypost.adapters.local.clock import SystemClock, SystemIds, SystemRandomSource
 from waypost.adapters.local.hints import ProcessHints
 from waypost.adapters.local.vault import AesVault
+from waypost.adapters.sql.engine.plan import Once, Plan
 from waypost.adapters.sql.ledger import SqlLedger
 from waypost.adapters.sqlite.engine import InlineEngine
 from waypost.adapters.sqlite.store import SqliteStore
@@ -21,7 +22,8 @@ from waypost.flow.sending.deliver import DeliveryWorker
 from waypost.flow.world import Tuning, World
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.message import Message, Status
-from waypost.model.time import seconds
+from waypost.model.time import Instant, Span, minutes, seconds
+from waypost.ports.platform.hints import about_message
 from waypost.ports.platform.http_transport import ConnectionCut, HttpReply
 from waypost.runtime.telemetry.telemetry import Telemetry
 from waypost.runtime.wiring.wiring import Ports, build_world
@@ -89,9 +91,20 @@ class Pauses:
             await self.go_on.wait()
 
 
+class StoppedClock(SystemClock):
+    """While the process is stopped, time passes."""
+
+    stopped_for = Span(0)
+
+    def now(self) -> Instant:
+        return Instant(super().now() + self.stopped_for)
+
+
 @dataclass
 class Office:
     world: World
+    clock: StoppedClock
+    store: SqliteStore
     provider: Provider
     pauses: Pauses
 
@@ -99,14 +112,29 @@ class Office:
         answer = await submit.submit(REQUEST, ORG, self.world)
         return cast(submit.StoredMessage, answer).message
 
+    def revoke_consent(self) -> None:
+        now = self.clock.now()
+        address = (ORG, f"address:{REQUEST.to}", "WHATSAPP", "REVOKED", now, now)
+        self.store.transact(_run(Once("consent_put", address)))
+
+    async def reaches(self, message: Message, wanted: tuple[Status, int]) -> None:
+        with self.world.hints.listen(about_message(message.id)) as listener:
+            while await self.status(message) != wanted:
+                assert not self.provider.called.is_set()
+                await listener.wait(seconds(1))
+
     async def status(self, message: Message) -> tuple[Status, int]:
         found = await self.world.ledger.messages.get(ORG, message.id)
         assert found
         return found.delivery.status, found.delivery.tries
 
 
+def _run(step: Once) -> Plan[None]:
+    yield step
+
+
 async def opened(tuning: Tuning) -> Office:
-    clock, provider, pauses = SystemClock(), Provider(), Pauses()
+    clock, provider, pauses = StoppedClock(), Provider(), Pauses()
     store = SqliteStore(None)
     store.migrate()
     ports = Ports(
@@ -123,7 +151,7 @@ async def opened(tuning: Tuning) -> Office:
     await access.create_org(ORG, world)
     secrets = dict.fromkeys(access.SECRETS, "secret")
     await access.connect_number(ORG, access.NewNumber(number=NumberId("1"), waba_id="2", secrets=secrets), world)
-    return Office(world, provider, pauses)
+    return Office(world, clock, store, provider, pauses)
 
 
 async def test_what_is_claimed_while_it_stops_is_handed_back_untried() -> None:
@@ -189,3 +217,34 @@ async def test_a_send_that_was_cut_off_is_never_handed_back_as_untried() -> None
     await running
     assert await office.status(fresh) == (Status.QUEUED, 0)
     assert await office.status(tried) == (Status.SENDING, 1), "it may have been sent"
+
+
+async def test_a_worker_that_stood_still_sends_nothing_of_what_it_held() -> None:
+    """It gives it back; then it is claimed again, and its consent is read again."""
+    office = await opened(Tuning())
+    message = await office.post()
+    courier = DeliveryWorker(office.world)
+    office.pauses.hold_after_commit = True
+    running = asyncio.ensure_future(courier.run())
+    await office.pauses.held.wait()
+    office.revoke_consent()
+    office.clock.stopped_for = seconds(20)
+    office.pauses.go_on.set()
+    await office.reaches(message, (Status.FAILED, 0))
+    await courier.stop(seconds(5))
+    await running
+
+
+async def test_a_worker_that_stood_still_sends_what_it_claims_afterwards() -> None:
+    office = await opened(Tuning())
+    await office.post()
+    courier = DeliveryWorker(office.world)
+    office.pauses.hold_after_commit = True
+    running = asyncio.ensure_future(courier.run())
+    await office.pauses.held.wait()
+    office.clock.stopped_for = minutes(11)
+    office.pauses.go_on.set()
+    await office.provider.called.wait()
+    office.provider.let_go.set()
+    await courier.stop(seconds(5))
+    await running

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from waypost.flow import claim_age
 from waypost.flow.conversations import archived_bodies
 from waypost.flow.sending import read_receipts
 from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
@@ -41,6 +42,8 @@ async def converse(claim: TurnClaim, bot: Bot, world: World) -> None:
         if is_worn_out(claim.turn_state, times):
             raise BotFailed("several workers stopped while running this turn", hopeless=True)
         turn = await read_turn(claim, bot, world)
+        if await is_lost(claim, times, world):
+            return
         answer = await ask_bot(turn, claim, bot, times, world)
         await end(claim, bot_answers.parse_answer(answer), world)
     except BotFailed as failed:
@@ -50,6 +53,15 @@ async def converse(claim: TurnClaim, bot: Bot, world: World) -> None:
     except Exception as bug:  # a bug of ours: do not leave the customer waiting for lease after lease
         await fail(claim, BotFailed(f"{type(bug).__name__}: {bug}"), times, world)
         raise
+
+
+async def is_lost(claim: TurnClaim, times: TurnTiming, world: World) -> bool:
+    """Asks the Ledger about an old claim: while this process stood still, another may have taken the turn over."""
+    state = claim.turn_state
+    if state.claimed_at is None or not await claim_age.is_old(state.claimed_at, times.lease, world):
+        return False
+    held = [(state.conversation_id, state.fence, times.lease)]
+    return state.conversation_id not in await world.ledger.turn_queue.renew(held, world.clock.now())
 
 
 async def end(claim: TurnClaim, understood: bot_answers.Understood, world: World) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from waypost.flow import claim_age
 from waypost.flow.number_cache import ConnectedNumber
 from waypost.flow.world import PAUSE_AFTER_TROUBLE, World
 from waypost.model.ids import OrgId
@@ -50,17 +51,24 @@ class DownloadedFile(msgspec.Struct, frozen=True):
 
 async def fetch(file: MediaFile, world: World) -> bool:
     """Fetches and settles one claimed file; False if the lease was lost."""
-    downloaded = await download_file(file, world)
-    stored = await store_file(file, downloaded, world) if isinstance(downloaded, DownloadedFile) else downloaded
+    is_old = file.due_at is not None and await claim_age.is_old(Instant(file.due_at - LEASE), LEASE, world)
+    given_back = FetchLater(world.clock.now(), "its worker stood still for a while and gave it back")
+    verdict = given_back if is_old else await fetch_once(file, world)
     now = world.clock.now()
-    verdict: FetchVerdict = (
-        stored if isinstance(stored, FileStored) else media_fetch.judge(stored, file, now, world.random.unit())
-    )
     settled = await world.ledger.files.settle(file, verdict, now)
     if not settled and isinstance(verdict, FileStored) and await world.ledger.files.get(file.org_id, file.id) is None:
         await world.blob_store.delete(verdict.key)  # its message was deleted meanwhile
     world.hints.give([MEDIA])
     return settled
+
+
+async def fetch_once(file: MediaFile, world: World) -> FetchVerdict:
+    """The result of one attempt."""
+    downloaded = await download_file(file, world)
+    stored = await store_file(file, downloaded, world) if isinstance(downloaded, DownloadedFile) else downloaded
+    if isinstance(stored, FileStored):
+        return stored
+    return media_fetch.judge(stored, file, world.clock.now(), world.random.unit())
 
 
 async def download_file(file: MediaFile, world: World) -> DownloadedFile | FetchFailure:

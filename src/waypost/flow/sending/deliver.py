@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Sequence
 
+from waypost.flow import claim_age
 from waypost.flow.accounts.policies import quiet_hours_deferral
 from waypost.flow.sending import marketing
 from waypost.flow.sending.channels import ROUTES, ProviderRoute
@@ -45,7 +46,7 @@ async def deliver(message: ClaimedMessage, world: World) -> Settled:
 async def try_to_send(message: ClaimedMessage, route: ProviderRoute | DeliveryVerdict, world: World) -> DeliveryVerdict:
     """Calls the provider unless a last check stops the message."""
     if isinstance(route, ProviderRoute):
-        stopped = last_checks(message, route, world) or await marketing.stop(message, route.account, world)
+        stopped = await marketing.stop(message, route.account, world) or await last_checks(message, route, world)
         if stopped is None:
             return await call_provider(message, route, world)
     else:
@@ -54,8 +55,14 @@ async def try_to_send(message: ClaimedMessage, route: ProviderRoute | DeliveryVe
     return stopped
 
 
-def last_checks(message: ClaimedMessage, route: ProviderRoute, world: World) -> DeliveryVerdict | None:
-    """Expiry, consent, 24-hour window, quiet hours and gates; None if the message may be sent."""
+async def last_checks(message: ClaimedMessage, route: ProviderRoute, world: World) -> DeliveryVerdict | None:
+    """Age of the claim, expiry, consent, 24-hour window, quiet hours and gates; None if the message may be sent.
+
+    Nothing is awaited between these and the call. What an old claim says about window and consent may be wrong by now,
+    so the message goes back and is claimed anew.
+    """
+    if await claim_age.is_old(message.claimed_at, world.tuning.stale, world):
+        return Defer(world.clock.now(), "old_claim", "its worker stood still for a while and gave it back")
     return (
         check_before_send(message, world.clock.now(), enforce_window=world.tuning.enforce_window)
         or quiet_hours_deferral(message, world)
@@ -213,7 +220,9 @@ class DeliveryWorker:
         await self._world.policies.refresh()
         burst = self._world.tuning.pair_burst
         demand = Demand(owner=self._world.worker, slots=wanted, after=self._after, pair_burst=burst)
-        batch = await self._world.ledger.outbox.claim(demand, self._world.clock.now())
+        now = await self._world.clock.trusted()
+        batch = await self._world.ledger.outbox.claim(demand, now)
+        self._world.claims_took.append(Span(max(0, self._world.clock.now() - now)))
         self._after = batch.after
         self.trouble = None
         if batch.claimed and self._stopping:

@@ -9,12 +9,11 @@ from waypost.model.chat import DeliveryFailure
 from waypost.model.message import Status
 from waypost.rules.limits.error_catalogue import ErrorAction, ErrorCatalogue
 from waypost.rules.operations.audit import EXPIRED
+from waypost.rules.sending.delivery import TAKEN_BACK, TAKEN_OVER
 from waypost.rules.sending.send_checks import CONSENT_REQUIRED, SESSION_EXPIRED
 
 CANCELLED: Final = "CANCELLED"
 UNKNOWN: Final = "UNKNOWN"
-TAKEN_OVER: Final = "TAKEN_OVER"
-TAKEN_BACK: Final = "TAKEN_BACK"
 NUMBER_DISCONNECTED: Final = "NUMBER_DISCONNECTED"
 CONNECTION_REFUSED: Final = "CONNECTION_REFUSED"
 

@@ -52,6 +52,13 @@ SECOND = seconds(1)
 UNSURE = "UNSURE"
 """The error code of an attempt that may or may not have reached the provider."""
 
+TAKEN_OVER = "TAKEN_OVER"
+"""The error code of a bot's reply in a conversation that a person took over."""
+TAKEN_BACK = "TAKEN_BACK"
+"""The error code of a message whose author deleted it."""
+WITHDRAWN = frozenset({TAKEN_OVER, TAKEN_BACK})
+"""While it is SENDING: if this attempt does not get it to the provider, there is no other."""
+
 TERMINAL = frozenset({Status.DELIVERED, Status.FAILED, Status.CANCELLED})
 
 
@@ -155,7 +162,7 @@ def settle(delivery: Delivery, fence: Fence, verdict: DeliveryVerdict, now: Inst
             return _with_error(ended, verdict.code, verdict.message)
         case StayUnsure():
             unowned = replace(delivery, owner=None, updated_at=now)  # its worker is done with it
-            return _with_error(unowned, UNSURE, verdict.reason)
+            return unowned if is_withdrawn(delivery) else _with_error(unowned, UNSURE, verdict.reason)
         case Expire():
             untried = replace(_moved(delivery, DeliveryTransition.CANCEL, now), tries=delivery.tries - 1)
             return _with_error(untried, verdict.code, verdict.message)
@@ -165,6 +172,9 @@ def settle(delivery: Delivery, fence: Fence, verdict: DeliveryVerdict, now: Inst
 
 def _waiting(delivery: Delivery, verdict: TryAgain | Defer | StandBack, now: Instant) -> Delivery:
     """Return it to the queue; only an attempt that failed because of the message itself counts."""
+    if is_withdrawn(delivery):
+        tried = isinstance(verdict, TryAgain) and verdict.counts
+        return replace(_moved(delivery, DeliveryTransition.CANCEL, now), tries=delivery.tries - (not tried))
     waiting = _moved(delivery, DeliveryTransition.REQUEUE, now)
     match verdict:
         case TryAgain():
@@ -263,7 +273,7 @@ def give_up_waiting(delivery: Delivery, policy: Unsettled, max_attempts: int, no
     """No answer and no status update for the whole stale limit: requeue it, or park it for a person."""
     if delivery.status is not Status.SENDING or delivery.parked:
         return delivery
-    if policy is Unsettled.PARK or delivery.tries > max_attempts:
+    if policy is Unsettled.PARK or delivery.tries > max_attempts or is_withdrawn(delivery):
         parked = replace(delivery, parked=True, owner=None, updated_at=now)
         return _with_error(parked, UNSURE, "it is unknown whether the provider has this message")
     return replace(_moved(delivery, DeliveryTransition.REQUEUE, now), due_at=now)
@@ -279,6 +289,19 @@ def may_retry(delivery: Delivery) -> bool:
 
 def cancel(delivery: Delivery, now: Instant) -> Delivery:
     return _moved(delivery, DeliveryTransition.CANCEL, now) if may_cancel(delivery) else delivery
+
+
+def withdraw(delivery: Delivery, code: str, reason: str, now: Instant) -> Delivery:
+    """A person no longer wants it sent: it is cancelled, or, while an attempt is under way, not tried again."""
+    if delivery.status is Status.QUEUED:
+        return _with_error(cancel(delivery, now), code, reason)
+    if delivery.status is Status.SENDING and not delivery.parked:
+        return _with_error(replace(delivery, updated_at=now), code, reason)
+    return delivery
+
+
+def is_withdrawn(delivery: Delivery) -> bool:
+    return delivery.error_code in WITHDRAWN
 
 
 def expire(delivery: Delivery, now: Instant) -> Delivery:

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from waypost.model.conversation import ConversationId, Position, TurnClaim, TurnTiming
+from waypost.model.gate import GateClosing, GateKind, GateName
 from waypost.model.message import Status
 from waypost.model.time import Instant, seconds
 from waypost.ports.conversations.turn_queue import (
@@ -20,6 +21,7 @@ from waypost.ports.conversations.turn_queue import (
 )
 from waypost.ports.ledger import Ledger
 from waypost.rules.conversations.turn_state import LeaseLost
+from waypost.rules.sending.delivery import Defer, DeliveryVerdict, StandBack
 from waypost_testing.contracts.conversation_steps import (
     DUE,
     LOST,
@@ -35,9 +37,37 @@ from waypost_testing.contracts.conversation_steps import (
     words,
     write,
 )
-from waypost_testing.contracts.examples import ORG, OTHER_ORG, W2, Ledgers, a_customer, claim_one, drain, status
+from waypost_testing.contracts.examples import (
+    ORG,
+    OTHER_ORG,
+    W1,
+    W2,
+    Ledgers,
+    PassTime,
+    a_customer,
+    accept,
+    claim_one,
+    delivery,
+    drain,
+    event_kinds,
+    requeue_stale,
+    settle,
+    status,
+    try_again,
+    unsure,
+)
 
 ANN = "user-ann"
+CLOSING = GateClosing(org_id=ORG, name=GateName("number:1"), kind=GateKind.THROTTLE, code="130429", reason="wait")
+NOT_SENT = pytest.mark.parametrize(
+    "verdict",
+    [
+        try_again(soon(DUE, 60)),
+        Defer(DUE, "old_claim", "its worker stood still"),
+        StandBack(CLOSING, "too many requests", None),
+    ],
+    ids=lambda verdict: type(verdict).__name__,
+)
 SKIPPING = TurnTiming(on_hand_back="skip")
 NOWHERE = ConversationId(987_654_321)
 
@@ -172,6 +202,44 @@ class FloorContract:
             Status.CANCELLED,
             Status.CANCELLED,
         ]
+
+    @NOT_SENT
+    async def test_what_was_under_way_is_not_tried_again(self, verdict: DeliveryVerdict, ledger: Ledger) -> None:
+        done = await commit(ledger, await a_turn(ledger), "under way")
+        claimed = await claim_one(ledger, now=DUE)
+        await taken(ledger, done.turn_state.conversation_id)
+        await ledger.turn_queue.hand_back(ORG, done.turn_state.conversation_id, TIMES, DUE, ANN)
+        settled = await settle(ledger, claimed, verdict, DUE)
+        assert (settled.held, settled.delivery.status) == (True, Status.CANCELLED)
+        assert settled.delivery.error_code == "TAKEN_OVER"
+        assert (await event_kinds(ledger, claimed.id))[-1] == "cancelled"
+        assert await drain(ledger, soon(LOST, 3600)) == [], "also after the bot got the floor back"
+
+    async def test_what_was_handed_back_is_not_sent_after_a_takeover(self, ledger: Ledger) -> None:
+        done = await commit(ledger, await a_turn(ledger), "claimed, and its answer was lost")
+        await claim_one(ledger, owner=W1, now=DUE)
+        await taken(ledger, done.turn_state.conversation_id)
+        await ledger.outbox.hand_back(W1, [], DUE)
+        (reply,) = done.replies
+        assert (await delivery(ledger, reply)).error_code == "TAKEN_OVER"
+        assert await status(ledger, reply) is Status.CANCELLED
+
+    async def test_what_was_under_way_and_arrived_is_sent(self, ledger: Ledger) -> None:
+        done = await commit(ledger, await a_turn(ledger), "under way", "waits")
+        claimed = await claim_one(ledger, now=DUE)
+        await taken(ledger, done.turn_state.conversation_id)
+        settled = await accept(ledger, claimed, now=DUE)
+        assert (settled.delivery.status, settled.delivery.error_code) == (Status.SENT, None)
+
+    async def test_what_nobody_knows_of_is_left_to_the_person_who_took_over(
+        self, ledger: Ledger, pass_time: PassTime
+    ) -> None:
+        done = await commit(ledger, await a_turn(ledger), "under way")
+        claimed = await claim_one(ledger, now=DUE)
+        await settle(ledger, claimed, unsure(), DUE)
+        await taken(ledger, done.turn_state.conversation_id)
+        assert await requeue_stale(ledger, pass_time) == []
+        assert (await delivery(ledger, claimed.id)).parked
 
     async def test_only_this_conversations_words_are_cancelled(self, ledger: Ledger) -> None:
         ends = []

@@ -225,7 +225,7 @@ SELECT conversation_id FROM lane WHERE conversation_id = ANY($1::bigint[]) ORDER
 SELECT u.id, d.message_id FROM unnest($1::bigint[]) AS u (id)
 CROSS JOIN LATERAL (
     SELECT m.id FROM message m WHERE m.conversation_id = u.id AND m.created_by = 'bot' ORDER BY m.id DESC LIMIT 100
-) m JOIN delivery d ON d.message_id = m.id WHERE d.status = 'QUEUED'
+) m JOIN delivery d ON d.message_id = m.id WHERE d.status IN ('QUEUED', 'SENDING')
 
 -- name: contact_lock (set-wise)
 SELECT k.id FROM unnest($1::bigint[], $2::text[]) AS u (id, org_id)

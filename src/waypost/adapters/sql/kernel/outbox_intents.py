@@ -154,6 +154,10 @@ class Settle:
 
     def _note(self, held: bool, work: TransactionState) -> None:
         message, verdict = self.settlement.message, self.settlement.verdict
+        after = work.deliveries[message.id]
+        if held and after.status is Status.CANCELLED and rule.is_withdrawn(after):
+            work.note(message.id, self.now, "cancelled", after.error_message or "")
+            return
         if held and isinstance(verdict, StayUnsure):
             work.note(message.id, self.now, "unsure", verdict.reason)
         if held and isinstance(verdict, Expire):
@@ -174,9 +178,12 @@ def _hold_back(
     Also returns when the next attempt may start, if that is known.
     """
     if closing.pair is None:
-        return delivery, work.close(closing, now).until
+        until = work.close(closing, now).until
+        return delivery, until if delivery.status is Status.QUEUED else None
     recipient = gates.block(work.recipient(*closing.pair), closing, now)
     work.change_recipient(recipient)
+    if delivery.status is not Status.QUEUED:  # withdrawn meanwhile
+        return delivery, None
     waits = replace(delivery, due_at=recipient.blocked_until, deferred_by=closing.kind.value)
     return waits, recipient.blocked_until
 
@@ -308,7 +315,8 @@ class ReturnClaims:
             work.put_attempt(
                 attempt_from_report(before, before.fence, AttemptStatus.FAILED, self.now, verdict.code, verdict.message)
             )
-            work.change(replace(after, error_code=None, error_message=None), self.now)
+            requeued = after.status is Status.QUEUED
+            work.change(replace(after, error_code=None, error_message=None) if requeued else after, self.now)
             work.refunds.append((quota_of(before.org_id), before.claimed_at or self.now))
             back.append(message_id)
         return back

@@ -16,6 +16,7 @@ from waypost.model.chat import LARGEST_IN_FEEDS, MOST_MEMBERS, Chat, Member, Mem
 from waypost.model.conversation import Conversation, ConversationId, Entry, Position
 from waypost.model.dossier import ConsentStatus
 from waypost.model.ids import MessageId, OrgId, UserId
+from waypost.model.message import Status
 from waypost.model.time import Instant
 from waypost.ports.conversations.chats import (
     ChatMessageNotFound,
@@ -33,7 +34,6 @@ from waypost.rules.conversations.entry_ids import EntryId
 from waypost.rules.sending import delivery
 from waypost.rules.sending.send_checks import refused_by_consent
 
-TAKEN_BACK = "TAKEN_BACK"
 _TAKEN_BACK = "it was taken back before it left"
 
 
@@ -303,9 +303,11 @@ class EraseMessage:
         if found.sender != self.by:
             work.audited.append(self._entry(found))
         waiting = work.deliveries.get(found.message_id) if found.message_id is not None else None
-        after = delivery.cancel(waiting, self.now) if waiting is not None else None
-        if after is not None and after is not waiting:
-            work.change(replace(after, error_code=TAKEN_BACK, error_message=_TAKEN_BACK), self.now)
+        if waiting is None:
+            return
+        after = delivery.withdraw(waiting, delivery.TAKEN_BACK, _TAKEN_BACK, self.now)
+        work.change(after, self.now)
+        if waiting.status is Status.QUEUED:
             work.note(after.message_id, self.now, "cancelled", _TAKEN_BACK)
 
     def _entry(self, found: Entry) -> AuditEntry:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import msgspec
-from msgspec.structs import replace
 
 from waypost.adapters.sql.kernel.conversation_work import NewEntry
 from waypost.adapters.sql.kernel.intent import Keys
@@ -13,7 +12,7 @@ from waypost.adapters.sql.kernel.transaction_state import TransactionState
 from waypost.model.audit import AuditAction, AuditEntry, Entity
 from waypost.model.conversation import ANYBODY, BOT, ConversationId, EndedTurn, TurnClaim, TurnState, TurnTiming
 from waypost.model.ids import MessageId, OrgId
-from waypost.model.message import Draft
+from waypost.model.message import Draft, Status
 from waypost.model.time import Instant, Span
 from waypost.ports.conversations.turn_queue import (
     FloorTaken,
@@ -28,7 +27,6 @@ from waypost.rules.conversations import turn_state
 from waypost.rules.conversations.turn_state import LeaseLost, TurnGivenUp, TurnRetried
 from waypost.rules.sending import delivery
 
-TAKEN_OVER = "TAKEN_OVER"
 _TAKEN_OVER = "a person took over the conversation"
 ANSWERED, SILENT, HANDED_OVER, FAILED = "answered", "silent", "handed_over", "failed"
 
@@ -174,7 +172,8 @@ class ReleaseTurns:
 
 @dataclass(frozen=True, slots=True)
 class TransferFloor:
-    """Give the floor to a user or back to the bot; when a user takes it, the bot's unsent replies are cancelled."""
+    """Give the floor to a user or back to the bot; when a user takes it, the bot's unsent replies are
+    cancelled, and those under way are not tried again."""
 
     org: OrgId
     conversation: ConversationId
@@ -209,9 +208,9 @@ class TransferFloor:
             known = work.deliveries.get(message_id)
             if known is None or known.org_id != self.org:
                 continue
-            after = delivery.cancel(known, self.now)
-            if after is not known:
-                work.change(replace(after, error_code=TAKEN_OVER, error_message=_TAKEN_OVER), self.now)
+            after = delivery.withdraw(known, delivery.TAKEN_OVER, _TAKEN_OVER, self.now)
+            work.change(after, self.now)
+            if known.status is Status.QUEUED:
                 work.note(message_id, self.now, "cancelled", _TAKEN_OVER)
                 cancelled.append(message_id)
         return cancelled

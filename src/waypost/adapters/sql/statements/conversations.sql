@@ -111,8 +111,8 @@ WHERE feed = $1 AND seq > $2 ORDER BY seq LIMIT $3
 SELECT head FROM feed WHERE name = $1
 
 -- name: replies_waiting
--- The bot's unsent replies in a conversation; only the latest can still be queued.
-SELECT $1, d.message_id FROM delivery d WHERE d.status = 'QUEUED' AND d.message_id IN (
+-- The bot's unsent replies in a conversation; only the latest can still be unsent.
+SELECT $1, d.message_id FROM delivery d WHERE d.status IN ('QUEUED', 'SENDING') AND d.message_id IN (
     SELECT id FROM message WHERE conversation_id = $1 AND created_by = 'bot' ORDER BY id DESC LIMIT 100
 )
 
