@@ -9,7 +9,8 @@
 - `operations`: maintenance and invariant checks run in the background; operators read audit and overview.
 
 Each folder's docstring lists its modules. `world` holds the ports that the steps use. `number_cache`, `mailbox_cache`,
-`policy_cache` and `template_cache` keep an org's rows in memory; `time_zones` finds a phone number's local time.
+`policy_cache` and `template_cache` keep an org's rows in memory; `time_zones` finds a phone number's local time,
+and `claim_age` tells whether a claim is still young enough to act on.
 
 A step may call a step of a lower area, never one of its own layer in another area: the contract `flow` in
 pyproject.toml holds the order.

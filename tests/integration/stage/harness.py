@@ -24,7 +24,7 @@ from waypost.flow.world import World
 from waypost.model.time import Instant, Span, seconds, to_datetime
 from waypost.ports.conversations.bot import Bot
 from waypost.ports.history.history import History
-from waypost.ports.platform.clock import Clock
+from waypost.ports.platform.clock import LedgerTime
 from waypost.ports.platform.hints import OUTBOX, about_message
 from waypost.ports.platform.http_transport import HttpReply, HttpTransport
 from waypost.ports.sending.mailer import Mailer
@@ -72,7 +72,7 @@ class Stage:
     """Everything a test needs, by name."""
 
     database: Database
-    clock: Clock
+    clock: LedgerTime
     network: Network
     sandbox: Sandbox
     settings: Settings
@@ -361,5 +361,5 @@ class Stage:
         await self.database.close()
 
 
-def live_clock() -> Clock:
+def live_clock() -> LedgerTime:
     return SystemClock()

@@ -16,7 +16,7 @@ from waypost.flow.accounts import access
 from waypost.model.ids import OrgId
 from waypost.ports.conversations.bot import Bot
 from waypost.ports.history.history import History
-from waypost.ports.platform.clock import Clock
+from waypost.ports.platform.clock import LedgerTime
 from waypost.ports.platform.http_transport import HttpTransport
 from waypost.ports.sending.mailer import Mailer
 from waypost.runtime.process.server import ALL_ROLES, ProcessRole
@@ -29,7 +29,7 @@ from waypost_testing.clock import ManualClock
 async def build_stage(
     database: Database,
     *,
-    clock: Clock | None = None,
+    clock: LedgerTime | None = None,
     timing: SandboxTiming = SWIFT,
     wire: HttpTransport | None = None,
     mailer: Mailer | None = None,
