@@ -1,8 +1,8 @@
 """`make proof`: the long evidence, each part bounded in time, and one table at the end.
 
 Storms (processes killed and frozen under load), outages (one trouble at a time, under a flow of messages), three nodes
-of Cassandra, simulated seeds, a soak, and fuzzing. `--short` runs a little of each, but for the three nodes;
-`--write` puts the table into docs/explanation/proof.md.
+of Cassandra, simulated seeds, a soak, and fuzzing. `--short` runs only what `make test` does not: small storms on the
+full stack, and the command that runs seeds. `--write` puts the table into docs/explanation/proof.md.
 A part that did not run on every footprint is "incomplete", not "holds".
 Exits with 1 when a part found a violation, failed, did not get through in its time, or is incomplete;
 `--short` accepts incomplete parts, as `make test` accepts tests that skip for want of a service.
@@ -58,6 +58,9 @@ GRACE = 20.0
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
+    parts: Sequence[str]
+    """Those that run unless others are named."""
+    footprints: Sequence[str] = FOOTPRINTS
     strikes: int
     storm: float
     """Of one round; 1 is 5,000 messages and 22 kills of the whole server."""
@@ -77,6 +80,7 @@ class Size:
 
 
 WHOLE = Size(
+    parts=("storms", "outages", "soak", "seeds", "fuzz", "cassandra"),
     strikes=200,
     storm=1.0,
     storm_sec=60,
@@ -89,6 +93,8 @@ WHOLE = Size(
     limits={"storms": 2400, "outages": 1200, "soak": 2700, "seeds": 3600, "fuzz": 3600, "cassandra": 1500},
 )
 SHORT = Size(
+    parts=("storms", "seeds"),
+    footprints=("stack",),
     strikes=8,
     storm=0.1,
     storm_sec=6,
@@ -171,11 +177,11 @@ class Run:
 
 def storms(size: Size, run: Run) -> Part:
     """Rounds until there were enough strikes; each draws its own moments."""
-    part = Part("storms", "processes killed and frozen under load, one file and full stack")
+    part = Part("storms", "processes killed and frozen under load")
     settings = {
         "WAYPOST_TEST_STORM": str(size.storm),
         "WAYPOST_TEST_STORM_SEC": str(size.storm_sec),
-        "WAYPOST_TEST_LEDGERS": ",".join(FOOTPRINTS),
+        "WAYPOST_TEST_LEDGERS": ",".join(size.footprints),
     }
     before = -1
     while before < _strikes(run) < size.strikes and not part.trouble:
@@ -183,7 +189,7 @@ def storms(size: Size, run: Run) -> Part:
         part.trouble = _trouble(run.call([*PYTEST, *_together(1200), *STORMS], **settings))
     part.count = f"{_strikes(run)} strikes in {len(run.recorded)} storms on {_footprints(run)}"
     part.violations = _violations(run)
-    part.skipped = skipped_footprints(run.recorded, FOOTPRINTS)
+    part.skipped = skipped_footprints(run.recorded, size.footprints)
     part.trouble = part.trouble or ("" if _strikes(run) >= size.strikes else "too few")
     return part
 
@@ -193,7 +199,7 @@ def outages(size: Size, run: Run) -> Part:
         "under load: a suspended process, a wrong clock, a full disk, PostgreSQL failed over, Redis or Cassandra lost"
     )
     part = Part("outages", what)
-    settings = {"WAYPOST_TEST_PAUSE_SEC": str(size.pause_sec), "WAYPOST_TEST_LEDGERS": ",".join(FOOTPRINTS)}
+    settings = {"WAYPOST_TEST_PAUSE_SEC": str(size.pause_sec), "WAYPOST_TEST_LEDGERS": ",".join(size.footprints)}
     chosen = ["-k", size.outages] if size.outages else []
     part.trouble = _trouble(run.call([*PYTEST, *_together(600), OUTAGES, *chosen], **settings))
     kinds = Counter(line["test"].rpartition("::test_")[2].replace("_", " ") for line in run.recorded)
@@ -201,7 +207,7 @@ def outages(size: Size, run: Run) -> Part:
         print(f"    {kind}: {count}", flush=True)
     part.count = f"{_strikes(run)} strikes of {len(kinds)} kinds on {_footprints(run)}"
     part.violations = _violations(run)
-    part.skipped = skipped_footprints(run.recorded, FOOTPRINTS)
+    part.skipped = skipped_footprints(run.recorded, size.footprints)
     return part
 
 
@@ -253,11 +259,11 @@ def seeds(size: Size, run: Run) -> Part:
 
 def soak(size: Size, run: Run) -> Part:
     part = Part("soak", "slopes of memory and latency under steady load, rows and log per message")
-    settings = {"WAYPOST_TEST_SOAK_SEC": str(size.soak_sec), "WAYPOST_TEST_LEDGERS": ",".join(FOOTPRINTS)}
+    settings = {"WAYPOST_TEST_SOAK_SEC": str(size.soak_sec), "WAYPOST_TEST_LEDGERS": ",".join(size.footprints)}
     command = [*PYTEST, "-p", "no:cacheprovider", "-o", "timeout=0", "--numprocesses=2", SOAK]
     part.trouble = _trouble(run.call(command, **settings))
     part.count = f"{size.soak_sec / 60:g} min; " + "; ".join(_slopes(line, size.soak_sec) for line in run.recorded)
-    part.skipped = skipped_footprints(run.recorded, FOOTPRINTS)
+    part.skipped = skipped_footprints(run.recorded, size.footprints)
     return part
 
 
@@ -307,28 +313,22 @@ PARTS: dict[str, Callable[[Size, Run], Part]] = {
 }
 ON_STACK = ("storms", "outages", "soak")
 """They share a node of Cassandra."""
-ONLY_WHOLE = "cassandra"
 
 
 def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--short", action="store_true", help="a little of each, in about four minutes")
+    asked.add_argument("--short", action="store_true", help="only what make test leaves out, in about two minutes")
     asked.add_argument("--write", action="store_true", help=f"put the table into {proof_page.PAGE.name}")
-    asked.add_argument("parts", nargs="*", choices=[*PARTS, []], help="which of them; else all")
+    asked.add_argument("parts", nargs="*", choices=[*PARTS, []], help="which of them; else the usual ones")
     given = asked.parse_args()
     if given.short and given.write:
         asked.error("--write shows what the whole proof found: leave --short out")
-    done = _run(given.parts or _usual(short=given.short), SHORT if given.short else WHOLE)
+    size = SHORT if given.short else WHOLE
+    done = _run(given.parts or size.parts, size)
     _print_table(done)
     if given.write:
         proof_page.write({part.name: _cells(part) for part in done}, list(PARTS))
     return 0 if all(part.is_good(may_skip=given.short) for part in done) else 1
-
-
-def _usual(*, short: bool) -> list[str]:
-    if short:
-        print(f"proof: {ONLY_WHOLE} is left out of --short: three nodes take minutes", flush=True)
-    return [name for name in PARTS if not (short and name == ONLY_WHOLE)]
 
 
 def _run(names: Sequence[str], size: Size) -> list[Part]:
