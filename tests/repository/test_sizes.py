@@ -14,6 +14,7 @@ LONG_FUNCTIONS = {
     "waypost/http/sending/views.py::message_view": "one line per field of the API's message",
     "waypost/runtime/cli/admin/app.py::connect_whatsapp": "one parameter per option of the command",
     "waypost/runtime/cli/app.py::serve": "one parameter per option of the command, with its help",
+    "waypost/runtime/process/serve.py::serve": "the life of one process, in order",
     "waypost/runtime/settings/definitions.py::tuning": "one line per setting that the steps use",
     "waypost/runtime/wiring/wiring.py::build_world": "the composition root: one line per port",
     "waypost/sandbox/app.py::__init__": "the composition root of the sandbox",

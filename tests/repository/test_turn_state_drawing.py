@@ -80,7 +80,7 @@ def test_it_shows_the_moves_that_the_rules_make_and_no_others() -> None:
     assert drawn == {(start.value, move, end.value) for times in KINDS for start, move, end in made(times)}
 
 
-NO_MOVES = ("is_due", "is_taken", "is_worn_out", "holds", "merge_turn_states", "note_edit")
+NO_MOVES = ("is_due", "is_long", "is_taken", "is_worn_out", "holds", "merge_turn_states", "note_edit")
 
 
 def test_every_rule_that_changes_a_lane_is_in_it() -> None:

@@ -73,9 +73,9 @@ class SeedSummary:
 
 
 def summary_of(story: str, ending: StoryResult, hours: float | None = None) -> SeedSummary:
-    told = STORIES[story]
-    verdict = judge(ending.seed, told.evidence(ending), told.checkers)
-    storm = round((told.run.storm_hours if hours is None else hours) * HOUR)
+    chosen = STORIES[story]
+    verdict = judge(ending.seed, chosen.evidence(ending), chosen.checkers)
+    storm = round((chosen.run.storm_hours if hours is None else hours) * HOUR)
     figures = Counter(
         seeds=1,
         micros=ending.micros,
@@ -84,7 +84,7 @@ def summary_of(story: str, ending: StoryResult, hours: float | None = None) -> S
         accepted=ending.accepted,
         crashes=ending.crashes,
     )
-    checked = Counter({invariant: verdict.checked[invariant] for invariant, _ in told.checkers})
+    checked = Counter({invariant: verdict.checked[invariant] for invariant, _ in chosen.checkers})
     return _summary(story, verdict, StoryTotals(figures, ending.faults, checked), ending.digest)
 
 
@@ -147,16 +147,16 @@ def run(
         _report(each, hours, console)
         _progress(number, seeds, totals)
     show(totals, console)
-    said = f"{seeds} {'seed' if seeds == 1 else 'seeds'} per story in {time.monotonic() - began:.0f} s"
-    console.print(said)
+    line = f"{seeds} {'seed' if seeds == 1 else 'seeds'} per story in {time.monotonic() - began:.0f} s"
+    console.print(line)
     if summary is not None:
-        summary.write_text(markdown(totals, f"{said}, by `{_command(seeds, hours, wanted)}` of Waypost {__version__}."))
+        summary.write_text(markdown(totals, f"{line}, by `{_command(seeds, hours, wanted)}` of Waypost {__version__}."))
     return 1 if any(each.violated for each in totals.values()) else 0
 
 
 def _command(seeds: int, hours: float | None, stories: Sequence[str]) -> str:
-    told = "" if len(stories) == len(STORIES) else "".join(f" --story {story}" for story in stories)
-    return f"waypost simulate --seeds {seeds}" + told + _hours(hours)
+    only = "" if len(stories) == len(STORIES) else "".join(f" --story {story}" for story in stories)
+    return f"waypost simulate --seeds {seeds}" + only + _hours(hours)
 
 
 def summaries(seeds: Iterable[int], hours: float | None, stories: Iterable[str] = STORIES) -> Iterator[SeedSummary]:

@@ -72,9 +72,9 @@ async def test_a_process_that_lost_all_its_connections_gets_one_again(
 
             async def trouble() -> None:
                 taken = await starve(small_postgres, url, poor)
-                await until(lambda: said(here, "ledger_lost"), "the second process has no connection")
+                await until(lambda: logged(here, "ledger_lost"), "the second process has no connection")
                 await until(lambda: ready(port), "the second process has a connection again")
-                await until(lambda: said(here, "ledger_is_back"), "it says so")
+                await until(lambda: logged(here, "ledger_is_back"), "it says so")
                 for each in taken:
                     await each.close()
 
@@ -84,5 +84,5 @@ async def test_a_process_that_lost_all_its_connections_gets_one_again(
         assert "postgres_connections_used_up" in here.logs()
 
 
-async def said(here: Site, event: str) -> bool:
+async def logged(here: Site, event: str) -> bool:
     return event in here.logs()

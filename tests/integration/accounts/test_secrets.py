@@ -16,7 +16,7 @@ from tests.integration.stage.webhooks import a_number, status_post
 from waypost.model.time import minutes
 from waypost.ports.platform.failure import Unavailable
 from waypost.runtime.process import server, uvicorn_runner
-from waypost.runtime.telemetry.telemetry import configure_logs
+from waypost.runtime.telemetry.logs import configure_logs
 
 
 async def make_secrets(stage: Stage) -> list[str]:

@@ -93,7 +93,7 @@ def _options(
 
 
 def logged(settings: Settings) -> Settings:
-    from waypost.runtime.telemetry.telemetry import configure_logs  # noqa: PLC0415  # not every command needs prometheus
+    from waypost.runtime.telemetry.logs import configure_logs  # noqa: PLC0415  # not every command logs
 
     configure_logs(settings.log_level, settings.log_format)
     return settings
@@ -360,7 +360,7 @@ def _from_test_kit(command: str) -> Callable[..., int]:
 
 def _only_errors() -> None:
     """Keeps log lines, e.g. about Redis, out of a command's output, which scripts may read."""
-    from waypost.runtime.telemetry.telemetry import configure_logs  # noqa: PLC0415
+    from waypost.runtime.telemetry.logs import configure_logs  # noqa: PLC0415
 
     configure_logs("error", "text")
 

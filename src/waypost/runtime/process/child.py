@@ -12,7 +12,7 @@ from waypost.ports.platform.failure import LedgerError
 from waypost.runtime.process.exiting import exit_now
 from waypost.runtime.settings.definitions import Settings, SettingsError, load
 from waypost.runtime.settings.roles import NO_SOCKET, ProcessRole
-from waypost.runtime.telemetry.telemetry import configure_logs
+from waypost.runtime.telemetry.logs import configure_logs
 
 
 def main() -> int:

@@ -76,7 +76,7 @@ async def serve(
     heartbeat: int | None = None,
     slot: int = 0,
 ) -> None:
-    """A process without a socket: reports its state to the supervisor, and others publish its metrics."""
+    """Run one process until it is told to stop; without a socket, others publish its metrics."""
     stop = stop_signal()
     leave = leave_signal(stop)
     wanted = in_force(settings, roles)

@@ -52,13 +52,12 @@ from waypost.ports.sending.mailer import Mailer
 from waypost.rules.limits.error_catalogue import ErrorCatalogue, parse
 from waypost.runtime.settings.addresses import check_postgres
 from waypost.runtime.settings.definitions import Settings, SettingsError
-from waypost.runtime.telemetry.metered_files import MeteredFiles
-from waypost.runtime.telemetry.metered_turns import MeteredTurnQueue
 from waypost.runtime.telemetry.publish_counters import PublishedCounters
-from waypost.runtime.telemetry.telemetry import MeteredJournal, MeteredOutbox, Telemetry
+from waypost.runtime.telemetry.telemetry import Telemetry
 from waypost.runtime.wiring import history_store
 from waypost.runtime.wiring.bots import make_bot
 from waypost.runtime.wiring.hint_transports import open_hints, redis_address
+from waypost.runtime.wiring.metered_ledger import MeteredLedger
 
 if TYPE_CHECKING:
     from waypost.adapters.redis.connection import RedisConnection  # the library is optional
@@ -130,7 +129,7 @@ def build_world(
 ) -> World:
     worker = names.worker or ports.ids.token(9)
     presence, shown = _shared(ports, telemetry, worker)
-    ledger = _Metered(ports.ledger, telemetry, shown)
+    ledger = MeteredLedger(ports.ledger, telemetry, shown)
     return World(
         clock=ports.clock,
         random=ports.random,
@@ -173,51 +172,6 @@ def _shared(ports: Ports, telemetry: Telemetry, worker: str) -> tuple[Presence, 
     ports.redis.watch(telemetry)
     shown = PublishedCounters(ports.ledger, RedisCounters(ports.redis), ports.clock)
     return RedisPresence(local, ports.redis, worker), shown
-
-
-class _Metered:
-    """A Ledger whose outbox, journal, turns and files are metered."""
-
-    def __init__(self, ledger: Ledger, telemetry: Telemetry, shown: PublishedCounters | None = None) -> None:
-        drawn = shown or ledger
-        self.outbox = MeteredOutbox(drawn.outbox, telemetry)
-        self.journal = MeteredJournal(ledger.journal, telemetry)
-        self.messages = ledger.messages
-        self.accounts = ledger.accounts
-        self.mailboxes = ledger.mailboxes
-        self.failover = ledger.failover
-        self.templates = ledger.templates
-        self.webhook_uptime = ledger.webhook_uptime
-        self.lookup = ledger.lookup
-        self.invariants = ledger.invariants
-        self.gates = drawn.gates
-        self.quotas = drawn.quotas
-        self.windows = ledger.windows
-        self.dossiers = ledger.dossiers
-        self.consents = ledger.consents
-        self.audit = ledger.audit
-        self.operator_reads = ledger.operator_reads
-        self.policies = ledger.policies
-        self.quick_replies = ledger.quick_replies
-        self.money = ledger.money
-        self.queue_stats = ledger.queue_stats
-        self.files = MeteredFiles(ledger.files, telemetry)
-        self.time = ledger.time
-        self.ping = ledger.ping
-        self.close = ledger.close
-        self._of_conversations(ledger, telemetry)
-
-    def _of_conversations(self, ledger: Ledger, telemetry: Telemetry) -> None:
-        self.turn_queue = MeteredTurnQueue(ledger.turn_queue, telemetry)
-        self.conversations = ledger.conversations
-        self.feeds = ledger.feeds
-        self.chats = ledger.chats
-        self.history = ledger.history
-        self.device_feeds = ledger.device_feeds
-        self.feed_consumers = ledger.feed_consumers
-        self.archive = ledger.archive
-        self.search = ledger.search
-        self.notifications = ledger.notifications
 
 
 def sqlite_path(url: str) -> Path | None:

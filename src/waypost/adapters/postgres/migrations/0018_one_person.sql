@@ -14,9 +14,8 @@ WHERE phone LIKE '+52__________' OR phone LIKE '+521__________'
     OR (phone LIKE '+55__9________' AND substr(phone, 7, 1) >= '6');
 
 -- Of dossiers that were made twice, the older one has the alias.
-UPDATE dossier SET phone_alias = NULL WHERE phone_alias IS NOT NULL AND EXISTS (
-    SELECT 1 FROM dossier older
-    WHERE older.org_id = dossier.org_id AND older.phone_alias = dossier.phone_alias AND older.id < dossier.id
+UPDATE dossier SET phone_alias = NULL WHERE phone_alias IS NOT NULL AND id NOT IN (
+    SELECT min(id) FROM dossier WHERE phone_alias IS NOT NULL GROUP BY org_id, phone_alias
 );
 
 CREATE UNIQUE INDEX dossier_by_alias ON dossier (org_id, phone_alias) WHERE phone_alias IS NOT NULL;

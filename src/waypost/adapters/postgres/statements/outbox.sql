@@ -357,6 +357,7 @@ SELECT g.id FROM unnest($1::bigint[], $2::bigint[]) AS u (id, now) JOIN gate g U
 WHERE g.until <= u.now FOR UPDATE OF g SKIP LOCKED
 
 -- name: ledger_time
+-- The database's own clock, by which all processes judge.
 SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 
 -- name: door_tick
