@@ -23,7 +23,9 @@ PAUSE = float(os.environ.get("WAYPOST_TEST_PAUSE_SEC") or 4)
 TAKEN_OVER = "outbound_message_unsure_total"
 SENT = "outbound_message_send_success_total"
 STALE, STRIKES = 5.0, int(os.environ.get("WAYPOST_TEST_STRIKES") or 0)
-"""Seconds; and how often it is stopped, at most. By default never: whether it holds a claim then is chance."""
+"""Seconds; and how often it is stopped. By default never: each time takes half a minute."""
+UNTIL_TAKEN_OVER = STALE * 4
+"""Seconds: the stopped process is forgotten as a listener, then the limit passes, and the count of it lags a little."""
 
 
 async def test_a_process_is_paused(place: Place, report: Report) -> None:
@@ -53,13 +55,15 @@ async def test_a_process_is_paused(place: Place, report: Report) -> None:
     assert not told.refused, "the other one goes on"
 
 
-@pytest.mark.skipif(not STRIKES, reason="WAYPOST_TEST_STRIKES says how often a process is stopped")
-async def test_a_process_that_stood_still_beyond_the_stale_limit_sends_nothing_twice(
+@pytest.mark.skipif(not STRIKES, reason="WAYPOST_TEST_STRIKES says how often a process is stopped; try 3")
+async def test_a_process_that_stood_still_beyond_the_stale_limit_gives_its_claims_back(
     place: Place, report: Report
 ) -> None:
     """What it had claimed is taken over and sent by the other one; the provider answers and reports every call.
 
     More is posted than the number's pace allows, so that each process always holds claims that wait for their start.
+    What the HTTP client had at the moment of the stop, but not yet sent, is sent late (decision 21): one call in thirty
+    stops. So a few doubles prove nothing. Without the age of a claim, every message that was taken over is doubled.
     """
     here = place("postgres")
     here.settings |= QUIET | {"WAYPOST_OUTBOUND_STALE_MINUTES": str(STALE / 60), "WAYPOST_OUTBOUND_PACE": "80"}
@@ -73,22 +77,25 @@ async def test_a_process_that_stood_still_beyond_the_stale_limit_sends_nothing_t
 
         async def stand_still() -> None:
             for _ in range(STRIKES):
-                await until(lambda: has_sent(beside), "the one to be paused sends, too")
+                sent = await beside.figure(SENT)
+                await until(lambda sent=sent: has_sent(beside, sent), "the one to be paused sends, too")
                 paused.signal(signal.SIGSTOP)
-                await asyncio.sleep(STALE * 3)  # the limit, and how far the count of it may lag
+                await asyncio.sleep(UNTIL_TAKEN_OVER)
                 paused.signal(signal.SIGCONT)
                 await beside.ready()
-                if await flow.api.figure(TAKEN_OVER):
-                    return
 
         told = await flow.through(stand_still)
         taken = await flow.api.figure(TAKEN_OVER)
-    report(f"{told}; taken over: {taken:.0f}")
-    await check(told, here)
+    doubled = told.verdict.doubled
+    report(f"{told}; taken over: {taken:.0f}; of these left late: {doubled}")
+    assert taken, "it held claims when it was stopped"
+    assert len(doubled) * 3 <= taken, doubled
+    if not doubled:
+        await check(told, here)
 
 
-async def has_sent(api: Api) -> bool:
-    return await api.figure(SENT) > 0
+async def has_sent(api: Api, before: float = 0) -> bool:
+    return await api.figure(SENT) > before
 
 
 async def answers_within(api: Api, seconds: float) -> bool:

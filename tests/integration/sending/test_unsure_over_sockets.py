@@ -103,6 +103,18 @@ async def test_over_a_socket_a_connection_that_is_never_made_is_unsure(set_up: O
     await wire.close()
 
 
+@ON_SQLITE
+async def test_over_a_socket_a_send_ends_before_its_message_may_be_sent_again(set_up: OpenStage) -> None:
+    wire = ReqwestTransport("test")
+    stage = await set_up(wire=wire, graph_timeout_sec=30, outbound_stale_minutes=2 / 60)
+    async with a_provider(never_answers) as url:
+        await stage.call("PATCH", "/api/v1/numbers/1001", {"graph_url": url})
+        message_id = await stage.unsure()
+        (attempt,) = await stage.attempts(message_id)
+        assert attempt["errorMessage"] == "no answer within 1 s"
+    await wire.close()
+
+
 class _full_backlog:  # noqa: N801  # reads as a phrase
     """A port with a full backlog: connections are neither made nor refused."""
 

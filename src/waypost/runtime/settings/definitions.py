@@ -81,10 +81,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     graph_url: Annotated[str, _about("Base URL of the Cloud API")] = "https://graph.facebook.com/v25.0"
-    smtp_timeout_sec: Annotated[float, _about("Timeout for handing an email to a mail server", gt=0, le=3600)] = 30.0
-    graph_timeout_sec: Annotated[float, _about("Timeout of a send; after it the outcome is unsure", gt=0, le=3600)] = (
-        30.0
-    )
+    smtp_timeout_sec: Annotated[
+        float, _about("Timeout of an email to a mail server, at most half the stale limit", gt=0, le=3600)
+    ] = 30.0
+    graph_timeout_sec: Annotated[
+        float, _about("Timeout of a send, at most half the stale limit; then the outcome is unsure", gt=0, le=3600)
+    ] = 30.0
     message_status_sync_timeout_sec: Annotated[
         str,
         _about("Timeout of `?wait=`: seconds, or `auto` for the 99.9th percentile of recent waits, at most 20 s"),

@@ -37,6 +37,7 @@ from waypost.flow.policy_cache import PolicyCache
 from waypost.flow.template_cache import TemplateCache
 from waypost.flow.world import Tuning, World
 from waypost.model.ids import WorkerId
+from waypost.model.time import as_seconds
 from waypost.ports.conversations.bot import Bot
 from waypost.ports.history.history import History
 from waypost.ports.ledger import Ledger
@@ -128,6 +129,7 @@ def build_world(
     names: ProcessNames = NEW_NAMES,
 ) -> World:
     worker = names.worker or ports.ids.token(9)
+    longest = as_seconds(tuning.stale) / 2  # seconds; a send ends before its message may be sent again
     presence, shown = _shared(ports, telemetry, worker)
     ledger = MeteredLedger(ports.ledger, telemetry, shown)
     return World(
@@ -139,12 +141,12 @@ def build_world(
         history=ports.history or ports.ledger.history,
         history_separate=ports.history is not None,
         presence=presence,
-        provider=CloudApi(ports.wire, graph_timeout),
+        provider=CloudApi(ports.wire, min(graph_timeout, longest)),
         numbers=NumberCache(ports.ledger.accounts, ports.vault, ports.clock, graph_url),
         policies=PolicyCache(ports.ledger.policies, ports.clock, tuning.defaults),
         templates=TemplateCache(ports.ledger.templates, CloudTemplates(ports.wire), ports.clock),
         extras=CloudExtras(ports.wire, graph_timeout),
-        mailer=ports.mailer or SmtpMailer(catalogues()["smtp"], timeout=smtp_timeout),
+        mailer=ports.mailer or SmtpMailer(catalogues()["smtp"], timeout=min(smtp_timeout, longest)),
         mailboxes=MailboxCache(ports.ledger.mailboxes, ports.vault, ports.clock),
         media=CloudMedia(ports.wire, graph_timeout),
         blob_store=ports.blob_store,
