@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import time
+from functools import partial
 
 import pytest
 
@@ -78,7 +79,7 @@ async def test_a_process_that_stood_still_beyond_the_stale_limit_gives_its_claim
         async def stand_still() -> None:
             for _ in range(STRIKES):
                 sent = await beside.figure(SENT)
-                await until(lambda sent=sent: has_sent(beside, sent), "the one to be paused sends, too")
+                await until(partial(has_sent, beside, sent), "the one to be paused sends, too")
                 paused.signal(signal.SIGSTOP)
                 await asyncio.sleep(UNTIL_TAKEN_OVER)
                 paused.signal(signal.SIGCONT)
