@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from datetime import datetime
 from pathlib import Path
@@ -54,6 +55,8 @@ class FakedClock:
 AN_HOUR = pytest.mark.parametrize("off_by", [3600, -3600], ids=["ahead", "behind"])
 WROTE, WROTE_LONG_AGO = "15557000011", "15557000012"
 HALF_AN_HOUR = 1800
+MEASURED_WITHIN = 5
+"""Seconds by which a slow answer may make the measurement of a clock wrong."""
 
 
 @AN_HOUR
@@ -73,8 +76,11 @@ async def test_the_window_is_judged_by_the_databases_clock(off_by: int, tmp_path
         assert (await api.settled(allowed))["errorCode"] is None
         assert (await api.settled(late, "FAILED"))["errorCode"] == "SESSION_EXPIRED"
         (warning,) = (await api.get("/readyz"))["warnings"]
-        assert f"3600.0 s {'ahead of' if off_by > 0 else 'behind'}" in warning
-        assert round(await api.figure("waypost_clock_offset_seconds")) == off_by
+        told = re.search(r"([\d.]+) s (ahead of|behind)", warning)
+        assert told is not None, warning
+        assert float(told[1]) == pytest.approx(abs(off_by), abs=MEASURED_WITHIN)
+        assert told[2] == ("ahead of" if off_by > 0 else "behind")
+        assert await api.figure("waypost_clock_offset_seconds") == pytest.approx(off_by, abs=MEASURED_WITHIN)
 
 
 async def test_a_clock_that_is_a_day_ahead_begins_no_new_quota(tmp_path: Path, place: Place) -> None:

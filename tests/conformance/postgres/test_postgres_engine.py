@@ -251,3 +251,16 @@ async def test_a_database_that_takes_no_writes_is_away_and_no_intent_is_blamed(
         assert (await submit(ledger)).id
     finally:
         await ledger.close()
+
+
+async def test_to_read_the_time_is_one_round_trip(url: str) -> None:
+    """The caller takes the time between request and answer for the uncertainty of the answer."""
+    engine = await PostgresEngine.open(url)
+    engine._look_at = 0.0  # a look at the other connections is due
+    await engine.time()
+    after_time = engine._look_at
+    await engine.read("ledger_time")
+    after_read = engine._look_at
+    await engine.close()
+    assert after_time == 0.0
+    assert after_read > 0.0
