@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from structlog.testing import capture_logs
 
@@ -11,7 +13,8 @@ from tests.integration.stage.history_apart import ShakyLog, bodies, handed_over,
 from tests.integration.stage.live_devices import chat, history, people, posted_id
 from tests.integration.stage.thinking import wrote
 from waypost.flow.history import verify
-from waypost.model.time import days, hours, minutes, seconds
+from waypost.model.time import Instant, days, hours, minutes, seconds
+from waypost.ports.history.history import ArchiveEntry
 from waypost.ports.platform.failure import HistoryUnavailable
 
 
@@ -114,6 +117,27 @@ async def test_what_was_given_again_is_waited_for_again(apart: Stage, log: Shaky
     assert await pruner.round(apart.world) == 0
     apart.manual.advance(verify.UNSYNCED)
     assert await pruner.round(apart.world) == 1
+
+
+@ON_SQLITE
+async def test_what_was_just_given_again_stays_although_another_process_was_about_to_empty_it(
+    apart: Stage, log: ShakyLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await wrote(apart, "hello")
+    await handed_over(apart)
+    apart.manual.jump(hours(1))
+    due = await apart.world.ledger.archive.confirmed(Instant(0), apart.clock.now(), 9)
+    log.forget(list(log.kept))
+    append, emptied = log.append, list[int]()
+
+    async def append_and_be_overtaken(lines: Sequence[ArchiveEntry]) -> None:
+        await append(lines)
+        emptied.append(await verify.prune_bodies(due, apart.world))
+
+    monkeypatch.setattr(log, "append", append_and_be_overtaken)
+    await prune(apart)
+    assert emptied == [0]
+    assert "hello" in "".join(await bodies(apart)), "the store may lose it once more"
 
 
 @ON_SQLITE

@@ -14,6 +14,7 @@ import structlog
 from waypost.flow.history.archive import archive_items, batch_of
 from waypost.flow.world import World
 from waypost.model.consumer import FeedRange
+from waypost.model.conversation import ArchiveKey
 from waypost.model.history import ArchivedBody, ConfirmedRange
 from waypost.model.time import Instant, Span, as_seconds, minutes, seconds
 from waypost.ports.platform.failure import HistoryUnavailable, LedgerError, Rejected
@@ -66,8 +67,8 @@ async def prune_bodies(due: Sequence[ConfirmedRange], world: World) -> int:
         unanswered = rule.unanswered(bodies) if world.tuning.answering else set()
         asked = {range_: found for range_, found in bodies.items() if range_ not in unanswered}
         complete = asked.keys() - await append_missing(asked, world)
-        keys = [body.key for range_ in complete for body in asked[range_] if not body.erased]
-        count = await world.ledger.archive.empty(list(complete), keys)
+        verified = {one: _keys(asked[one.range]) for one in some if one.range in complete}
+        count = await world.ledger.archive.empty(verified)
         later = [one.range for one in some if one.range not in complete]
         await world.ledger.archive.confirm_again(later, world.clock.now())
         world.meters.bodies_emptied(count)
@@ -109,6 +110,7 @@ async def _append_again(range_: FeedRange, lost: Sequence[ArchivedBody], world: 
     count = rule.count_kept(lost, batch_of((item.waiting for item in items if item.waiting is not None), world))
     if not count:
         return False
+    await world.ledger.archive.confirm_again([range_], world.clock.now())  # before: others must not empty it meanwhile
     try:
         await archive_items(items, world)
     except HistoryUnavailable as failure:
@@ -118,6 +120,10 @@ async def _append_again(range_: FeedRange, lost: Sequence[ArchivedBody], world: 
         return True
     world.meters.history_forgot(count)
     return True
+
+
+def _keys(bodies: Sequence[ArchivedBody]) -> list[ArchiveKey]:
+    return [body.key for body in bodies if not body.erased]
 
 
 def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:

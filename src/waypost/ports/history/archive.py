@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -50,9 +50,10 @@ class ArchiveFeed(Protocol):
         erasure is in the range. Without those that were moved since and those larger than
         `rules.history.archive.LARGEST_BODY`: history may not have them, and they keep their bodies."""
 
-    async def empty(self, ranges: Sequence[FeedRange], keys: Sequence[ArchiveKey]) -> int:
-        """Remove these bodies from the Ledger and forget these ranges, in one transaction; returns how many it removed.
-        An entry that was erased or moved since `bodies` returned it does not change."""
+    async def empty(self, verified: Mapping[ConfirmedRange, Sequence[ArchiveKey]]) -> int:
+        """Remove these bodies from the Ledger and forget their ranges, in one transaction; returns how many it removed.
+        A range that was confirmed again since `confirmed` returned it stays whole: history may lose it once more. An
+        entry that was erased or moved since `bodies` returned it does not change."""
 
     async def away_after(
         self, after: tuple[ConversationId, Position], limit: int

@@ -9,7 +9,8 @@ import msgspec
 
 from waypost.model.chat import FeedName, MemberChange
 from waypost.model.consumer import Consumer, ConsumerPosition, FeedRange
-from waypost.model.conversation import ConversationId, Entry, Position
+from waypost.model.conversation import ArchiveKey, ConversationId, Entry, Position
+from waypost.model.history import ConfirmedRange
 from waypost.model.message import Status
 from waypost.model.time import Instant, hours
 from waypost.ports.conversations.search import NEWEST, SearchQuery
@@ -55,9 +56,12 @@ async def archive_all(ledger: Ledger, now: Instant = T0) -> list[ArchiveItem]:
 
 async def empty(ledger: Ledger, before: Instant = LATER) -> int:
     """Empty every range that was confirmed before then, as far as it is indexed."""
-    due = [one.range for one in await ledger.archive.confirmed(Instant(0), before, 100) if one.indexed]
-    found = await ledger.archive.bodies(due)
-    return await ledger.archive.empty(due, [one.key for one in found if not one.erased])
+    due = [one for one in await ledger.archive.confirmed(Instant(0), before, 100) if one.indexed]
+    return await ledger.archive.empty({one: await keys_of(ledger, one.range) for one in due})
+
+
+async def keys_of(ledger: Ledger, range_: FeedRange) -> list[ArchiveKey]:
+    return [one.key for one in await ledger.archive.bodies([range_]) if not one.erased]
 
 
 def texts_of(items: Sequence[ArchiveItem]) -> list[str]:
@@ -316,7 +320,7 @@ class ArchivePruneContract:
         await ledger.archive.confirm([FeedRange(TEAM, 0, 1)], T0)
         await ledger.archive.confirm([FeedRange(TEAM, 1, 2)], T0)
         await index(ledger)
-        await ledger.archive.empty([FeedRange(TEAM, 0, 1)], [])
+        await ledger.archive.empty({ConfirmedRange(FeedRange(TEAM, 0, 1), T0, indexed=True): []})
         await ledger.archive.confirm_again([FeedRange(TEAM, 0, 1), FeedRange(TEAM, 1, 2)], LATER)
         await ledger.archive.confirm_again([], LATER)
         assert list(await ledger.archive.confirmed(Instant(0), Instant(LATER - 1), 9)) == []
@@ -341,12 +345,23 @@ class ArchivePruneContract:
         await write(ledger, "one", "two")
         conversation = await conversation_with(ledger)
         await archive_all(ledger)
-        (range_,) = [one.range for one in await ledger.archive.confirmed(T0, T0, 9)]
-        keys = [one.key for one in await ledger.archive.bodies([range_])]
-        assert await ledger.archive.empty([], keys[1:]) == 1
+        (confirmed,) = await ledger.archive.confirmed(T0, T0, 9)
+        keys = await keys_of(ledger, confirmed.range)
+        assert await ledger.archive.empty({confirmed: keys[1:]}) == 1
         assert await self.bodies(ledger, conversation.id) == ["one", ""]
-        assert await ledger.archive.empty([range_], []) == 0
         assert list(await ledger.archive.confirmed(Instant(0), LATER, 9)) == []
+
+    async def test_a_range_that_was_confirmed_again_meanwhile_keeps_its_bodies(self, ledger: Ledger) -> None:
+        await write(ledger, "one", "two")
+        conversation = await conversation_with(ledger)
+        await ledger.archive.confirm([FeedRange(TEAM, 0, 1)], T0)
+        await ledger.archive.confirm([FeedRange(TEAM, 1, 2)], T0)
+        due = await ledger.archive.confirmed(T0, T0, 9)
+        verified = {one: await keys_of(ledger, one.range) for one in due}
+        await ledger.archive.confirm_again([FeedRange(TEAM, 0, 1)], LATER)
+        assert await ledger.archive.empty(verified) == 1
+        assert await self.bodies(ledger, conversation.id) == ["one", ""]
+        assert [one.range for one in await ledger.archive.confirmed(T0, LATER, 9)] == [FeedRange(TEAM, 0, 1)]
 
     async def test_the_detector_walks_through_what_is_only_in_history(self, ledger: Ledger) -> None:
         await write(ledger, "one", "two", "three")

@@ -49,7 +49,8 @@ UPDATE handed_over h SET at = u.at FROM unnest($1::text[], $2::bigint[], $3::big
 WHERE h.feed = u.feed AND h.upto = u.upto
 
 -- name: handed_over_drop (set-wise)
-DELETE FROM handed_over h USING unnest($1::text[], $2::bigint[]) AS u (feed, upto) WHERE h.feed = u.feed AND h.upto = u.upto
+DELETE FROM handed_over h USING unnest($1::text[], $2::bigint[], $3::bigint[]) AS u (feed, upto, at)
+WHERE h.feed = u.feed AND h.upto = u.upto AND h.at = u.at RETURNING h.feed, h.upto
 
 -- name: entry_empty (set-wise)
 -- Only the entry that the item refers to: a moved one has another id, an erased one is marked.

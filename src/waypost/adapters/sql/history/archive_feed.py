@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from waypost.adapters.sql.conversations.feed_consumers import advance
 from waypost.adapters.sql.engine.engine import Engine
@@ -50,8 +50,8 @@ class SqlArchiveFeed:
         rows = await self._between("handed_over_entries", ranges)
         return [_body(row) for row in rows if row[5] <= LARGEST_BODY]
 
-    async def empty(self, ranges: Sequence[FeedRange], keys: Sequence[ArchiveKey]) -> int:
-        return await self._engine.transact(_empty(sorted(keys), sorted(ranges)), "search")
+    async def empty(self, verified: Mapping[ConfirmedRange, Sequence[ArchiveKey]]) -> int:
+        return await self._engine.transact(_empty(verified), "search")
 
     async def away_after(
         self, after: tuple[ConversationId, Position], limit: int
@@ -101,7 +101,8 @@ def _confirm(ranges: Sequence[FeedRange], now: Instant) -> Plan[list[FeedRange]]
     return ours
 
 
-def _empty(keys: Sequence[ArchiveKey], ranges: Sequence[FeedRange]) -> Plan[int]:
-    emptied = yield from each("entry_empty", keys)
-    yield from each("handed_over_drop", [(range_.feed, range_.upto) for range_ in ranges])
+def _empty(verified: Mapping[ConfirmedRange, Sequence[ArchiveKey]]) -> Plan[int]:
+    keys = {(one.range.feed, one.range.upto): found for one, found in verified.items()}
+    dropped = yield from each("handed_over_drop", sorted((one.range.feed, one.range.upto, one.at) for one in verified))
+    emptied = yield from each("entry_empty", sorted(key for feed, upto in dropped for key in keys[feed, upto]))
     return len(emptied)

@@ -20,8 +20,8 @@ FROM handed_over h WHERE h.at >= $1 AND h.at <= $2 ORDER BY h.at LIMIT $3
 UPDATE handed_over SET at = $3 WHERE feed = $1 AND upto = $2
 
 -- name: handed_over_drop
--- The bodies of this range are pruned.
-DELETE FROM handed_over WHERE feed = $1 AND upto = $2
+-- The bodies of this range are pruned, unless it was confirmed again since its time was read.
+DELETE FROM handed_over WHERE feed = $1 AND upto = $2 AND at = $3 RETURNING feed, upto
 
 -- name: entry_empty
 -- Only the entry that the item refers to: a moved one has another id, an erased one is marked.
