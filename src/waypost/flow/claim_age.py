@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from waypost.flow.world import CLAIMS_TIMED, PAUSE_AFTER_TROUBLE, World
+from waypost.flow.world import PAUSE_AFTER_TROUBLE, TIMED, World
 from waypost.model.time import Instant, Span
 from waypost.ports.platform.failure import LedgerError
 from waypost.rules.limits import claim_age
@@ -19,9 +19,5 @@ async def trusted_now(world: World) -> Instant:
 
 async def is_old(claimed_at: Instant, taken_over_after: Span, world: World) -> bool:
     """True after the process, or its machine, stood still. Pauses only if the clocks must be compared again."""
-    usual = min(world.claims_took) if len(world.claims_took) == CLAIMS_TIMED else Span(0)
-    try:
-        now = await world.clock.trusted()
-    except LedgerError:
-        now = await trusted_now(world)
-    return claim_age.is_old(claimed_at, now, taken_over_after, usual)
+    usual = Span(sum(min(took) for took in (world.claims_took, world.reads_took) if len(took) == TIMED))
+    return claim_age.is_old(claimed_at, await trusted_now(world), taken_over_after, usual)

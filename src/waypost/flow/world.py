@@ -47,8 +47,9 @@ YEAR = days(365)
 HOUR = hours(1)
 PAUSE_AFTER_TROUBLE: Span = seconds(0.2)
 """The pause before a step retries after a LedgerError."""
-CLAIMS_TIMED = 8
-"""Their quickest shows how slow the Ledger is; a process that stands still makes only one of them slow."""
+TIMED = 8
+"""The latest claims, and reads: their quickest shows how slow the Ledger is. One after the other, so that a process
+that stands still makes only one of them slow."""
 UPLOADS_AT_ONCE = 2
 """Each file is held in memory, up to 100 MB; further callers wait before their files are read."""
 
@@ -191,8 +192,10 @@ class World:
     """The results of this process's latest attempts with each provider."""
     just_closed: dict[tuple[OrgId, GateName], Instant] = field(default_factory=dict)
     """Gates that this process just closed; they also stop messages that it claimed before."""
-    claims_took: deque[Span] = field(default_factory=lambda: deque(maxlen=CLAIMS_TIMED))
+    claims_took: deque[Span] = field(default_factory=lambda: deque(maxlen=TIMED))
     """How long the latest claims of messages took."""
+    reads_took: deque[Span] = field(default_factory=lambda: deque(maxlen=TIMED))
+    """How long the latest reads between claims took; a message may have to wait as long for its consent."""
     uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(UPLOADS_AT_ONCE))
     """Limits concurrent uploads to the provider."""
     downloads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(UPLOADS_AT_ONCE))

@@ -250,7 +250,7 @@ def test_a_server_that_cannot_be_asked_for_is_said(place: Place, arguments: list
         ("WAYPOST_DATABASE_URL", "postgresql://me:hush@127.0.0.1:port/x", "cannot be read"),
         ("WAYPOST_DATABASE_URL", "postgresql://me:hush@127.0.0.1:1/x", "PostgreSQL cannot be reached"),
         ("WAYPOST_DATABASE_URL", "postgresql://me:hush@nowhere.invalid/x", "PostgreSQL cannot be reached"),
-        ("WAYPOST_OUTBOUND_STALE_MINUTES", "0", "> 0"),
+        ("WAYPOST_OUTBOUND_STALE_MINUTES", "0.04", ">= 0.05"),
         ("WAYPOST_OUTBOUND_STALE_MINUTES", "inf", "<= 525600"),
         ("WAYPOST_OUTBOUND_BACKOFF_MINUTES", "1,soon", "minutes like 1,5,15,60,360"),
         ("WAYPOST_OUTBOUND_BACKOFF_MINUTES", "inf", "minutes like 1,5,15,60,360"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -17,14 +18,17 @@ from waypost.adapters.sql.ledger import SqlLedger
 from waypost.adapters.sqlite.engine import InlineEngine
 from waypost.adapters.sqlite.store import SqliteStore
 from waypost.flow.accounts import access
-from waypost.flow.sending import submit
-from waypost.flow.sending.deliver import DeliveryWorker
-from waypost.flow.world import Tuning, World
+from waypost.flow.sending import marketing, submit
+from waypost.flow.sending.channels import ROUTES
+from waypost.flow.sending.deliver import DeliveryWorker, try_to_send
+from waypost.flow.world import TIMED, Tuning, World
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.message import Message, Status
 from waypost.model.time import Instant, Span, minutes, seconds
 from waypost.ports.platform.hints import about_message
 from waypost.ports.platform.http_transport import ConnectionCut, HttpReply
+from waypost.ports.sending.outbox import Demand
+from waypost.rules.sending.delivery import Defer
 from waypost.runtime.telemetry.telemetry import Telemetry
 from waypost.runtime.wiring.wiring import Ports, build_world
 
@@ -129,6 +133,19 @@ class Office:
         return found.delivery.status, found.delivery.tries
 
 
+class SlowReads:
+    """Every read of the Ledger takes this long, however many there are at a time."""
+
+    def __init__(self, clock: StoppedClock, take: Span) -> None:
+        self._clock, self._take = clock, take
+
+    async def read(self) -> None:
+        answered_at = self._clock.now() + self._take
+        for _ in range(10):
+            await asyncio.sleep(0)  # the others ask, too
+        self._clock.stopped_for = Span(self._clock.stopped_for + max(0, answered_at - self._clock.now()))
+
+
 def _run(step: Once) -> Plan[None]:
     yield step
 
@@ -221,7 +238,7 @@ async def test_a_send_that_was_cut_off_is_never_handed_back_as_untried() -> None
 
 async def test_a_worker_that_stood_still_sends_nothing_of_what_it_held() -> None:
     """It gives it back; then it is claimed again, and its consent is read again."""
-    office = await opened(Tuning())
+    office = await opened(Tuning(poll=seconds(0.05)))
     message = await office.post()
     courier = DeliveryWorker(office.world)
     office.pauses.hold_after_commit = True
@@ -236,7 +253,7 @@ async def test_a_worker_that_stood_still_sends_nothing_of_what_it_held() -> None
 
 
 async def test_a_worker_that_stood_still_sends_what_it_claims_afterwards() -> None:
-    office = await opened(Tuning())
+    office = await opened(Tuning(poll=seconds(0.05)))
     await office.post()
     courier = DeliveryWorker(office.world)
     office.pauses.hold_after_commit = True
@@ -248,3 +265,48 @@ async def test_a_worker_that_stood_still_sends_what_it_claims_afterwards() -> No
     office.provider.let_go.set()
     await courier.stop(seconds(5))
     await running
+
+
+async def test_reads_that_take_longer_than_a_claim_may_be_old_keep_no_message_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A marketing message waits for its consent after its claim."""
+    office = await opened(Tuning(poll=seconds(0.05)))
+    reads, next_due = SlowReads(office.clock, seconds(4)), office.world.ledger.lookup.next_due
+    over, asked = asyncio.Event(), itertools.count()
+
+    async def read_consent(*_: object) -> None:
+        await reads.read()
+        if next(asked) > 5 * TIMED:
+            over.set()
+
+    async def read_next_due() -> Instant | None:
+        await reads.read()
+        return await next_due()
+
+    monkeypatch.setattr(marketing, "stop", read_consent)
+    monkeypatch.setattr(office.world.ledger.lookup, "next_due", read_next_due)
+    await office.post()
+    courier = DeliveryWorker(office.world)
+    running = asyncio.ensure_future(courier.run())
+    await asyncio.wait(
+        [asyncio.ensure_future(office.provider.called.wait()), asyncio.ensure_future(over.wait())],
+        return_when=asyncio.FIRST_COMPLETED,
+    )
+    office.provider.let_go.set()
+    await courier.stop(seconds(5))
+    await running
+    assert office.provider.called.is_set()
+
+
+async def test_an_old_claim_is_not_claimed_again_at_once() -> None:
+    office = await opened(Tuning(poll=seconds(0.05)))
+    await office.post()
+    now = await office.world.clock.trusted()
+    demand = Demand(owner=office.world.worker, slots=1, after=0, pair_burst=office.world.tuning.pair_burst)
+    (message,) = (await office.world.ledger.outbox.claim(demand, now)).claimed
+    route = await ROUTES[message.channel](message, office.world)
+    office.clock.stopped_for = seconds(20)
+    verdict = await try_to_send(message, route, office.world)
+    assert isinstance(verdict, Defer)
+    assert verdict.at >= now + seconds(21)

@@ -62,7 +62,8 @@ async def last_checks(message: ClaimedMessage, route: ProviderRoute, world: Worl
     so the message goes back and is claimed anew.
     """
     if await claim_age.is_old(message.claimed_at, world.tuning.stale, world):
-        return Defer(world.clock.now(), "old_claim", "its worker stood still for a while and gave it back")
+        until = Instant(world.clock.now() + JUST)  # not at once: if it is old again and again, others go first
+        return Defer(until, "old_claim", "its worker stood still for a while and gave it back")
     return (
         check_before_send(message, world.clock.now(), enforce_window=world.tuning.enforce_window)
         or quiet_hours_deferral(message, world)
@@ -251,8 +252,10 @@ class DeliveryWorker:
             asyncio.get_running_loop().call_exception_handler(context)
 
     async def _until_next(self, opening: Sequence[Instant | None]) -> Span:
+        asked_at = self._world.clock.now()
         due_at = await self._world.ledger.lookup.next_due()
         poll, now = self._world.tuning.poll, self._world.clock.now()
+        self._world.reads_took.append(Span(max(0, now - asked_at)))
         return Span(min([poll, *(max(0, moment - now) for moment in (due_at, *opening) if moment is not None)]))
 
     async def _hand_back(self) -> None:

@@ -99,9 +99,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     outbound_worker_slots: Annotated[int, _about("Concurrent sends per process", ge=1, le=5000)] = 128
     outbound_backoff_minutes: Annotated[str, _about("Delays before the second, third, … attempt")] = "1,5,15,60,360"
     outbound_jitter: Annotated[float, _about("Upward jitter of those delays, as a fraction", ge=0, le=1)] = 0.1
-    outbound_stale_minutes: Annotated[float, _about("How long an unsure send waits for a status", gt=0, le=_YEAR)] = (
-        10.0
-    )
+    outbound_stale_minutes: Annotated[
+        float, _about("How long an unsure send waits for a status", ge=0.05, le=_YEAR)
+    ] = 10.0
     outbound_unsure: Annotated[
         str, _about("What happens then: `requeue` it, or `park` it for an operator", pattern="^(requeue|park)$")
     ] = "requeue"
