@@ -42,8 +42,8 @@ FOUND_BY_SIMULATION = {
     13: "a throttle of the number was judged by the clock of a process, which was hours wrong",
     290: "a message that failed, was retried and expired before its next try was to be FAILED still, by the checker",
 }
-"""Each showed a bug that is mended now; contracts/queues.py, contracts/sweeping.py, contracts/holds.py,
-unit/test_other_clocks.py and test_door.py pin them down."""
+"""Each showed a bug that is mended now; contracts/sending/queues.py, unit/adapters/test_other_clocks.py and
+test_door.py, among others, pin them down."""
 FOUND_IN_CONVERSATIONS = {
     2: "processes whose clocks were hours wrong left a customer without an answer",
     4: "as above: the bot was asked, and its answer never came",

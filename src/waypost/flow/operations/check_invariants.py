@@ -36,7 +36,7 @@ FIRST = (ConversationId(0), Position(0))
 LATEST = 100
 FEEDS = 500
 OVERDUE: Span = minutes(5)
-"""How late_turns a turn may be before it is a violation."""
+"""How late a turn may be before it is a violation."""
 RECEIVED_WITHIN: Span = minutes(10)
 
 
@@ -130,7 +130,7 @@ async def _unexpired(away: Sequence[PendingArchiveEntry], world: World) -> list[
 
 
 async def check_late_turns(world: World, state: DetectorState) -> list[InvariantFinding]:
-    """Turns that are late_turns and unchanged since the last run; without a bot there are none."""
+    """Turns that are late and unchanged since the last run; without a bot there are none."""
     if not world.tuning.answering:
         return []
     now, turns = world.clock.now(), world.tuning.turns
