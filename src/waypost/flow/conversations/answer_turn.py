@@ -265,7 +265,7 @@ class TurnWorker:
             return
         await world.policies.refresh()
         demand = TurnDemand(world.worker, min(free, world.tuning.batch))
-        claims = await world.ledger.turn_queue.claim(demand, self._times_of, world.clock.now())
+        claims = await world.ledger.turn_queue.claim(demand, self._times_of, await world.clock.trusted())
         for claim in claims:
             self._start(claim)
         if len(claims) < demand.slots:

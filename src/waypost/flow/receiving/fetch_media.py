@@ -159,7 +159,7 @@ class MediaFetcher:
     async def _claim_and_fetch(self, listener: Listener) -> None:
         world, free = self._world, AT_ONCE - len(self._under_way)
         due_at = await world.ledger.files.next_due() if free else None
-        now = world.clock.now()
+        now = await world.clock.trusted()
         if due_at is None or due_at > now:  # a read is cheaper than a claim
             until = world.tuning.poll if due_at is None else min(world.tuning.poll, due_at - now)
             await listener.wait(Span(until))
