@@ -147,7 +147,7 @@ class HistoryWatch:
 
 @dataclass(kw_only=True)
 class WebhookRefusals:
-    """Webhooks that this process did not store."""
+    """Webhooks that this process did not store because it could not use the Ledger."""
 
     count: int = 0
     reported: int = 0

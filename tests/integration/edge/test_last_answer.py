@@ -13,7 +13,7 @@ from tests.integration.stage.harness import HELLO, MESSAGES, ON_SQLITE, Stage
 from tests.integration.stage.webhooks import a_text, change, envelope
 from waypost.flow.operations import maintenance
 from waypost.http.edge.webhook_endpoint import PATH as DOOR
-from waypost.ports.platform.failure import Unavailable
+from waypost.ports.platform.failure import Rejected, Unavailable
 from waypost.runtime.process.uvicorn_runner import address, listen, web_server
 
 PATIENCE = 60.0
@@ -117,3 +117,19 @@ async def test_a_webhook_that_is_refused_is_reported_with_the_next_tick(
     await maintenance.tick_webhook_uptime(stage.world)
     assert stage.world.refusals.reported == 1
     assert (await stage.post(post)).status == 200
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(("error", "status"), [(Rejected("a value"), 422), (ValueError("a bug"), 500)])
+async def test_a_webhook_that_fails_each_time_does_not_hold_up_stale_messages(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
+) -> None:
+    """The provider repeats it for days, and the limit of every org would start anew each time."""
+
+    async def fail(*_: object) -> None:
+        raise error
+
+    post = envelope((stage.acme, [change(stage.acme, messages=[a_text("wamid.in")])]))
+    monkeypatch.setattr(stage.world.ledger.journal, "apply_webhook", fail)
+    assert (await stage.post(post)).status == status
+    assert stage.world.refusals.count == 0

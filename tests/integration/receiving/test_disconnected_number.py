@@ -63,6 +63,16 @@ async def test_a_message_to_a_disconnected_number_is_refused(stage: Stage) -> No
     assert (answer.status, answer.code) == (404, "unknown_number")
 
 
+async def test_a_number_that_cannot_be_stored_does_not_stop_its_neighbours(stage: Stage) -> None:
+    """PostgreSQL has no NUL. Anyone can sign such a POST for a number of their own."""
+    message_id, wamid = await stage.sent_silently()
+    stranger = Account("acme", "", a_number("\0", waba_id=stage.acme.number.waba_id))
+    items = [change(account, statuses=[status(wamid, "delivered")]) for account in (stranger, stage.acme)]
+    assert (await stage.post(envelope((stage.acme, items)))).status == 200
+    await stage.becomes(message_id, "DELIVERED")
+    assert stage.world.refusals.count == 0
+
+
 async def test_a_number_that_the_org_never_had_is_unknown(stage: Stage) -> None:
     stranger = Account("acme", "", a_number("9009", waba_id=stage.acme.number.waba_id))
     answer = await stage.post(envelope((stranger, [change(stranger, statuses=[status("wamid.x", "delivered")])])))

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 from waypost.flow.receiving import receive_webhook
 from waypost.flow.world import World
 from waypost.http.edge.problems import MEDIA_TYPE, Problem, body, ledger_problem
-from waypost.ports.platform.failure import LedgerError
+from waypost.ports.platform.failure import LedgerError, Rejected
 from waypost.rules.receiving.envelope import LARGEST_POST
 
 PATH = "/api/v1/webhooks/whatsapp/inbound"
@@ -33,11 +33,9 @@ async def webhook_endpoint(scope: AsgiScope, receive: AsgiReceive, send: AsgiSen
         problem = await _answer(scope, receive, send, world)
     except LedgerError as failure:
         world.meters.ledger_failed(failure)
-        world.refusals.count += 1
+        if not isinstance(failure, Rejected):  # the Ledger rejects it each time, however often the provider repeats it
+            world.refusals.count += 1
         problem = ledger_problem(failure)
-    except Exception:
-        world.refusals.count += 1
-        raise
     if problem is not None:
         await _refuse(send, problem)
 

@@ -135,10 +135,11 @@ def _salvaged_change(raw: msgspec.Raw) -> _Change:
 
 def _part(entry: _Entry, change: _Change) -> WebhookChange:
     value = _read_value(change.value)
-    number = value.metadata.phone_number_id if value else ""
+    number = plain(value.metadata.phone_number_id) if value else ""
+    account = plain(entry.id)
     return WebhookChange(
-        owner=number or entry.id,
-        waba_id=entry.id,
+        owner=number or account,
+        waba_id=account,
         at_account_level=not number,
         field=plain(change.field)[:100],
         time=entry.time,
