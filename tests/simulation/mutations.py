@@ -131,7 +131,7 @@ def webhook_uptime_that_counts_while_a_server_refuses_webhooks(patch: pytest.Mon
 
     def dress(parts: ServerParts) -> ServerParts:
         async def tick(tick: UptimeTick) -> int:
-            return await parts.ledger.webhook_uptime.tick(replace(tick, listener="all", refused=False))
+            return await parts.ledger.webhook_uptime.tick(replace(tick, listener="all", place="all", refused=False))
 
         uptime = Overlay(parts.ledger.webhook_uptime, tick=tick)
         return with_parts(parts, ledger=Overlay(parts.ledger, webhook_uptime=uptime))

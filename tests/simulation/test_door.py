@@ -53,6 +53,25 @@ def test_what_a_server_counts_while_another_is_away(killed: bool, least: Span, m
     assert least <= run_simulation(1, main) <= most
 
 
+def test_a_server_that_keeps_dying_is_soon_replaced_and_refuses_nothing() -> None:
+    """Otherwise the limit would start anew with each of its deaths, and no attempt of any org would go stale."""
+
+    async def main(sim: Simulation) -> tuple[int, int]:
+        record = SimulationRecord(now=lambda: sim.loop.micros)
+        ledger = SharedLedger(sim, record)
+        cluster = Cluster(sim, record, Tuning(), ledger)
+        cluster.start()
+        for _ in range(30):
+            await asyncio.sleep(10)
+            await cluster.kill(SERVERS[0], 0, seconds(2))
+        open_total, refused_total = ledger.store.read("door_total", ())[0]
+        return open_total, refused_total
+
+    open_total, refused_total = run_simulation(1, main)
+    assert refused_total == 0
+    assert open_total >= minutes(4)
+
+
 def calls_of_one_message(dress: CustomiseParts, span: Span) -> int:
     """A server calls the provider, then has no connection to the Ledger, and every status comes to it."""
 

@@ -267,8 +267,18 @@ async def event_kinds(ledger: Ledger, message: MessageId) -> list[str]:
     return [event.kind for event in (await life(ledger, message)).events]
 
 
-def a_tick(listener: str = "one", gap: Span = GAP, forget: Span = FORGET, *, refused: bool = False) -> UptimeTick:
-    return UptimeTick(listener=listener, gap=gap, forget=forget, refused=refused)
+def a_tick(
+    listener: str = "one",
+    gap: Span = GAP,
+    forget: Span = FORGET,
+    *,
+    place: str = "",
+    first: bool = False,
+    refused: bool = False,
+) -> UptimeTick:
+    """By default each listener has its own place."""
+    place = place or listener
+    return UptimeTick(listener=listener, place=place, first=first, gap=gap, forget=forget, refused=refused)
 
 
 async def webhooks_up(ledger: Ledger, pass_time: PassTime, span: Span) -> None:

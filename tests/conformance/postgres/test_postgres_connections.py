@@ -35,7 +35,7 @@ def look() -> Plan[list[Row]]:
 
 
 def tick() -> Plan[list[Row]]:
-    return (yield Once("door_tick", (0, 0, 0, "one", False)))
+    return (yield Once("door_tick", (0, 0, 0, "one", False, 0, None)))
 
 
 async def test_a_connection_that_opens_as_its_asker_goes_is_the_next_ones(

@@ -42,9 +42,8 @@ async def count_webhook_uptime(world: World) -> None:
 
 
 async def _first_tick(world: World) -> bool:
-    """The time before the first tick never counts: a server that restarts every few seconds has no uptime."""
     try:
-        await _tick(world, gap=Span(0))
+        await _tick(world, first=True)
     except LedgerError as failure:
         world.meters.ledger_failed(failure)
         return False
@@ -53,14 +52,20 @@ async def _first_tick(world: World) -> bool:
 
 async def tick_webhook_uptime(world: World) -> int:
     """Records that webhooks can reach us; the time between two ticks counts as uptime."""
-    return await _tick(world, world.tuning.webhook_gap)
+    return await _tick(world)
 
 
-async def _tick(world: World, gap: Span) -> int:
+async def _tick(world: World, *, first: bool = False) -> int:
     """A refusal is reported until a tick succeeds."""
     refused = world.refusals.count
-    forget = max(world.tuning.stale, world.tuning.webhook_gap)
-    tick = UptimeTick(listener=world.listener, gap=gap, forget=forget, refused=refused > world.refusals.reported)
+    tick = UptimeTick(
+        listener=world.worker,
+        place=world.listener,
+        first=first,
+        gap=world.tuning.webhook_gap,
+        forget=max(world.tuning.stale, world.tuning.webhook_gap),
+        refused=refused > world.refusals.reported,
+    )
     total = await world.ledger.webhook_uptime.tick(tick)
     world.refusals.reported = refused
     return total
@@ -70,7 +75,7 @@ async def leave_webhook_uptime(world: World) -> None:
     """Webhooks no longer reach this process; if it cannot say so, its silence will."""
     try:
         await tick_webhook_uptime(world)
-        await world.ledger.webhook_uptime.leave(world.listener)
+        await world.ledger.webhook_uptime.leave(world.worker)
     except LedgerError as failure:
         world.meters.ledger_failed(failure)
 

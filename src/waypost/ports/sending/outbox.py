@@ -178,7 +178,11 @@ class Outbox(Protocol):
 
 class UptimeTick(msgspec.Struct, frozen=True, kw_only=True):
     listener: str
-    """The process that ticks: the same name after a restart, and no other process's."""
+    """The process that ticks."""
+    place: str
+    """The same for the process that replaces it, and for no other."""
+    first: bool = False
+    """Its first tick."""
     gap: Span
     forget: Span
     """A listener that is silent for longer is forgotten."""
@@ -196,10 +200,13 @@ class WebhookUptime(Protocol):
     async def tick(self, tick: UptimeTick) -> int:
         """Add the time since any process last ticked, and return the total.
 
-        The time counts if neither it nor any listener's silence is longer than `gap` or negative. It is measured by
-        the Ledger's clock, so that neither an outage of ours nor a jump of one process's clock counts. A refusal is
-        recorded if this process reports one, if it was itself silent for longer than `gap`, or when a listener is
-        forgotten.
+        The time counts if neither it nor any listener's silence is longer than `gap` or negative, except before the
+        first tick of a process: a server that restarts every few seconds has no uptime. It is measured by the Ledger's
+        clock, so that neither an outage of ours nor a jump of one process's clock counts. A refusal is recorded if this
+        process reports one, if it was itself silent for longer than `gap`, or when a listener is forgotten.
+
+        The first tick replaces the listeners of the same place, which are not waited for; their silence is judged as
+        this process's own. One that still runs is a listener again with its next tick.
         """
 
     async def leave(self, listener: str) -> None:

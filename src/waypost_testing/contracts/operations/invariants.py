@@ -20,6 +20,7 @@ from waypost_testing.contracts.examples import (
     T0,
     PassTime,
     a_report,
+    a_tick,
     a_wamid,
     accept,
     an_inbound,
@@ -183,6 +184,18 @@ class DetectorContract:
     async def test_of_a_try_that_nobody_ever_settled(self, ledger: Ledger, pass_time: PassTime) -> None:
         planted = await a_queued_one(ledger)
         await claim_one(ledger)
+        await webhooks_up(ledger, pass_time, minutes(20))
+        assert await looked(ledger) == []
+        await webhooks_up(ledger, pass_time, minutes(20))
+        assert await looked(ledger) == [InvariantFinding(Invariant.UNSETTLED, f"message {planted}")]
+
+    async def test_a_try_that_waits_because_a_webhook_was_refused_is_none(
+        self, ledger: Ledger, pass_time: PassTime
+    ) -> None:
+        planted = await a_queued_one(ledger)
+        await claim_one(ledger)
+        await webhooks_up(ledger, pass_time, minutes(20))
+        await ledger.webhook_uptime.tick(a_tick(refused=True))
         await webhooks_up(ledger, pass_time, minutes(20))
         assert await looked(ledger) == []
         await webhooks_up(ledger, pass_time, minutes(20))

@@ -106,6 +106,28 @@ class WebhookUptimeContract:
         await pass_time(SPAN)
         assert about(await uptime.tick(a_tick("one", MOMENT)), Span(2 * SPAN))
 
+    async def test_a_process_does_not_take_its_successor_with_it(self, ledger: Ledger, pass_time: PassTime) -> None:
+        """A rolling restart: the new process is a listener before the old one leaves."""
+        uptime = ledger.webhook_uptime
+        for process in ("old", "new"):
+            await uptime.tick(a_tick(process, MOMENT, place="here", first=True))
+        await uptime.tick(a_tick("old", MOMENT, place="here"))
+        await uptime.leave("old")
+        await pass_time(SPAN)
+        counted = await uptime.tick(a_tick("one", MOMENT))
+        assert about(counted, SPAN)
+        await pass_time(SPAN)
+        assert await uptime.tick(a_tick("one", MOMENT)) == counted, "the new one has been silent for longer than a gap"
+
+    async def test_a_process_that_was_killed_is_replaced(self, ledger: Ledger, pass_time: PassTime) -> None:
+        uptime = ledger.webhook_uptime
+        await uptime.tick(a_tick("old", MOMENT, place="here", first=True))
+        await pass_time(SPAN)
+        assert await uptime.tick(a_tick("new", MOMENT, place="here", first=True)) == 0, "it was not up before"
+        for counted in (SPAN, Span(2 * SPAN)):
+            await pass_time(SPAN)
+            assert about(await uptime.tick(a_tick("new", MOMENT, place="here")), counted)
+
     async def test_a_listener_that_is_silent_for_long_is_forgotten(self, ledger: Ledger, pass_time: PassTime) -> None:
         uptime = ledger.webhook_uptime
         for listener in ("one", "two"):

@@ -130,6 +130,23 @@ class SweepContract:
         await uptime.tick(a_tick("one", gap, forget))
         assert await ledger.outbox.sweep(PATIENCE, 100, T0) == SweptAttempts([message.id], [])
 
+    @pytest.mark.parametrize("soon", [True, False])
+    async def test_a_process_that_is_soon_replaced_was_not_silent(
+        self, ledger: Ledger, pass_time: PassTime, *, soon: bool
+    ) -> None:
+        """Otherwise one that is killed again and again would keep every attempt from going stale."""
+        uptime, gap = ledger.webhook_uptime, minutes(30)
+        message = await submit(ledger)
+        await claim_one(ledger)
+        await uptime.tick(a_tick("one", gap))
+        await uptime.tick(a_tick("old", gap, place="here", first=True))
+        await pass_time(minutes(20))
+        await uptime.tick(a_tick("one", gap))
+        await pass_time(minutes(1 if soon else 20))
+        await uptime.tick(a_tick("new", gap, place="here", first=True))
+        swept = await ledger.outbox.sweep(PATIENCE, 100, T0)
+        assert swept == (SweptAttempts([message.id], []) if soon else NOTHING)
+
     async def test_the_worker_s_clock_does_not_count(self, ledger: Ledger) -> None:
         message = await submit(ledger)
         await claim_one(ledger)

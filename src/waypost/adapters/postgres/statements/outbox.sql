@@ -371,7 +371,8 @@ UPDATE door SET
     refused_total = CASE
         WHEN $5::boolean OR EXISTS (
             SELECT 1 FROM webhook_listener l
-            WHERE clock.now - l.ticked_at NOT BETWEEN 0 AND CASE WHEN l.name = $4 THEN $2::bigint ELSE $3::bigint END
+            WHERE clock.now - l.ticked_at NOT BETWEEN 0
+                AND CASE WHEN l.name = $4 OR l.place = $7 THEN $6::bigint ELSE $3::bigint END
         )
         THEN open_total ELSE refused_total END,
     ticked_at = clock.now

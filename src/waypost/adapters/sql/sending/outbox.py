@@ -124,9 +124,13 @@ class SqlWebhookUptime:
 
 def _tick(now: Instant, tick: UptimeTick) -> Plan[int]:
     """The row of the count is locked first, so that listeners cannot deadlock."""
-    ((total,),) = yield Once("door_tick", (now, tick.gap, tick.forget, tick.listener, tick.refused))
+    counted, replaced = (0, tick.place) if tick.first else (tick.gap, None)
+    names = (tick.listener, tick.refused, tick.gap, replaced)
+    ((total,),) = yield Once("door_tick", (now, counted, tick.forget, *names))
     yield Once("listener_forget", (tick.forget,))
-    yield Once("listener_tick", (tick.listener,))
+    if tick.first:
+        yield Once("listener_replace", (tick.place,))
+    yield Once("listener_tick", (tick.listener, tick.place))
     return int(total)
 
 

@@ -54,9 +54,10 @@ WHERE l.message_id > $1 AND l.message_id <= $2
 LIMIT $3
 
 -- name: detect_unsettled
--- SENDING for far longer than the stale limit, counted in webhook uptime.
+-- SENDING for far longer than the stale limit, counted in webhook uptime; a refused webhook starts it anew.
 SELECT message_id FROM delivery
-WHERE status = 'SENDING' AND NOT parked AND open_at_claim <= (SELECT open_total FROM door WHERE id = 1) - $1
+WHERE status = 'SENDING' AND NOT parked
+    AND open_at_claim <= (SELECT open_total FROM door WHERE id = 1 AND refused_total <= open_total - $1) - $1
 ORDER BY open_at_claim LIMIT $2
 
 -- name: detect_without_delivery

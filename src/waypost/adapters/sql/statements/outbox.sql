@@ -278,7 +278,8 @@ SELECT open_total, refused_total FROM door WHERE id = 1
 
 -- name: door_tick
 -- Nothing counts while a listener is silent. One that ticks again after a silence, or is silent for so long that it is
--- forgotten ($3), may have refused webhooks and counts as if it had said so ($5).
+-- forgotten ($3), may have refused webhooks and counts as if it had said so ($5). So does one that is replaced ($7) after
+-- a silence. The first tick of a process counts no time: its $2 is 0, and $6 the gap.
 UPDATE door SET
     open_total = open_total + CASE
         WHEN $1 - ticked_at BETWEEN 0 AND $2
@@ -287,7 +288,7 @@ UPDATE door SET
     refused_total = CASE
         WHEN $5 OR EXISTS (
             SELECT 1 FROM webhook_listener l
-            WHERE $1 - l.ticked_at NOT BETWEEN 0 AND CASE WHEN l.name = $4 THEN $2 ELSE $3 END
+            WHERE $1 - l.ticked_at NOT BETWEEN 0 AND CASE WHEN l.name = $4 OR l.place = $7 THEN $6 ELSE $3 END
         )
         THEN open_total ELSE refused_total END,
     ticked_at = $1
@@ -300,8 +301,12 @@ WHERE (SELECT ticked_at FROM door WHERE id = 1) - ticked_at NOT BETWEEN 0 AND $1
 
 -- name: listener_tick
 -- Registers a listener, or notes that it is not silent.
-INSERT INTO webhook_listener (name, ticked_at) SELECT $1, ticked_at FROM door WHERE id = 1
+INSERT INTO webhook_listener (name, place, ticked_at) SELECT $1, $2, ticked_at FROM door WHERE id = 1
 ON CONFLICT (name) DO UPDATE SET ticked_at = excluded.ticked_at
+
+-- name: listener_replace
+-- Earlier listeners in this place; one that still runs registers again with its next tick.
+DELETE FROM webhook_listener WHERE place = $1
 
 -- name: listener_leave
 -- A listener that stopped in order.
