@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from tests.integration.stage.harness import Answer, Stage
 from tests.integration.stage.webhooks import Account, a_number, a_text, change, envelope, status
+from waypost.flow.receiving.receive_webhook import MOST_FORMER
+from waypost.model.audit import RecordedEntry
+from waypost.model.ids import OrgId
+from waypost.ports.operations.audit import AuditQuery
 
 
 async def connect(stage: Stage, account: Account, number: str, **same: Any) -> None:
@@ -71,6 +76,28 @@ async def test_a_number_that_cannot_be_stored_does_not_stop_its_neighbours(stage
     assert (await stage.post(envelope((stage.acme, items)))).status == 200
     await stage.becomes(message_id, "DELIVERED")
     assert stage.world.refusals.count == 0
+
+
+async def test_the_audit_is_read_once_per_number_and_for_a_bounded_count(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A POST has up to 10,000 changes, and each could name another number."""
+    message_id, wamid = await stage.sent_silently()
+    await connect(stage, stage.acme, "1002")
+    await disconnect(stage)
+    asked: list[str | None] = []
+    find = stage.world.ledger.audit.find
+
+    async def counted(org: OrgId, query: AuditQuery, limit: int) -> Sequence[RecordedEntry]:
+        asked.append(query.entity_id)
+        return await find(org, query, limit)
+
+    monkeypatch.setattr(stage.world.ledger.audit, "find", counted)
+    strangers = [Account("acme", "", a_number(str(n), waba_id="")) for n in range(5000, 5300)]
+    items = [change(account, statuses=[status(wamid, "delivered")]) for account in (stage.acme, stage.acme, *strangers)]
+    assert (await stage.post(envelope((stage.acme, items)))).status == 200
+    await stage.becomes(message_id, "DELIVERED")
+    assert len(asked) == len(set(asked)) == MOST_FORMER
 
 
 async def test_a_number_that_the_org_never_had_is_unknown(stage: Stage) -> None:

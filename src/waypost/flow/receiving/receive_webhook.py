@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hmac
 from collections.abc import Mapping
+from itertools import islice
 from typing import TypeAlias
 
 import msgspec
@@ -30,6 +31,8 @@ from waypost.rules.receiving.envelope import WebhookChange
 _PREFIX = "sha256="
 _LATEST_CHANGES = 10
 """Of a number: its disconnection is the last one."""
+MOST_FORMER = 100
+"""Disconnected numbers that are looked up per POST; further ones are unknown."""
 
 
 class WebhookAccepted(msgspec.Struct, frozen=True, tag=True):
@@ -88,22 +91,26 @@ async def _disconnected(
     """
     reports = [(part, part.value) for part in parts if part.value is not None and part.value.statuses]
     accounts = await world.numbers.owners([], {part.waba_id for part, _ in reports}) if reports else {}
+    claims = [(part, value, signed.owners(accounts[part.waba_id])) for part, value in reports]
+    named = dict.fromkeys((signer.number.org_id, part.owner) for part, _, signers in claims for signer in signers)
+    former = {each for each in islice(named, MOST_FORMER) if await _was_disconnected(*each, world)}
     found = []
-    for part, value in reports:
-        signers = signed.owners(accounts[part.waba_id])
-        former = [await _as_former(signer, NumberId(part.owner), world) for signer in signers]
-        if known := [each for each in former if each is not None]:
-            found.append((replace(part, value=replace(value, messages=[], errors=[])), known))
+    for part, value, signers in claims:
+        if known := [signer for signer in signers if (signer.number.org_id, part.owner) in former]:
+            as_former = [_with_number(signer, NumberId(part.owner)) for signer in known]
+            found.append((replace(part, value=replace(value, messages=[], errors=[])), as_former))
     return found
 
 
-async def _as_former(signer: ConnectedNumber, number: NumberId, world: World) -> ConnectedNumber | None:
-    """The signer as the number that its org has disconnected; None if the org never had it."""
-    query = AuditQuery(entity_type=Entity.NUMBER, entity_id=number)
-    found = await world.ledger.audit.find(OrgId(signer.number.org_id), query, _LATEST_CHANGES)
-    if not any(each.entry.action == AuditAction.NUMBER_DISCONNECTED for each in found):
-        return None
+def _with_number(signer: ConnectedNumber, number: NumberId) -> ConnectedNumber:
     return dataclasses.replace(signer, number=replace(signer.number, id=number))
+
+
+async def _was_disconnected(org: str, number: str, world: World) -> bool:
+    """Whether the org had this number and has disconnected it."""
+    query = AuditQuery(entity_type=Entity.NUMBER, entity_id=number)
+    found = await world.ledger.audit.find(OrgId(org), query, _LATEST_CHANGES)
+    return any(each.entry.action == AuditAction.NUMBER_DISCONNECTED for each in found)
 
 
 async def apply_webhook(ours: list[tuple[WebhookChange, ConnectedNumber]], world: World) -> AppliedWebhook:
