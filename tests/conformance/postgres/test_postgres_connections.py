@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 
 import asyncpg
 import pytest
@@ -14,6 +15,7 @@ from waypost.adapters.postgres.connection_room import ConnectionRoom
 from waypost.adapters.postgres.engine import PostgresEngine
 from waypost.adapters.postgres.reconnecting import ReconnectingConnection
 from waypost.adapters.postgres.schema import PACKAGE, migrate
+from waypost.adapters.sql.engine.engine import CommitQueue
 from waypost.adapters.sql.engine.plan import Once, Plan, Row
 from waypost.adapters.sql.engine.statements import dialect
 
@@ -52,6 +54,21 @@ async def test_a_connection_that_opens_as_its_asker_goes_is_the_next_ones(
     await line.transact(look())
     assert await beside.fetchval(OURS) == 1
     await line.close()
+
+
+@pytest.mark.usefixtures("beside")
+async def test_a_read_does_not_wait_for_a_transaction_to_see_how_many_connections_are_left(postgres_url: str) -> None:
+    engine = await PostgresEngine.open(postgres_url)
+    for queue in CommitQueue:
+        await engine.run(queue, look())
+    async with AsyncExitStack() as at_work:
+        for line in engine._lines.values():
+            await at_work.enter_async_context(line._turn)  # as during a COMMIT that hangs
+        engine._look_at = 0.0
+        async with asyncio.timeout(SOON):
+            await engine.read("next_due")
+        assert engine._look_at, "it has looked"
+    await engine.close()
 
 
 async def test_an_engine_that_is_not_given_the_time_to_close_leaves_nothing_open(

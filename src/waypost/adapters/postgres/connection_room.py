@@ -30,8 +30,8 @@ Only columns that every role may see of others.
 class ConnectionRoom:
     """PostgreSQL's connections are shared with other processes.
 
-    When they are used up, a process uses fewer: it closes idle ones, so that a process without any gets one, and opens
-    no more than there is room for.
+    When they are used up, a process uses fewer: it closes idle ones, so that a process without any gets one, and then
+    opens one more per look while there is room: the others see the same room, and together they would use it up again.
     """
 
     def __init__(self) -> None:
@@ -54,11 +54,11 @@ class ConnectionRoom:
         if left <= 0:
             self._restrict(0, "none is left")
             return True
-        if left < wanted and self._budget is not None:
-            self._budget = left - 1  # one stays for a process that has none
-        elif self._budget is not None:
-            self._budget = None
-            log.info("postgres_connections_free", left=left)
+        if self._budget is not None:
+            self._budget = min(self._budget + 1, left - 1)  # one stays for a process that has none
+            if self._budget >= wanted:
+                self._budget = None
+                log.info("postgres_connections_free", left=left)
         return False
 
     def _restrict(self, budget: int, why: str) -> None:

@@ -145,13 +145,14 @@ class PostgresEngine:
         """Now and then, give back connections that other processes need more. Every process reads every few seconds."""
         now = asyncio.get_running_loop().time()
         opened = [each for each in self._all if each.is_open] if now >= self._look_at else []
-        if self._access.pooled or not opened:
+        idle = next((each for each in opened if each.is_idle), None)
+        if self._access.pooled or idle is None:
             return
         self._look_at = now + LOOK_EVERY
         with suppress(LedgerError, *LOST, *_OF_THE_DATABASE):
-            left = await opened[-1].read(lambda connection: connection.fetchval(LEFT))
+            left = await idle.read(lambda connection: connection.fetchval(LEFT))
             if self._room.look(left, wanted=len(self._all) - len(opened)):
-                for each in [idle for idle in opened if idle.is_idle][: len(opened) - 1]:
+                for each in [each for each in opened if each.is_idle][: len(opened) - 1]:
                     await each.give_back()
 
     async def close(self, finish: Callable[[], Awaitable[None]] | None = None) -> None:
