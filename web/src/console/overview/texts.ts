@@ -40,7 +40,6 @@ export const texts = {
     names: {
       database: "Database",
       history: "History",
-      history: "History",
       workers: "Workers",
       providers: "Providers",
       bot: "Bot",
