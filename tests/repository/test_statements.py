@@ -19,6 +19,7 @@ CALLS = {
     "Each",
     "Once",
     "read",
+    "_fetch",
     "_write",
     "placed",
     "_open",

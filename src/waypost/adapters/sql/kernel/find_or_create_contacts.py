@@ -182,28 +182,26 @@ def _store_dossiers(new: list[_InboundContact], now: Instant) -> Plan[list[Row]]
     forms = sorted(
         (org, form, None) for org, phone, _ in wanted if shared_alias(phone) for form in spellings(phone or "")
     )
-    known = _dossier_keys((yield from each("dossier_of", forms)))
+    known = _by_phone((yield from each("dossier_of", forms)))
     opened = [
         (org, phone, shared_alias(phone), reference, files[org, phone, reference], now)
         for org, phone, reference in wanted
         if (org, shared_alias(phone)) not in known
     ]
     fresh = yield from each("dossier_open", opened)
-    known = _dossier_keys((yield from each("dossier_of", [*wanted, *forms])))
+    found = yield from each("dossier_of", [*wanted, *forms])
+    by_phone, by_reference = _by_phone(found), {(org, reference): dossier for org, _, reference, dossier in found}
     for p in new:
         org, phone, reference = p.file
-        p.dossier = known.get((org, phone or reference), known.get((org, shared_alias(phone))))
+        by_alias = by_phone.get((org, shared_alias(phone)))
+        p.dossier = by_phone.get((org, phone), by_alias) if phone else by_reference.get((org, reference))
     return fresh
 
 
-def _dossier_keys(found: Iterable[Row]) -> dict[tuple[OrgId, str | None], int]:
-    """Dossiers by phone, by the alias of a phone with two forms, and by reference."""
-    return {
-        (org, key): dossier
-        for org, phone, reference, dossier in found
-        for key in (phone, shared_alias(phone), reference)
-        if key is not None
-    }
+def _by_phone(found: Sequence[Row]) -> dict[tuple[OrgId, str | None], int]:
+    """Dossiers by the alias of a phone with two forms, and by phone, which comes first."""
+    aliases = {(org, alias): dossier for org, phone, _, dossier in found if (alias := shared_alias(phone))}
+    return aliases | {(org, phone): dossier for org, phone, _, dossier in found if phone}
 
 
 def _new_phones(contacts: Iterable[_InboundContact], joined: set[int]) -> Iterator[tuple[OrgId, int, str]]:
