@@ -17,7 +17,7 @@ import msgspec
 from waypost.adapters.reqwest.transport import ReqwestTransport
 from waypost_testing.services.hostile_proxy import HostileProxy
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 PAGE = 200
 
 Json = dict[str, Any]
