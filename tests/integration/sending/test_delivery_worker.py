@@ -19,16 +19,13 @@ from waypost.adapters.sqlite.engine import InlineEngine
 from waypost.adapters.sqlite.store import SqliteStore
 from waypost.flow.accounts import access
 from waypost.flow.sending import marketing, submit
-from waypost.flow.sending.channels import ROUTES
-from waypost.flow.sending.deliver import DeliveryWorker, try_to_send
+from waypost.flow.sending.deliver import DeliveryWorker
 from waypost.flow.world import TIMED, Tuning, World
 from waypost.model.ids import NumberId, OrgId
 from waypost.model.message import Message, Status
 from waypost.model.time import Instant, Span, minutes, seconds
 from waypost.ports.platform.hints import about_message
 from waypost.ports.platform.http_transport import ConnectionCut, HttpReply
-from waypost.ports.sending.outbox import Demand
-from waypost.rules.sending.delivery import Defer
 from waypost.runtime.telemetry.telemetry import Telemetry
 from waypost.runtime.wiring.wiring import Ports, build_world
 
@@ -297,16 +294,3 @@ async def test_reads_that_take_longer_than_a_claim_may_be_old_keep_no_message_fo
     await courier.stop(seconds(5))
     await running
     assert office.provider.called.is_set()
-
-
-async def test_an_old_claim_is_not_claimed_again_at_once() -> None:
-    office = await opened(Tuning(poll=seconds(0.05)))
-    await office.post()
-    now = await office.world.clock.trusted()
-    demand = Demand(owner=office.world.worker, slots=1, after=0, pair_burst=office.world.tuning.pair_burst)
-    (message,) = (await office.world.ledger.outbox.claim(demand, now)).claimed
-    route = await ROUTES[message.channel](message, office.world)
-    office.clock.stopped_for = seconds(20)
-    verdict = await try_to_send(message, route, office.world)
-    assert isinstance(verdict, Defer)
-    assert verdict.at >= now + seconds(21)

@@ -62,8 +62,7 @@ async def last_checks(message: ClaimedMessage, route: ProviderRoute, world: Worl
     so the message goes back and is claimed anew.
     """
     if await claim_age.is_old(message.claimed_at, world.tuning.stale, world):
-        until = Instant(world.clock.now() + JUST)  # not at once: if it is old again and again, others go first
-        return Defer(until, "old_claim", "its worker stood still for a while and gave it back")
+        return Defer(world.clock.now(), "old_claim", "its worker stood still for a while and gave it back")
     return (
         check_before_send(message, world.clock.now(), enforce_window=world.tuning.enforce_window)
         or quiet_hours_deferral(message, world)
