@@ -49,7 +49,6 @@ SHOWN_FROM: dict[tuple[Callable[..., object], str], int] = {
     (naive_policies.consent_asked_for_at_submit_only, "had said STOP"): 11,
     (naive_policies.an_expiry_that_is_looked_at_when_queued_only, "after it had expired"): 16,
     (mutations.a_process_that_goes_by_its_own_clock, "window had closed"): 10,
-    (mutations.a_claim_whose_age_is_not_asked, "was disabled"): 15,
     (naive_turns.lock_and_timer, "at once"): 16,
     (turn_mutations.a_commit_without_the_fence, ""): 15,
     (turn_mutations.a_floor_that_leaves_queued_replies, "after a person took over"): 97,
@@ -132,7 +131,6 @@ def test_a_bug_is_seen_by_the_checker_that_is_there_for_it(
         (naive_policies.consent_asked_for_at_submit_only, "had said STOP"),
         (naive_policies.an_expiry_that_is_looked_at_when_queued_only, "after it had expired"),
         (mutations.a_process_that_goes_by_its_own_clock, "window had closed"),
-        (mutations.a_claim_whose_age_is_not_asked, "was disabled"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
