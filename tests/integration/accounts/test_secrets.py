@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -74,8 +75,11 @@ def logs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Loggers that were never used, so that they write to where this test reads."""
     for module in (server, uvicorn_runner):
         monkeypatch.setattr(module, "log", structlog.get_logger("server"))
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
     yield
     structlog.reset_defaults()
+    root.handlers[:], root.level = handlers, level  # else a later test that logs an error would block its loop
 
 
 @pytest.mark.may_block("the log is written where pytest reads it")
