@@ -29,7 +29,6 @@ from waypost.ports.sending.outbox import (
     SweptAttempts,
     UptimeTick,
 )
-from waypost.rules.limits import claim_age
 from waypost.rules.sending import delivery
 from waypost.rules.sending.delivery import DeliveryTransition
 from waypost_testing.stories.cluster import CustomiseParts, ServerParts, unchanged_parts
@@ -211,11 +210,6 @@ def a_settle_that_raises(_: pytest.MonkeyPatch) -> CustomiseParts:
 
 
 # Standing still, and wrong clocks
-
-
-def a_claim_whose_age_is_not_asked(patch: pytest.MonkeyPatch) -> CustomiseParts:
-    patch.setattr(claim_age, "is_old", lambda *_: False)
-    return unchanged_parts
 
 
 def a_process_that_goes_by_its_own_clock(patch: pytest.MonkeyPatch) -> CustomiseParts:
